@@ -254,7 +254,7 @@ def inference_option() -> Decorator:
     return click.option(
         "--inference",
         type=FilePath(file_okay=False),
-        help="Folder of a model of inference for trained  [default: KGCHECK_INFERENCE].",
+        help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
     )
 
 

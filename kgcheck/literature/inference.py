@@ -84,8 +84,8 @@ class InferenceModel:
             config.get("max_position_embeddings", LONGEST),
         )
         self._longest = self._fixed or min(LONGEST, *(n for n in limits if isinstance(n, int) and n > 8))
-        padding = self._pieces.padding or {}
-        self._padding = int(padding.get("pad_id", config.get("pad_token_id") or 0))
+        padding = (self._pieces.padding or {}).get("pad_id", config.get("pad_token_id"))
+        self._padding = padding if isinstance(padding, int) and padding >= 0 else 0
         self._pieces.no_padding()
         self._pieces.no_truncation()
         self._special = self._pieces.num_special_tokens_to_add(is_pair=True)

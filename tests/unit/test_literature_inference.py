@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import ConfigurationError
+from kgcheck.errors import ConfigurationError, UsageError
 from kgcheck.literature.documents import Document
 from kgcheck.literature.inference import LONGEST, InferenceModel
 from kgcheck.literature.inference_reader import (
@@ -25,7 +25,10 @@ from kgcheck.literature.inference_reader import (
 from kgcheck.literature.trained_verifier import TOO_LONG, Linear, TrainedVerifier
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
+from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
 from tests.support.inference import THREE, model_folder
+from tests.support.literature import build_index
 
 TWO = ("contradiction", "not_contradiction")
 
@@ -287,3 +290,19 @@ def test_few_sentences_count_as_their_best() -> None:
 def test_the_surest_text_speaks() -> None:
     assert plain(np.array([[0.0, 0.0], [-9.0, 9.0]]))[1] == pytest.approx(1, abs=0.001)
     assert plain(np.array([[-9.0, -9.0]]))[2] == pytest.approx(1, abs=0.001)
+
+
+def test_a_workspace_takes_it_for_claims_alone(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "tiny")
+    index = build_index(tmp_path / "index", [Document(ids=("x",), abstract=ABSTRACT, recipe="jsonl")])
+    with Workspace(literature=index, settings=Settings(inference=folder)) as workspace:
+        by_setting = workspace.verify(CLAIM).verdict
+        by_name = workspace.verify(CLAIM, inference=folder).verdict
+        with pytest.raises(UsageError, match="is for the trained verifier"):
+            workspace.verify(CLAIM, verifier="llm", inference=folder)
+        with pytest.raises(UsageError, match="by its two names"):
+            workspace.verify(triple="A B C", inference=folder)
+
+    assert by_setting == by_name
+    assert by_setting.stance is Stance.CONTRADICTS
+    assert by_setting.verifier.startswith("trained, with tiny ")
