@@ -97,7 +97,8 @@ class InferenceReader:
         if self._head is None:
             return plain(odds)
         head = self._head.vectors if vectors else self._head.words
-        return softmax(head.scores(inferred(before, odds)[None, :]))[0]
+        found: Numbers = softmax(head.scores(inferred(before, odds)[None, :]))[0]
+        return found
 
 
 def to_infer(passages: Sequence[str], order: Sequence[int]) -> list[str]:
