@@ -49,6 +49,10 @@ class Settings(BaseSettings):
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
 
+    inference: Path | None = Field(
+        default=None, description="folder of a model of inference that reads claims beside the trained verifier"
+    )
+
     llm_worker_base_url: str | None = Field(
         default=None, description="endpoint of the model that writes, unless it is that of the judge"
     )

@@ -288,6 +288,15 @@ def verifier_option() -> Decorator:
     )
 
 
+def inference_option() -> Decorator:
+    """``--inference``."""
+    return click.option(
+        "--inference",
+        type=FilePath(file_okay=False),
+        help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
+    )
+
+
 def literature_option(*, configured: bool = True) -> Decorator:
     """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
     how: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}

@@ -9,6 +9,7 @@ from kgcheck.choices import SCOPES
 from kgcheck.cli.options import (
     FilePath,
     index_option,
+    inference_option,
     spending_options,
     table_or_json_option,
     total_options,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=FilePath())
 @index_option()
 @verifier_option()
+@inference_option()
 @spending_options()
 @total_options()
 @click.option(
@@ -51,6 +53,7 @@ def command(
     file: Path,
     index: Path | None,
     verifier: str,
+    inference: Path | None,
     tokens: int | None,
     money: float | None,
     total_tokens: int | None,
@@ -84,6 +87,7 @@ def command(
             scope=scope,
             top=top,
             verifier=verifier,
+            inference=inference,
             workers=workers,
             spending=Spending(tokens, money),
             total=Spending(total_tokens, total_money),

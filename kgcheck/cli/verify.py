@@ -6,6 +6,7 @@ import click
 
 from kgcheck.cli.options import (
     index_option,
+    inference_option,
     profile_option,
     reference_option,
     spending_options,
@@ -21,6 +22,7 @@ from kgcheck.cli.output import json_result, note
 @click.option("--triple", help='An edge instead of a claim, by ids or names: "HEAD RELATION TAIL".')
 @index_option(required=True)
 @verifier_option()
+@inference_option()
 @spending_options()
 @click.option("--document", "documents", multiple=True, help="Read only this document, by id; may be repeated.")
 @click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read.")
@@ -33,6 +35,7 @@ def command(
     triple: str | None,
     index: Path,
     verifier: str,
+    inference: Path | None,
     tokens: int | None,
     money: float | None,
     documents: tuple[str, ...],
@@ -60,6 +63,7 @@ def command(
             documents=documents,
             top=top,
             verifier=verifier,
+            inference=inference,
             tokens=tokens,
             money=money,
         )

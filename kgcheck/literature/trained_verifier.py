@@ -6,7 +6,7 @@ they were trained on and how well they do stands beside them in README.md.
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
 
+if TYPE_CHECKING:
+    from kgcheck.literature.inference_reader import InferenceReader
+
 WEIGHTS = "verifier/weights.json"
 QUOTES = 2
 """Most quotes of one abstract that fit best."""
@@ -39,6 +42,8 @@ MOST_QUOTES = 3
 
 REFUTED = 0.8
 """How sure it is of a contradiction where one sentence says the opposite of all that a claim names."""
+
+TOO_LONG = "the claim is too long for the model of inference, which did not read it"
 
 _LOOKED = 6
 
@@ -126,13 +131,22 @@ class TrainedVerifier:
     Args:
         embedder: With one, the features hold cosines; without, words alone count.
         weights: Other weights than those that come with kgcheck.
+        inference: Also reads statements, and the best sentences, by a model of inference.
     """
 
     name = "trained"
 
-    def __init__(self, embedder: Embedder | None = None, weights: Weights | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        weights: Weights | None = None,
+        inference: "InferenceReader | None" = None,
+    ) -> None:
         self._embedder = embedder
         self._weights = weights or load_weights()
+        self._inference = inference
+        if inference:
+            self.name = f"{TrainedVerifier.name}, with {inference.name}"
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         passages = [d.passages for d in documents]
@@ -151,14 +165,21 @@ class TrainedVerifier:
         seen = look(claim, passages, similar)
         fit = weights.selector.scores(selected(seen, vectors=similar is not None))[:, 0]
         row = kept(claim_features(seen, fit), vectors=similar is not None)
-        found = weights.chances(row[None, :])[0]
+        found, note = weights.chances(row[None, :])[0], ""
+        if self._inference and head == "statement":
+            if self._inference.model.reads(claim):
+                order = [seen.places[int(i)] for i in np.argsort(-fit, kind="stable")]
+                found = self._inference.chances(claim, found, passages, order, vectors=similar is not None)
+            else:
+                note = TOO_LONG
         chances = Probabilities(supports=found[0], contradicts=found[1], silent=found[2])
         if chances.stance is Stance.SILENT:
-            return Opinion.on(document, chances)
+            return Opinion.on(document, chances, note=note)
         places = quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
         if chances.stance is Stance.SUPPORTS and refutes(claim, [passages[i] for i in places], document.abstract):
             chances = Probabilities(supports=0.0, contradicts=REFUTED, silent=1 - REFUTED)
-        return Opinion.on(document, chances, quotes=[quote_at(document, document.spans[i]) for i in places])
+        quotes = [quote_at(document, document.spans[i]) for i in places]
+        return Opinion.on(document, chances, quotes=quotes, note=note)
 
 
 def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int]:

@@ -163,6 +163,7 @@ def verify_claims(
     scope: str = "corpus",
     top: int = 3,
     verifier: str = "trained",
+    inference: Path | None = None,
     workers: int = 1,
     spending: Spending | None = None,
     total: Spending | None = None,
@@ -179,6 +180,7 @@ def verify_claims(
             ``passages`` given with it.
         top: Papers to read in the corpus.
         verifier: trained or llm.
+        inference: Folder of a model of inference for trained, if not that of the settings.
         workers: Claims at the same time.
         spending: The most that a model may take for each claim.
         total: The most that it may take for all; those that are left stay open.
@@ -198,11 +200,11 @@ def verify_claims(
     with noting() as notes:
         index = workspace.index(notes) if workspace.literature else None
         embedder = index.embedder if index else None
-        with open_verifier(verifier, embedder, settings, spending, spent) as reader:
+        with open_verifier(verifier, embedder, settings, spending, spent, inference) as reader:
             options = {
                 "task": "scv",
                 "file": str(file.resolve()),
-                "verifier": verifier,
+                "verifier": reader.name,
                 "model": settings.llm_model if verifier == "llm" else None,
                 "scope": scope,
                 "top": top,

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from kgcheck.errors import InputFormat, LedgerError, StoreMissing, UsageError
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.workspace.opening import Spending, spent_note, total_meter
+from kgcheck.workspace.opening import Spending, spent_note, total_meter, trained_verifier
 from kgcheck.workspace.papers import ReadingPapers
 
 if TYPE_CHECKING:
@@ -292,10 +292,9 @@ class Grounding(ReadingPapers):
         """What asks the papers: all of them, and those that a sentence cites."""
         from kgcheck.grounding.citations.cited import CitedPapers
         from kgcheck.grounding.paper_support import PaperSupport
-        from kgcheck.literature.trained_verifier import TrainedVerifier
 
         index = self.index(notes)
-        verifier = TrainedVerifier(index.embedder)
+        verifier = trained_verifier(index.embedder, self.settings)
         return [PaperSupport(index, verifier, facts.names if facts else None), CitedPapers(index, verifier)]
 
     def _judged(self) -> "VerifiedReader | None":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.errors import ConfigurationError, UnknownName, UsageError
 from kgcheck.profile.folder import is_path, profile_names
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.settings import Settings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
     from kgcheck.bench.kgcheck import BrainMaker
     from kgcheck.literature.embed import Embedder
+    from kgcheck.literature.trained_verifier import TrainedVerifier
     from kgcheck.literature.verify import Verifier
     from kgcheck.llm.budget import Limits, Meter
     from kgcheck.reference.live import LiveReference
@@ -109,6 +110,7 @@ def open_verifier(
     settings: Settings,
     spending: Spending | None = None,
     total: "Meter | None" = None,
+    inference: Path | None = None,
 ) -> "Iterator[Verifier]":
     """A verifier by name.
 
@@ -118,20 +120,47 @@ def open_verifier(
         settings: Endpoint and key.
         spending: The most that a model may take for each claim.
         total: Counts what all claims take.
+        inference: Folder of a model of inference; that of the settings where none is named.
 
     Yields:
         The verifier.
+
+    Raises:
+        UsageError: A model of inference is named for a language model.
     """
     if name == "trained":
-        from kgcheck.literature.trained_verifier import TrainedVerifier
-
-        yield TrainedVerifier(embedder)
+        yield trained_verifier(embedder, settings, inference)
+    elif inference:
+        raise UsageError("--inference is for the trained verifier", "leave it out, or --verifier trained")
     else:
         from kgcheck.literature.llm_verifier import LlmVerifier
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(settings) as client:
             yield LlmVerifier(client, (spending or Spending()).limits(), total)
+
+
+def trained_verifier(
+    embedder: "Embedder | None", settings: Settings, inference: Path | None = None
+) -> "TrainedVerifier":
+    """The verifier without a key.
+
+    Args:
+        embedder: The model of the index, if it is searched by meaning.
+        settings: May name a model of inference.
+        inference: Another one.
+
+    Returns:
+        The verifier.
+    """
+    from kgcheck.literature.trained_verifier import TrainedVerifier
+
+    folder = inference or settings.inference
+    if folder is None:
+        return TrainedVerifier(embedder)
+    from kgcheck.literature.inference_reader import InferenceReader
+
+    return TrainedVerifier(embedder, inference=InferenceReader.of(folder))
 
 
 def total_meter(settings: Settings, spending: Spending | None = None) -> "Meter":

@@ -356,6 +356,7 @@ class Workspace(Protocols, ProtocolChecks):
         documents: Sequence[str] = (),
         top: int = 3,
         verifier: str = "trained",
+        inference: Path | None = None,
         tokens: int | None = None,
         money: float | None = None,
     ) -> VerifyResult:
@@ -367,6 +368,7 @@ class Workspace(Protocols, ProtocolChecks):
             documents: Read only these papers, by id.
             top: Papers to read where none is named.
             verifier: ``trained``, or ``llm``, the endpoint of the settings.
+            inference: Folder of a model of inference for ``trained``, if not that of the settings.
             tokens: Most tokens of a model for each paper's opinion.
             money: Most money that a model may cost for each.
 
@@ -384,10 +386,13 @@ class Workspace(Protocols, ProtocolChecks):
             raise UsageError(
                 "name a claim or an edge", 'kgcheck verify "..." or kgcheck verify --triple "HEAD RELATION TAIL"'
             )
-        spent = total_meter(self.settings)
+        if triple and inference:
+            raise UsageError("an edge is read by its two names, without a model of inference", "leave out --inference")
+        settings = self.settings.model_copy(update={"inference": None}) if triple else self.settings
+        spent, spending = total_meter(settings), Spending(tokens, money)
         with noting() as notes:
             index = self.index(notes)
-            with open_verifier(verifier, index.embedder, self.settings, Spending(tokens, money), spent) as reader:
+            with open_verifier(verifier, index.embedder, settings, spending, spent, inference) as reader:
                 try:
                     if triple:
                         verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]

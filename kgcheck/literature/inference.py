@@ -1,0 +1,253 @@
+"""A model of natural language inference that a user gives: what sentences make of a claim.
+
+A cross-encoder in a local folder, computed by OpenVINO on the processor. Nothing is downloaded, and no code of the
+folder is run.
+"""
+
+import hashlib
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgcheck.errors import ConfigurationError, InputError, MissingExtra
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.literature.bert import import_openvino
+from kgcheck.literature.embed import EXTRA
+
+MODEL_FILES = ("model.onnx", "openvino_model.xml")
+"""Names of a model in its folder, the first that is there."""
+
+LONGEST = 512
+"""Word pieces of a pair that are read, where the model reads no fewer."""
+
+_CHARACTERS = 20_000
+"""Of a text that are cut into word pieces: far more than a model reads."""
+
+_PADDED_TO = 32
+_FOR, _AGAINST, _NEITHER = range(3)
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_LABELS = (
+    (_FOR, re.compile(r"entail(?:s|ment|ed)?")),
+    (_AGAINST, re.compile(r"(?:contradict(?:s|ion|ed|ory)?|conflict(?:s|ing)?)")),
+    (_NEITHER, re.compile(r"neutral|(?:not?|non)_?(?:contradict(?:s|ion|ed|ory)?|conflict(?:s|ing)?)")),
+)
+
+Odds = NDArray[np.float64]
+
+
+class InferenceModel:
+    """A cross-encoder with two or three labels: contradiction or not, or entailment, neutral and contradiction.
+
+    May be used by several threads, one after the other.
+
+    Args:
+        folder: With ``config.json`` that names the labels, ``tokenizer.json``, and ``model.onnx`` or
+            ``openvino_model.xml`` with its ``.bin``.
+        threads: Of the processor.
+
+    Raises:
+        MissingExtra: The extra `literature` is not installed.
+        ConfigurationError: The folder holds no such model.
+    """
+
+    def __init__(self, folder: Path, *, threads: int = 1) -> None:
+        try:
+            openvino = import_openvino()
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtra("a model of inference", EXTRA) from error
+        files = _Files.of(folder)
+        config = _config(folder)
+        self.name = folder.resolve().name
+        self.places = _places(config, folder)
+        self.digest = files.digest()
+        options: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
+        # The same on every processor; in bfloat16 some graphs of a fixed size give nonsense (OpenVINO 2026).
+        options["INFERENCE_PRECISION_HINT"] = "f32"
+        try:
+            core = openvino.Core()
+            graph = core.read_model(str(files.model))
+            self._pieces = Tokenizer.from_file(str(files.tokenizer))
+        # Tokenizers and OpenVINO raise bare exceptions.
+        except Exception as error:
+            raise ConfigurationError(f"{folder} holds no model of inference: {_first_line(error)}") from error
+        self._inputs = _inputs(graph, folder)
+        wanted = graph.inputs[0].partial_shape[1]
+        self._fixed = wanted.get_length() if wanted.is_static else 0
+        limits = (
+            (self._pieces.truncation or {}).get("max_length", LONGEST),
+            config.get("max_position_embeddings", LONGEST),
+        )
+        self._longest = self._fixed or min(LONGEST, *(n for n in limits if isinstance(n, int) and n > 8))
+        padding = (self._pieces.padding or {}).get("pad_id", config.get("pad_token_id"))
+        self._padding = padding if isinstance(padding, int) and padding >= 0 else 0
+        self._pieces.no_padding()
+        self._pieces.no_truncation()
+        self._special = self._pieces.num_special_tokens_to_add(is_pair=True)
+        self._lock = threading.Lock()
+        try:
+            self._request = core.compile_model(graph, "CPU", options).create_infer_request()
+        except Exception as error:
+            raise ConfigurationError(f"{folder} cannot be computed: {_first_line(error)}") from error
+        self._folder = folder
+        self.read("A claim.", ["A sentence."])
+
+    @property
+    def has_support(self) -> bool:
+        """Whether it tells entailment from neither: a model of two labels tells contradiction alone."""
+        return _FOR in self.places
+
+    def reads(self, claim: str) -> bool:
+        """Whether a claim leaves room for sentences beside it: half of what the model reads."""
+        return len(claim) <= _CHARACTERS and len(self._ids(claim)) <= self._longest // 2
+
+    def read(self, claim: str, texts: Sequence[str]) -> Odds:
+        """What texts make of a claim. Of a long one as much of the beginning is read as the model takes.
+
+        Args:
+            claim: One that `reads` has room for.
+            texts: Sentences.
+
+        Returns:
+            One row a text: log odds that it entails the claim, zero from a model of two labels, and that it
+            contradicts it.
+
+        Raises:
+            ConfigurationError: The model gives something else than one finite number a label.
+        """
+        odds = np.zeros((len(texts), 2))
+        for row, text in enumerate(texts):
+            scores = self._scores(claim, text)
+            if scores.shape != (len(self.places),) or not np.isfinite(scores).all():
+                raise ConfigurationError(
+                    f"the model in {self._folder} gives {_shown(scores)} for a pair, where its labels are "
+                    f"{len(self.places)}",
+                    "export it again as a classifier of pairs, with one number a label",
+                )
+            for column, meaning in enumerate((_FOR, _AGAINST)):
+                if meaning in self.places:
+                    at = self.places.index(meaning)
+                    rest = np.delete(scores, at)
+                    odds[row, column] = scores[at] - rest.max() - np.log(np.exp(rest - rest.max()).sum())
+        return odds
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False).ids
+        return ids
+
+    def _scores(self, claim: str, text: str) -> Odds:
+        own = self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False)
+        other = self._pieces.encode(claim[:_CHARACTERS], add_special_tokens=False)
+        room = max(self._longest - self._special - len(other.ids), 0)
+        own.truncate(room)
+        pair = self._pieces.post_process(own, other)
+        pair.truncate(self._longest)
+        length = self._fixed or min(-(-len(pair.ids) // _PADDED_TO) * _PADDED_TO, self._longest)
+        pair.pad(length, pad_id=self._padding)
+        columns = {"input_ids": pair.ids, "attention_mask": pair.attention_mask, "token_type_ids": pair.type_ids}
+        with self._lock:
+            try:
+                made = self._request.infer([np.array([columns[n]], dtype=kind) for n, kind in self._inputs])
+            except Exception as error:
+                raise ConfigurationError(f"{self._folder} cannot be computed: {_first_line(error)}") from error
+            return np.array(next(iter(made.values())), dtype=np.float64).reshape(-1)
+
+
+class _Files(NamedTuple):
+    model: Path
+    weights: tuple[Path, ...]
+    tokenizer: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Files":
+        """The files of a model in a folder."""
+        if not folder.is_dir():
+            raise ConfigurationError(f"there is no model folder {folder}", "--inference DIR names a local folder")
+        model = next((folder / n for n in MODEL_FILES if (folder / n).is_file()), None)
+        if model is None:
+            hint = "export it: optimum-cli export onnx --task text-classification --model MODEL DIR"
+            raise ConfigurationError(f"{folder} holds neither {' nor '.join(MODEL_FILES)}", hint)
+        if not (folder / "tokenizer.json").is_file():
+            raise ConfigurationError(f"{folder} holds no tokenizer.json", "copy it from where the model is from")
+        beside = sorted(p for p in folder.glob(f"{model.stem}*") if p.is_file() and p != model)
+        weights = tuple(p for p in beside if re.search(r"(?:\.bin|[._]data)$", p.name))
+        return cls(model, weights, folder / "tokenizer.json")
+
+    def digest(self) -> str:
+        """SHA-256 of all that the numbers depend on, 16 digits."""
+        whole = hashlib.sha256()
+        for path in (self.model, *self.weights, self.tokenizer):
+            try:
+                with path.open("rb") as file:
+                    whole.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
+        return whole.hexdigest()[:16]
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config = parse_json(read_whole(path))
+    except (InputError, ValueError) as error:
+        why = str(error)[:200]
+        raise ConfigurationError(f"{path} cannot be read: {why}", "it names the labels: id2label") from error
+    if not isinstance(config, dict):
+        raise ConfigurationError(f"{path} is no JSON object", "it names the labels: id2label")
+    return config
+
+
+def _places(config: dict[str, Any], folder: Path) -> tuple[int, ...]:
+    """What each output of a model means, by the names of its labels, in any order."""
+    wanted = (
+        'id2label names "entailment", "neutral" and "contradiction", or "contradiction" and "not_contradiction", each '
+        "by its place among the outputs"
+    )
+    names = config.get("id2label")
+    if not isinstance(names, dict) and isinstance(config.get("label2id"), dict):
+        names = {str(place): name for name, place in config["label2id"].items()}
+    if not isinstance(names, dict) or not 2 <= len(names) <= 3:
+        raise ConfigurationError(f"{folder / 'config.json'} does not name two or three labels", wanted)
+    places = []
+    for place in map(str, range(len(names))):
+        name = str(names.get(place, ""))[:100]
+        plain = re.sub(r"[\s_-]+", "_", name.strip().lower())
+        meaning = next((m for m, pattern in _LABELS if pattern.fullmatch(plain)), None)
+        if meaning is None:
+            shown = f"is {name!r}" if name else "has no name"
+            raise ConfigurationError(f"label {place} of the model in {folder} {shown}: that is no inference", wanted)
+        places.append(meaning)
+    if len(set(places)) < len(places) or _AGAINST not in places or (len(places) == 2 and _NEITHER not in places):
+        raise ConfigurationError(
+            f"the labels of the model in {folder} are {', '.join(map(str, names.values()))}", wanted
+        )
+    return tuple(places)
+
+
+def _inputs(graph: Any, folder: Path) -> list[tuple[str, Any]]:
+    """The inputs of a graph, in its order, with their types."""
+    found = []
+    for port in graph.inputs:
+        name = next((n for n in _INPUTS if n in port.get_names()), None)
+        if name is None or port.partial_shape.rank.is_dynamic or port.partial_shape.rank.get_length() != 2:
+            shown = ", ".join(sorted(port.get_names())) or "without a name"
+            raise ConfigurationError(
+                f"the model in {folder} has an input {shown}", f"a model of pairs has {', '.join(_INPUTS)} by 2 axes"
+            )
+        found.append((name, port.element_type.to_dtype()))
+    if "input_ids" not in [name for name, _ in found]:
+        raise ConfigurationError(f"the model in {folder} has no input input_ids", "export it for text classification")
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _shown(scores: Odds) -> str:
+    return f"{len(scores)} numbers" if np.isfinite(scores).all() else "what is no number"
