@@ -217,7 +217,7 @@ _ENDINGS = {
 }
 
 
-class _Form(click.Option):
+class FormByEnding(click.Option):
     """``--format``; where none is named, what the ending of ``--output`` stands for."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
@@ -250,7 +250,7 @@ def format_options(forms: Sequence[str] = FORMATS) -> Decorator:
         return click.option(
             "--format",
             "format_",
-            cls=_Form,
+            cls=FormByEnding,
             type=click.Choice(forms),
             default=forms[0],
             show_default=True,
