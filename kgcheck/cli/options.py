@@ -222,11 +222,13 @@ class FormByEnding(click.Option):
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
         output = ctx.params.get("output")
-        form = _ENDINGS.get(output.suffix.lower()) if isinstance(output, Path) else None
+        # click has a value of its own for what was not given.
+        suffix = output.suffix if isinstance(output, Path) else ""
+        form = _ENDINGS.get(suffix.lower())
         if form is None:
             return super().get_default(ctx, call)
         if form not in self.type.choices:  # type: ignore[attr-defined]
-            raise click.BadParameter(f"{output} ends in {output.suffix}, and none is written: name a form", ctx, self)
+            raise click.BadParameter(f"{output} ends in {suffix}, and none is written: name a form", ctx, self)
         return form
 
 
