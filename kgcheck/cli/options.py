@@ -217,16 +217,18 @@ _ENDINGS = {
 }
 
 
-class _Form(click.Option):
+class FormByEnding(click.Option):
     """``--format``; where none is named, what the ending of ``--output`` stands for."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
         output = ctx.params.get("output")
-        form = _ENDINGS.get(output.suffix.lower()) if isinstance(output, Path) else None
+        # click has a value of its own for what was not given.
+        suffix = output.suffix if isinstance(output, Path) else ""
+        form = _ENDINGS.get(suffix.lower())
         if form is None:
             return super().get_default(ctx, call)
         if form not in self.type.choices:  # type: ignore[attr-defined]
-            raise click.BadParameter(f"{output} ends in {output.suffix}, and none is written: name a form", ctx, self)
+            raise click.BadParameter(f"{output} ends in {suffix}, and none is written: name a form", ctx, self)
         return form
 
 
@@ -250,7 +252,7 @@ def format_options(forms: Sequence[str] = FORMATS) -> Decorator:
         return click.option(
             "--format",
             "format_",
-            cls=_Form,
+            cls=FormByEnding,
             type=click.Choice(forms),
             default=forms[0],
             show_default=True,

@@ -149,8 +149,8 @@ def import_folder(directory: str | Path) -> Path:
     """
     path = Path(directory)
     if not path.is_dir():
-        told = f"{path} is a file, and not a folder" if path.is_file() else f"there is no folder {path}"
-        raise InputMissing(told, "name an import directory: databases/ and ontologies/")
+        detail = f"{path} is a file, and not a folder" if path.is_file() else f"there is no folder {path}"
+        raise InputMissing(detail, "name an import directory: databases/ and ontologies/")
     return path
 
 
