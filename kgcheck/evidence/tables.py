@@ -173,11 +173,7 @@ class WorkingTables:
         self._insert(EVIDENCE, select, parameters)
 
     def add_observations(self, observations: Mapping[int, Iterable[Evidence]]) -> None:
-        """Add observations that stand in no snapshot, such as those of papers.
-
-        Args:
-            observations: By task.
-        """
+        """Add observations, by task, that stand in no snapshot, such as those of papers."""
         rows = [
             {
                 "task": task,
