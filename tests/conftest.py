@@ -9,7 +9,12 @@ from hypothesis.internal.conjecture import engine
 
 from tests.support import ROOT
 
-pytest_plugins = ["tests.support.neo4j_fixtures", "tests.support.postgres", "tests.support.spreading"]
+pytest_plugins = [
+    "tests.support.neo4j_fixtures",
+    "tests.support.postgres",
+    "tests.support.collecting",
+    "tests.support.spreading",
+]
 
 # Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

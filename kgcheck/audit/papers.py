@@ -66,17 +66,17 @@ class Papers:
         rows = least_decided(tables.db, self._left)
         self._left -= len(rows)
         self.edges_read += len(rows)
-        added = False
+        observations: dict[int, tuple[Evidence, ...]] = {}
         for task, head, tail, outcome in rows:
             triple = Triple(
                 head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
             )
             observed = counted(self.reader.evidence(triple), partial(retracted_among, tables.db))
-            tables.add_observations(task, observed)
-            added = added or bool(observed)
+            observations[task] = observed
             if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):
                 self.found.append(PapersOnEdge(triple, outcome, spoken))
-        return added
+        tables.add_observations(observations)
+        return any(observations.values())
 
     def _is_worded(self, unit: Unit) -> bool:
         """Whether edges of this kind are said in words."""

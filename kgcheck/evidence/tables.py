@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import duckdb
+import pyarrow as pa
 
-from kgcheck.duck import identifier
+from kgcheck.duck import identifier, insert_arrow
 from kgcheck.model import Evidence, Gap, Reason, Stance
 
 
@@ -171,10 +172,10 @@ class WorkingTables:
         """Add the observations that a select gives."""
         self._insert(EVIDENCE, select, parameters)
 
-    def add_observations(self, task: int, observations: Iterable[Evidence]) -> None:
-        """Add observations that stand in no snapshot, such as those of papers."""
-        for observed in observations:
-            row = {
+    def add_observations(self, observations: Mapping[int, Iterable[Evidence]]) -> None:
+        """Add observations, by task, that stand in no snapshot, such as those of papers."""
+        rows = [
+            {
                 "task": task,
                 "source": observed.source,
                 "release": observed.release,
@@ -192,7 +193,11 @@ class WorkingTables:
                 "replacements": list(observed.replacements),
                 "candidates": list(observed.candidates),
             }
-            self._insert(EVIDENCE, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
+            for task, of_task in observations.items()
+            for observed in of_task
+        ]
+        schema = self.db.sql(f"FROM {identifier(EVIDENCE.name)} LIMIT 0").to_arrow_table().schema
+        insert_arrow(self.db, EVIDENCE.name, pa.Table.from_pylist(rows, schema=schema))
 
     def add_gaps(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Add the gaps that a select of task, source and cause gives."""

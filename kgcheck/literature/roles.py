@@ -7,7 +7,7 @@ another. A sentence that says only the other one speaks neither for nor against 
 import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kgcheck.inputs import read_toml
@@ -124,9 +124,10 @@ def specific(name: str) -> bool:
     )
 
 
+@lru_cache(10_000)
 def _known(word: str) -> _Known | None:
     rules = _rules()
-    if word.endswith(_DESCRIBES) or any(word.startswith(w) for w in rules.no):
+    if word.endswith(_DESCRIBES) or word.startswith(rules.no):
         return None
     return next(
         (

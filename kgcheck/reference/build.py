@@ -209,8 +209,7 @@ class _Builder:
                 "retrieved_at": file_date(path),
             }
         )
-        for topic, complete in file.topics.items():
-            self._writer.add_topic(release_id, recipe.source, topic, complete=complete)
+        self._writer.add_topics(release_id, recipe.source, file.topics)
         return release_id
 
     def _add_stream(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:

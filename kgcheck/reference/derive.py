@@ -13,6 +13,8 @@ from kgcheck.reference.retractions import mark_retracted
 _LONGEST_CHAIN = 20
 """Replacements of replacements that are followed."""
 
+_REPLACED = "lifecycle WHERE state <> 'current' AND len(successors) > 0"
+
 
 def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, State]) -> None:
     """Make the tables ``lifecycle`` and ``ancestor``, and bring links and values up to date.
@@ -24,14 +26,21 @@ def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, 
     """
     _fill_records(db)
     mark_retracted(db)
-    _drop_superseded_links(db, schema)
-    _age_values(db)
+    if _any(db, "release GROUP BY source HAVING count(*) > 1"):
+        _drop_superseded_links(db, schema)
+        _age_values(db)
     _settle_lifecycles(db, dropped)
-    _follow_replacements(db)
-    _forget_lost_replacements(db)
-    _suggest_namesakes(db)
+    if _any(db, "lifecycle WHERE state <> 'current'"):
+        _follow_replacements(db)
+        _forget_lost_replacements(db)
+        _suggest_namesakes(db)
     _bring_links_up_to_date(db, schema)
     _close_hierarchies(db)
+
+
+def _any(db: duckdb.DuckDBPyConnection, rows: str) -> bool:
+    """Whether there are such rows. Of a few live answers there are mostly none, and each statement takes its time."""
+    return bool(db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchall())
 
 
 def _fill_records(db: duckdb.DuckDBPyConnection) -> None:
@@ -228,6 +237,7 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
     """
     db.execute("UPDATE link SET head_now = head, tail_now = tail").fetchall()
     linked = set(db.execute("SELECT DISTINCT source, relation FROM link").fetchall())
+    replaced = {source for (source,) in db.execute(f"SELECT DISTINCT source FROM {_REPLACED}").fetchall()}
     done: set[tuple[str, ...]] = set()
     for pattern in schema.relations:
         for check in pattern.checks:
@@ -235,23 +245,23 @@ def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> No
                 chosen = (check.source, check.link, end, label.authority.source)
                 if chosen[:2] in linked and chosen not in done and not label.site:
                     done.add(chosen)
-                    _update_ends(db, chosen, label)
+                    _update_ends(db, chosen, label, any_replaced=chosen[3] in replaced)
 
 
-def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: Label) -> None:
+def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: Label, *, any_replaced: bool) -> None:
     source, relation, end, authority = chosen
     links = f"link.source = {literal(source)} AND link.relation = {literal(relation)}"
     if label.isoforms:
         db.execute(
             f"UPDATE link SET {end}_now = {base(label, end)} WHERE {links} AND {end}_now <> {base(label, end)}"
         ).fetchall()
-    db.execute(
-        f"""
-        UPDATE link SET {end}_now = l.successors[1] FROM lifecycle l
-        WHERE {links} AND l.source = {literal(authority)} AND l.id = link.{end}_now
-          AND l.state <> 'current' AND len(l.successors) > 0
-        """
-    ).fetchall()
+    if any_replaced:
+        db.execute(
+            f"""
+            UPDATE link SET {end}_now = l.successors[1] FROM (FROM {_REPLACED}) l
+            WHERE {links} AND l.source = {literal(authority)} AND l.id = link.{end}_now
+            """
+        ).fetchall()
 
 
 def _close_hierarchies(db: duckdb.DuckDBPyConnection) -> None:

@@ -52,12 +52,16 @@ class LiveRows(Closing):
         self._count += 1
         path = self.folder / f"live-{self._count}.duckdb"
         with connected(str(path)) as live:
+            # Few rows, and many statements: what is written at each end of a transaction is most of the work.
+            live.begin()
             writer = SnapshotWriter(live, self._schema, FIRST_LIVE_RELEASE)
             for one in releases:
                 _write(writer, one)
-            writer.finish({})
+            writer.finish({}, lasting=False)
             cited = {paper for one in releases for row in one.rows["link"] for paper in row.get("citations") or ()}
-            mark_retracted(live, retracted_among(db, cited, "base"))
+            if cited:
+                mark_retracted(live, retracted_among(db, cited, "base"))
+            live.commit()
         db.execute("DETACH live").fetchall()
         db.execute(f"ATTACH {literal(str(path))} AS live (READ_ONLY)").fetchall()
 
@@ -82,7 +86,7 @@ def _write(writer: SnapshotWriter, release: LiveRelease) -> None:
         }
     )
     spoken = {*(row["relation"] for row in release.rows["link"]), *(row["topic"] for row in release.rows["covered"])}
-    for topic in sorted({*release.topics, *spoken}):
-        writer.add_topic(number, release.source, topic, complete=False)
+    writer.add_topics(number, release.source, dict.fromkeys(sorted({*release.topics, *spoken}), False))
     for table, filled in release.rows.items():
-        writer.add_rows(table, release.source, number, filled)
+        if filled:
+            writer.add_rows(table, release.source, number, filled)

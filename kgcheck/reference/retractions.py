@@ -71,7 +71,8 @@ def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[
         The evidence, in the same order.
     """
     observations = tuple(found)
-    gone = retracted(map(_paper_of, observations))
+    papers = {paper for e in observations if (paper := _paper_of(e))}
+    gone = retracted(papers) if papers else set()
     return tuple(_not_counted(e) if _paper_of(e) in gone else e for e in observations)
 
 

@@ -71,9 +71,12 @@ class SnapshotWriter:
             [release, released, recency(released), release_id],
         ).fetchall()
 
-    def add_topic(self, release_id: int, source: str, topic: str, *, complete: bool) -> None:
-        """Say that a release speaks of a topic, and whether it lists all of it."""
-        self._db.execute("INSERT INTO topic VALUES (?, ?, ?, ?)", [release_id, source, topic, complete]).fetchall()
+    def add_topics(self, release_id: int, source: str, topics: Mapping[str, bool]) -> None:
+        """Say what topics a release speaks of, and of each whether it lists all of it."""
+        self._db.execute(
+            "INSERT INTO topic SELECT ?, ?, unnest(?::VARCHAR[]), unnest(?::BOOLEAN[])",
+            [release_id, source, list(topics), list(topics.values())],
+        ).fetchall()
 
     def add_rows(self, table: str, source: str, release_id: int, rows: list[dict[str, object]]) -> None:
         """Add rows of a release to a table; what a row lacks is null."""
@@ -86,12 +89,18 @@ class SnapshotWriter:
         ).fetchall()
         self._db.unregister("incoming")
 
-    def finish(self, dropped: Mapping[str, State]) -> None:
-        """Derive what is looked up most, and say what the snapshot is."""
+    def finish(self, dropped: Mapping[str, State], *, lasting: bool = True) -> None:
+        """Derive what is looked up most, and say what the snapshot is.
+
+        Args:
+            dropped: See `derive`.
+            lasting: Whether it stays, and may be compared with another one.
+        """
         derive(self._db, self._schema, dropped)
         note_bare(self._db)
-        fill_hashes(self._db)
-        fill_digests(self._db)
+        if lasting:
+            fill_hashes(self._db)
+            fill_digests(self._db)
         for key, value in (
             ("profile", self._schema.profile.name),
             ("format", str(FORMAT_VERSION)),

@@ -97,7 +97,7 @@ def test_what_papers_say_comes_back_column_by_column(tables: WorkingTables) -> N
     )
     gone = OBSERVED.model_copy(update={"record": "pmid:2", "reason": Reason.RETRACTED_EVIDENCE})
 
-    tables.add_observations(7, [OBSERVED, gone, silent])
+    tables.add_observations({7: [OBSERVED, gone, silent], 8: []})
 
     assert set(tables.evidence_of("FROM task")[7]) == {OBSERVED, gone, silent}
     assert tables.db.execute("SELECT quote, url, retrieved_at FROM evidence WHERE record = 'pmid:2'").fetchall() == [
@@ -121,7 +121,7 @@ def test_gaps_take_the_cause_that_is_known_later(tables: WorkingTables) -> None:
 def test_reset_leaves_nothing(tables: WorkingTables) -> None:
     tables.add_task(1, "P1", items=["a", "b"])
     tables.set_unseen("SELECT task, head FROM task")
-    tables.add_observations(1, [OBSERVED])
+    tables.add_observations({1: [OBSERVED]})
 
     tables.reset()
 
