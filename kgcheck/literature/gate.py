@@ -51,17 +51,19 @@ def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms
     if lacking := missing(claim, sentences, abstract, groups):
         return f"its sentences do not name: {', '.join(lacking)}"
     findings = [s for s in sentences if not asks_only(s)]
-    if not claim.rstrip().endswith("?") and (lacking := missing(claim, findings, abstract, groups)):
+    asks = claim.rstrip().endswith("?")
+    if not asks and (lacking := missing(claim, findings, abstract, groups)):
         return f"its sentences only ask, and find nothing, about: {', '.join(lacking)}"
     if why := comparison_objection(claim, findings):
         return why
     wanted = claimed(claim)
     found = [r for s in findings for r in _read(s)]
+    read = pieces(findings, abstract, compares=bool(_COMPARES.search(claim))) if wanted else ()
     for sides in wanted:
-        near = _together(sides, pieces(findings, abstract, compares=bool(_COMPARES.search(claim))), abstract, groups)
-        if not near:
+        near = _together(sides, read, abstract, groups)
+        if not near and not asks:
             return f"none of its sentences speaks of both: {sides.agent[0].words}, {sides.patient[0].words}"
-        if why := _act_missing(sides.act, near) or _denies_other(sides, near) or _opposite_word(claim, near):
+        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near) or _opposite_word(claim, near):
             return why
         if not sides.act.mutual and (other := turned_round(sides, found)):
             return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
@@ -157,13 +159,26 @@ def _together(
     """The pieces that name both sides of an act: two about one each say nothing of both."""
     core = _core(sides.act)
     both = f"the {sides.act.agent} ; {core}"
-    heads = [a for a in (*sides.agent, *_things(core)) if a.kind == "head"]
-    return [
-        piece
-        for piece in read
-        if not missing(both, [piece.whole], abstract, groups)
-        and (not heads or _all(heads, content_of(piece.whole)))
-    ]
+    wanted = (sides.agent, _things(core))
+    near = []
+    for piece in read:
+        lacking = set(missing(both, [piece.whole], abstract, groups))
+        there = content_of(piece.whole)
+        left = [[a for a in side if a.words in lacking or not _has_head(a, there)] for side in wanted]
+        if all(len(gone) < len(side) for gone, side in zip(left, wanted, strict=True)) and not any(
+            _acts_elsewhere(a, piece, read) for a in left[0]
+        ):
+            near.append(piece)
+    return near
+
+
+def _has_head(argument: Argument, there: SentenceContent) -> bool:
+    return argument.kind != "head" or is_named(argument, there)
+
+
+def _acts_elsewhere(argument: Argument, piece: SentencePiece, read: Sequence[SentencePiece]) -> bool:
+    """Whether what a piece does not name does something in another one: there is one act each, of another doer."""
+    return any(is_named(argument, r.agent) for other in read if other is not piece for r in _read(other.text))
 
 
 def _all_deny(sides: ClaimedAct, sentences: Sequence[str]) -> bool:
@@ -209,7 +224,7 @@ def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
     """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
     for word, other in opposite_words(claim):
         held = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
-        if all(other in words and word not in words for words in held):
+        if held and all(other in words and word not in words for words in held):
             return f"its sentences have another word for it: {other}, not {word}"
     return ""
 

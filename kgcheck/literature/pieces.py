@@ -7,11 +7,15 @@ risk of gout; cycling made no difference" is nothing about cycling and a lower r
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.resources import resource_dir
+
+_MOST = 40
+"""Places at which a sentence is cut."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 
@@ -61,7 +65,7 @@ def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
     """Pieces of a sentence; one without a subject of its own goes on with the one before it."""
     rules = _rules()
     start = 0
-    for found in rules.cuts.finditer(sentence):
+    for found in islice(rules.cuts.finditer(sentence), _MOST):
         if compares and found.lastgroup == "compares":
             continue
         words = _WORD.findall(sentence[found.end() : found.end() + 40].lower())

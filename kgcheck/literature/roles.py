@@ -177,7 +177,7 @@ def _without_comparing(tokens: list[str]) -> list[str]:
     following = [t.lower() for t in tokens[1:]] + [""]
     return [
         t
-        for t, after in zip(tokens, following, strict=True)
+        for t, after in zip(tokens, following, strict=False)
         if not (after == "than" and t.lower() in _MORE_THAN) and not (t.lower() == "then" and _known(after))
     ]
 
