@@ -170,7 +170,9 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
 
 def head(text: str) -> Argument | None:
     """The one word of a side of an act that may name something, however common it is: "memory", "turmeric"."""
-    words = [w for w in re.findall(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*", text.translate(_FOLD).lower()) if not w.endswith("ly")]
+    words = [
+        w for w in re.findall(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*", text.translate(_FOLD).lower()) if not w.endswith("ly")
+    ]
     named = [w for w in words if w not in empty_words() and w not in _rules().general]
     return Argument(named[-1], "head", frozenset(_forms(named[-1]))) if len(named) == 1 else None
 

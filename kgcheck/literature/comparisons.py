@@ -11,9 +11,7 @@ _THAN = re.compile(
     r"|earlier|later|safer)\b(?P<between>[^.;]{0,80}?)\bthan\b",
     re.IGNORECASE,
 )
-_PARTS = re.compile(
-    r"[,;]|\b(?:and|against|versus|vs|compared (?:with|to)|but|whereas|while)\b", re.IGNORECASE
-)
+_PARTS = re.compile(r"[,;]|\b(?:and|against|versus|vs|compared (?:with|to)|but|whereas|while)\b", re.IGNORECASE)
 _LESS = frozenset("less fewer worse lower smaller shorter slower weaker later".split())
 _LONGEST = 2_000
 

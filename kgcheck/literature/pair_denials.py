@@ -22,7 +22,7 @@ _NOT_AS_SUCH = re.compile(
     r"(?:mutant|mutat|mutein|delet|truncat|lack|absen|without|variant|chimer|fragment|peptide|inhibitor|whether|if|unless|rule|ruled"
     r"|unclear|unknown|may|might|could|possib|independent|unlike|substitut|disrupt|defect|defici|unphosph|dephos"
     r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof|contrast|their$"
-    r"|dose|acute|rapid|strongly|analys|deplet|knock|silenc|loss$|declin|ablat|alone$|effectively|individual|directly|direct$)"
+    r"|dose|acute|rapid|strongly|analys|deplet|knock|silenc|loss$|declin|ablat|effectively)"
 )
 _OF_SOMETHING_ELSE = re.compile(
     r"(?:affect|alter|chang|influenc|modulat|prevent|inhibit|abolish|disrupt|block|impair|reduc|increas|enhanc|requir|necess|suffic"
@@ -77,13 +77,14 @@ _PLACES = frozenset(("in", "under", "at", "during"))
 _ITS_OWN = re.compile(
     r"(?:activ|express|level|concentrat|product|metaboli|signal|gene|protein|polymorph|risk|develop|format|acquisit|swell|control"
     r"|transport|pathway|arrest|cell|phosphory|transcri|mrna|promot|variant|allele|interact|bind|complex|associat|receptor|kinase"
-    r"|mutat|susceptib|progress|incidence|patient|severity|status|synth|secret|releas|function|stabil|degrad|uptake)"
+    r"|mutat|susceptib|progress|incidence|patient|severity|status|synth|secret|releas|function|stabil|degrad|uptake|subunit|domain|motif|site|region|molecule|famil|member)"
 )
 """What may follow a name that is meant itself: any other word makes it part of another name, as in "blood pressure"."""
 
 _GOES_ON = re.compile(
     r"(?:[,;:()/\u2014-]|and|or|nor|but|as|is|are|was|were|has|have|had|do|does|did|in|on|at|to|by|for|with|from|within|after|before"
-    r"|among|during|when|while|than|either|through|via|into|under|upon|there|\w+ed|\w+ly)$"
+    r"|among|during|when|while|than|either|through|via|into|under|upon|there|since|because|that|which"
+    r"|who|if|unless|whereas|though|although|itself|alone|together|\w+ed|\w+ly)$"
 )
 
 _NEW_SENTENCE = re.compile(r"[.!?]['\"]?\s+['\"]?[A-Z0-9]")

@@ -1,7 +1,7 @@
 """Pieces of sentences of which each tells one thing, and what a pronoun in one may stand for.
 
-A claim about two things is not borne out by one piece about the first and another about the second: "walking lowered the
-risk of gout; cycling made no difference" is nothing about cycling and a lower risk.
+A claim about two things is not borne out by one piece about the first and another about the second: "walking lowered
+the risk of gout; cycling made no difference" is nothing about cycling and a lower risk.
 """
 
 import re

@@ -39,7 +39,9 @@ def test_a_pronoun_stands_for_what_came_before() -> None:
     assert objection("Tea lowers pain in men.", ["We gave tea to men.", "It lowered pain."], abstract) == ""
 
 
-@pytest.mark.parametrize("claim", ["Cycling raises the risk of gout.", "Cycling is associated with a lower risk of gout."])
+@pytest.mark.parametrize(
+    "claim", ["Cycling raises the risk of gout.", "Cycling is associated with a lower risk of gout."]
+)
 def test_two_sentences_about_one_side_each_say_nothing_of_both(claim: str) -> None:
     assert "speaks of both: Cycling, gout" in objection(claim, NOTE, " ".join(NOTE))
 
@@ -80,7 +82,11 @@ def test_what_is_compared_keeps_its_sides_and_numbers(claim: str, sentence: str,
     assert why in found if why else not found
 
 
-@given(st.lists(st.sampled_from(["but", "tea", "than", "more", ";", "it", "lowered", "the", "3%", "gout", "."]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from(["but", "tea", "than", "more", ";", "it", "lowered", "the", "3%", "gout", "."]), max_size=60
+    )
+)
 def test_pieces_hold_all_words_but_those_between(words: list[str]) -> None:
     sentence = " ".join(words)
     found = pieces([sentence])
