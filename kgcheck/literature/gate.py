@@ -5,6 +5,7 @@ Each objection makes a paper silent, and is shown beside it: a wrong answer is w
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
@@ -235,8 +236,9 @@ def _comparable(wanted: Act, other: Act) -> bool:
     return True
 
 
-def _read(sentence: str) -> list[_Read]:
-    return [_Read(a, content_of(a.agent), content_of(a.patient)) for a in acts(sentence)]
+@lru_cache(maxsize=256)
+def _read(sentence: str) -> tuple[_Read, ...]:
+    return tuple(_Read(a, content_of(a.agent), content_of(a.patient)) for a in acts(sentence))
 
 
 def _straight(wanted: ClaimedAct, read: _Read) -> bool:
