@@ -47,13 +47,13 @@ def _turned(claim: str, sentences: Sequence[str]) -> str:
     if not second:
         return ""
     ways = set()
-    for told in (c for s in sentences if (c := _comparison(s))):
-        left, right = content_of(told.first), content_of(told.second)
+    for compared in (c for s in sentences if (c := _comparison(s))):
+        left, right = content_of(compared.first), content_of(compared.second)
         straight = is_named(second, right) and not is_named(second, left)
         moved = any(is_named(a, right) and not is_named(a, left) for a in first)
         crossed = moved and is_named(second, left) and not is_named(second, right)
         if straight or crossed:
-            ways.add(straight == (told.less == wanted.less))
+            ways.add(straight == (compared.less == wanted.less))
     return "its sentences compare them the other way round" if ways == {False} else ""
 
 

@@ -188,8 +188,8 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
         # "A and B do not interact"
         together = all(t in _LIST for t in tokens[a + 1 : b]) and not _with_another(tokens[at:])
         together = together and any(t in ("and", "or", "nor", "with") for t in tokens[a + 1 : b])
-        told = [t for t in tokens[at : at + _AFTER] if _MUTUAL.match(t)]
-        return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(told, cues)
+        mutual = [t for t in tokens[at : at + _AFTER] if _MUTUAL.match(t)]
+        return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(mutual, cues)
     if a - at > _REACH or _broken(tokens[at:b]) or "," in tokens[at:b]:
         return False
     if beside and _small(tokens[at + 1 : a]):
