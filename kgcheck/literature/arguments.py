@@ -66,6 +66,7 @@ _UNITS = frozenset(
 _PER_CENT = frozenset({"%", "percent", "per"})
 _OTHER = re.compile(r"(?:al|ic|ary|ous|ive|ed|ing|ly|ar|ble|oid|less|wide|free|ory|ent|ical|ize|izes|ise|ises)$")
 """How words end that name no thing by themselves: most adjectives, adverbs and verbs."""
+_CELLS = ("cell", "cells", "lymphocyte", "lymphocytes")
 _STATES = frozenset("positive negative free deficient null resistant sensitive dependent independent naive".split())
 """Ends of words such as HIV-negative that change who is meant."""
 
@@ -152,6 +153,9 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
         unit = "%" if following.lower() in _PER_CENT else following.lower() if following.lower() in _UNITS else ""
         shown = f"{token}{unit if unit == '%' else ' ' + unit if unit else ''}"
         return 1 + bool(unit), Argument(shown, "number", frozenset({f"{number}|{unit}"}))
+    if re.fullmatch("[B-Z]", token) and following.lower() in _CELLS:
+        forms = frozenset(f"{lower}{cells}" for cells in _CELLS)
+        return 2, Argument(f"{word} {following}", "label", forms)
     if lower in _rules().populations:
         return 1, Argument(word, "population", _rules().populations[lower])
     if lower in _rules().humans:
@@ -162,6 +166,15 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     if _names_something(lower):
         return 1, Argument(word, "noun", frozenset(_forms(lower)))
     return 1, None
+
+
+def head(text: str) -> Argument | None:
+    """The one word of a side of an act that may name something, however common it is: "memory", "turmeric"."""
+    words = [
+        w for w in re.findall(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*", text.translate(_FOLD).lower()) if not w.endswith("ly")
+    ]
+    named = [w for w in words if w not in empty_words() and w not in _rules().general]
+    return Argument(named[-1], "head", frozenset(_forms(named[-1]))) if len(named) == 1 else None
 
 
 def is_named(argument: Argument, content: SentenceContent) -> bool:
@@ -365,6 +378,7 @@ class _ArgumentRules(NamedTuple):
     labelled: frozenset[str]
     animals: frozenset[str]
     same: dict[str, frozenset[str]]
+    general: frozenset[str]
 
 
 @cache
@@ -392,4 +406,5 @@ def _rules() -> _ArgumentRules:
         labelled=frozenset(raw["labelled"].split()),
         animals=frozenset(w for line in raw["animals"] for w in line.split()),
         same=same,
+        general=frozenset(raw["general"].split()),
     )

@@ -5,12 +5,16 @@ Each objection makes a paper silent, and is shown beside it: a wrong answer is w
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, is_named, missing
-from kgcheck.literature.roles import Act, acts, asks_only, specific
+from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
+from kgcheck.literature.comparisons import comparison_objection
+from kgcheck.literature.pieces import SentencePiece, pieces
+from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
 
 _COMPARES = re.compile(r"\b(?:than|versus|vs|compared)\b", re.IGNORECASE)
+_NONE_OF = re.compile(r"(?:neither|none of|no)\b", re.IGNORECASE)
 _ENDS = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 """Words with which what is done to something goes on to where and when."""
 
@@ -48,12 +52,19 @@ def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms
     if lacking := missing(claim, sentences, abstract, groups):
         return f"its sentences do not name: {', '.join(lacking)}"
     findings = [s for s in sentences if not asks_only(s)]
-    if not claim.rstrip().endswith("?") and (lacking := missing(claim, findings, abstract, groups)):
+    asks = claim.rstrip().endswith("?")
+    if not asks and (lacking := missing(claim, findings, abstract, groups)):
         return f"its sentences only ask, and find nothing, about: {', '.join(lacking)}"
+    if why := comparison_objection(claim, findings):
+        return why
     wanted = claimed(claim)
     found = [r for s in findings for r in _read(s)]
+    read = pieces(findings, abstract, compares=bool(_COMPARES.search(claim))) if wanted else ()
     for sides in wanted:
-        if why := _act_missing(sides.act, findings):
+        near = _together(sides, read, abstract, groups)
+        if not near and not asks:
+            return f"none of its sentences speaks of both: {sides.agent[0].words}, {sides.patient[0].words}"
+        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near) or _opposite_word(claim, near):
             return why
         if not sides.act.mutual and (other := turned_round(sides, found)):
             return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
@@ -96,6 +107,8 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
                 continue
             if _straight(sides, r) or ((sides.act.mutual or r.act.mutual) and _crossed(sides, r)):
                 signs.add(sides.act.sign * r.act.sign)
+        if not sides.act.denied and _all_deny(sides, sentences):
+            signs.add(-1)
     return signs.pop() if len(signs) == 1 else 0
 
 
@@ -113,7 +126,7 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     Returns:
         True where nothing is left open.
 
-    >>> refutes("Caffeine shortens sleep.", ["Caffeine lengthened sleep."])
+    >>> refutes("Caffeine shortens sleep.", ["Caffeine slowed sleep."])
     False
     >>> refutes("Zincol raises the risk of gout.", ["Zincol protected against gout."])
     True
@@ -125,12 +138,13 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     if len(wanted) != 1:
         return False
     (sides,) = wanted
-    core = _things(_ENDS.split(sides.act.patient, maxsplit=1)[0]) or sides.patient
+    core = _things(_core(sides.act))
     for sentence in sentences:
         if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract, groups):
             continue
         for read in _read(sentence):
             opposite = sides.act.sign * read.act.sign < 0 and not sides.act.denied and not read.act.denied
+            opposite = opposite and same_scale(sides.act.name, read.act.name)
             straight = _all(sides.agent, read.agent) and _all(core, read.patient)
             crossed = (
                 (sides.act.mutual or read.act.mutual) and _all(sides.agent, read.patient) and _all(core, read.agent)
@@ -140,14 +154,80 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     return False
 
 
-def _act_missing(act: Act, sentences: Sequence[str]) -> str:
-    """An act that nothing else stands for must be in the sentences: who binds a thing does not yet cleave it."""
+def _together(
+    sides: ClaimedAct, read: Sequence[SentencePiece], abstract: str, groups: Sequence[Sequence[str]]
+) -> list[SentencePiece]:
+    """The pieces that name both sides of an act: two about one each say nothing of both."""
+    core = _core(sides.act)
+    both = f"the {sides.act.agent} ; {core}"
+    wanted = (sides.agent, _things(core))
+    near = []
+    for piece in read:
+        lacking = set(missing(both, [piece.whole], abstract, groups))
+        there = content_of(piece.whole)
+        left = [[a for a in side if a.words in lacking or not _has_head(a, there)] for side in wanted]
+        if all(len(gone) < len(side) for gone, side in zip(left, wanted, strict=True)) and not any(
+            _acts_elsewhere(a, piece, read) for a in left[0]
+        ):
+            near.append(piece)
+    return near
+
+
+def _has_head(argument: Argument, there: SentenceContent) -> bool:
+    return argument.kind != "head" or is_named(argument, there)
+
+
+def _acts_elsewhere(argument: Argument, piece: SentencePiece, read: Sequence[SentencePiece]) -> bool:
+    """Whether what a piece does not name does something in another one: there is one act each, of another doer."""
+    return any(is_named(argument, r.agent) for other in read if other is not piece for r in _read(other.text))
+
+
+def _all_deny(sides: ClaimedAct, sentences: Sequence[str]) -> bool:
+    """Whether every piece that names both sides begins with a denial: "neither A nor B had any influence on it"."""
+    findings = [s for s in sentences if not asks_only(s)]
+    near = _together(sides, pieces(findings, " ".join(sentences)), "", ())
+    return bool(near) and all(_NONE_OF.match(piece.text) for piece in near)
+
+
+def _core(act: Act) -> str:
+    """What an act is done to, without where and when."""
+    core = _ENDS.split(act.patient, maxsplit=1)[0]
+    return core if _things(core) else act.patient
+
+
+def _act_missing(act: Act, near: Sequence[SentencePiece]) -> str:
+    """An act that nothing else stands for must be there: who binds a thing does not yet cleave it."""
     if not specific(act.name):
         return ""
     stem = act.name[:5]
-    if any(stem in s.lower() for s in sentences):
+    if any(stem in piece.whole.lower() for piece in near):
         return ""
     return f"its sentences do not say of anything that it does this: {act.name}"
+
+
+def _denies_other(sides: ClaimedAct, near: Sequence[SentencePiece]) -> str:
+    """Whether all that is told of both sides is that something else is not so."""
+    found = [r for piece in near for r in _read(piece.text)]
+    about = [r for r in found if _straight(sides, r) or _crossed(sides, r)]
+    if about and len({p.text for p in near}) == 1 and all(r.act.denied and _other(sides.act, r.act) for r in about):
+        return f"its sentences deny something else of both: {about[0].act.name}"
+    return ""
+
+
+def _other(wanted: Act, denied: Act) -> bool:
+    """Whether the denial of one act leaves another open."""
+    if specific(wanted.name) or specific(denied.name) or not wanted.sign or not denied.sign:
+        return wanted.name != denied.name
+    return wanted.sign != denied.sign
+
+
+def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
+    """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
+    for word, other in opposite_words(claim):
+        held = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
+        if held and all(other in words and word not in words for words in held):
+            return f"its sentences have another word for it: {other}, not {word}"
+    return ""
 
 
 def _comparable(wanted: Act, other: Act) -> bool:
@@ -156,8 +236,9 @@ def _comparable(wanted: Act, other: Act) -> bool:
     return True
 
 
-def _read(sentence: str) -> list[_Read]:
-    return [_Read(a, content_of(a.agent), content_of(a.patient)) for a in acts(sentence)]
+@lru_cache(maxsize=256)
+def _read(sentence: str) -> tuple[_Read, ...]:
+    return tuple(_Read(a, content_of(a.agent), content_of(a.patient)) for a in acts(sentence))
 
 
 def _straight(wanted: ClaimedAct, read: _Read) -> bool:
@@ -177,7 +258,8 @@ def _any(wanted: Iterable[Argument], there: SentenceContent) -> bool:
 
 
 def _things(text: str) -> tuple[Argument, ...]:
-    """What a side of an act names: symbols where there are some, else nouns."""
+    """What a side of an act names: symbols where there are some, else nouns, else its last word."""
     found = [a for a in arguments(f"the {text}") if a.kind in ("name", "label", "noun")]
     symbols = [a for a in found if a.kind != "noun"]
-    return tuple(symbols or found)
+    last = head(text)
+    return tuple(symbols or found or ([last] if last else []))

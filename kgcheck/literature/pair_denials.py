@@ -22,11 +22,11 @@ _NOT_AS_SUCH = re.compile(
     r"(?:mutant|mutat|mutein|delet|truncat|lack|absen|without|variant|chimer|fragment|peptide|inhibitor|whether|if|unless|rule|ruled"
     r"|unclear|unknown|may|might|could|possib|independent|unlike|substitut|disrupt|defect|defici|unphosph|dephos"
     r"|alanine|dominant|antibod|neither|depend|require|recombinant|compet|free|inactive|isoform|simultan|preincub|starv|synerg|would|except|all$|some$|major|common|primary|main$|sole$|every|always|fully|complet|nor$|certain|most$|many$|usual|often|typical|proof|contrast|their$"
-    r"|dose|acute|rapid|strongly|analys)"
+    r"|dose|acute|rapid|strongly|analys|deplet|knock|silenc|loss$|declin|ablat|effectively)"
 )
 _OF_SOMETHING_ELSE = re.compile(
     r"(?:affect|alter|chang|influenc|modulat|prevent|inhibit|abolish|disrupt|block|impair|reduc|increas|enhanc|requir|necess|suffic"
-    r"|support|potentiat|exclusiv|explain|essential|respons|due|sensitive|differ|interfer|evidenc|provid|consist|result|compens|mediat|involv|lead)"
+    r"|moderat|modif|confound|used$|support|potentiat|exclusiv|explain|essential|respons|due|sensitive|differ|interfer|evidenc|provid|consist|result|compens|mediat|involv|lead)"
 )
 """What follows a denial that is about something else than whether the two meet."""
 
@@ -70,6 +70,26 @@ _REACH = 14
 _AFTER = 5
 
 
+_MUTUAL = re.compile(r"(?:interact|bind|bound|associat|correlat|complex|contact|relat|link|coloca|coprecip)")
+"""What two do to each other: nothing else is denied of "A and B"."""
+
+_PLACES = frozenset(("in", "under", "at", "during"))
+_ITS_OWN = re.compile(
+    r"(?:activ|express|level|concentrat|product|metaboli|signal|gene|protein|polymorph|risk|develop|format|acquisit|swell|control"
+    r"|transport|pathway|arrest|cell|phosphory|transcri|mrna|promot|variant|allele|interact|bind|complex|associat|receptor|kinase"
+    r"|mutat|susceptib|progress|incidence|patient|severity|status|synth|secret|releas|function|stabil|degrad|uptake|subunit|domain|motif|site|region|molecule|famil|member)"
+)
+"""What may follow a name that is meant itself: any other word makes it part of another name, as in "blood pressure"."""
+
+_GOES_ON = re.compile(
+    r"(?:[,;:()/\u2014-]|and|or|nor|but|as|is|are|was|were|has|have|had|do|does|did|in|on|at|to|by|for|with|from|within|after|before"
+    r"|among|during|when|while|than|either|through|via|into|under|upon|there|since|because|that|which"
+    r"|who|if|unless|whereas|though|although|itself|alone|together|\w+ed|\w+ly)$"
+)
+
+_NEW_SENTENCE = re.compile(r"[.!?]['\"]?\s+['\"]?[A-Z0-9]")
+
+
 def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
     """Whether a sentence denies that two names have to do with each other.
 
@@ -86,7 +106,9 @@ def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
     if ONE not in tokens or TWO not in tokens:
         return False
     a, b = sorted((tokens.index(ONE), tokens.index(TWO)))
-    if _part_of_a_word(tokens, a, b):
+    if _part_of_a_word(tokens, a, b) or tokens[a + 1 : b] == ["("] or _part_of_a_name(tokens[b + 1 : b + 2]):
+        return False
+    if _parted(sentence, one, two):
         return False
     for at, word in enumerate(tokens):
         if not _DENIES.match(word) or (at + 1 < len(tokens) and tokens[at + 1] in _ONLY):
@@ -101,8 +123,28 @@ def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
     return False
 
 
+def _part_of_a_name(following: Sequence[str]) -> bool:
+    return any(not (_ITS_OWN.match(t) or _GOES_ON.match(t)) for t in following)
+
+
+def _parted(sentence: str, one: Span, two: Span) -> bool:
+    """Whether another sentence begins between two names, or one of them stands there again."""
+    first, second = sorted((one, two))
+    between = sentence[first[1] : second[0]]
+    again = any(sentence[slice(*name)].lower() in between.lower() for name in (one, two))
+    return again or bool(_NEW_SENTENCE.search(between))
+
+
+def _elsewhere(tokens: Sequence[str], cues: re.Pattern[str]) -> bool:
+    """Whether a name is the place of something else that is denied: "does not activate pathways in B"."""
+    return any(
+        t in _PLACES and i and not (_cue(tokens[i - 1 : i], cues) or _seen(tokens[i - 1 : i]) or _role(tokens[i - 1]))
+        for i, t in enumerate(tokens)
+    )
+
+
 def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:
-    beside = tokens[at - 1] in _BESIDE if at else False
+    beside = tokens[at - 1] in _BESIDE and tokens[at] in ("not", "n't") if at else False
     if tokens[a + 1 : b] in ([], ["/"]) or (a and tokens[a - 1] == "/"):
         return False
     if "between" in tokens[at:b] and "between" not in tokens[at:a]:
@@ -128,6 +170,8 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
         if not _subject(tokens, a, at) or b - at > _OBJECT:
             # "while C activated A, D did not activate B": it is D that does not.
             return False
+        if _elsewhere(tokens[at:b], cues):
+            return False
         if tokens[at].startswith("lack") or tokens[b + 1 : b + 2] == ["-"] or _of_another(tokens[a:b]):
             return False
         return not _broken(tokens[a:b]) and "," not in tokens[at:b] and _cue(tokens[at:b], cues)
@@ -144,13 +188,19 @@ def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[s
         # "A and B do not interact"
         together = all(t in _LIST for t in tokens[a + 1 : b]) and not _with_another(tokens[at:])
         together = together and any(t in ("and", "or", "nor", "with") for t in tokens[a + 1 : b])
-        return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(tokens[at : at + _AFTER], cues)
+        mutual = [t for t in tokens[at : at + _AFTER] if _MUTUAL.match(t)]
+        return together and at - b <= _AFTER and not _broken(tokens[b:at]) and _cue(mutual, cues)
     if a - at > _REACH or _broken(tokens[at:b]) or "," in tokens[at:b]:
         return False
     if beside and _small(tokens[at + 1 : a]):
         # "C but not A binds B"
         return _cue(tokens[a + 1 : a + 3], cues) and b - a <= _OBJECT and "(" not in tokens[a:b]
     reach = tokens[at:a]
+    if "between" in reach and "and" not in tokens[a:b]:
+        # "no link between A of B and C", "between A or B and C"
+        return False
+    if "from" in reach or tokens[a + 1] == "of" or "(" in tokens[a:b] or _elsewhere([*reach, *tokens[a:b]], cues):
+        return False
     listed = all(t in _LIST for t in tokens[a + 1 : b]) and tokens[a + 1 : b] not in (["-"], ["with"])
     if "on" in reach or "in" in tokens[a:b] or (listed and "between" not in reach):
         # "no effect on A and B", "no role of A and B"
@@ -172,7 +222,8 @@ def _subject(tokens: Sequence[str], a: int, at: int) -> bool:
     between = tokens[a + 1 : at]
     if any(t in _NEW or t == OTHER for t in between) or len(between) > _OWN_WORDS:
         return False
-    return not a or tokens[a - 1] not in _GOVERNS
+    before = next((t for t in reversed(tokens[:a]) if t not in ("the", "a", "an")), "")
+    return (before == "in" and tokens[a - 1] != "in") or before not in _GOVERNS
 
 
 def _part_of_a_word(tokens: Sequence[str], a: int, b: int) -> bool:
@@ -197,6 +248,10 @@ def _broken(tokens: Sequence[str]) -> bool:
 
 def _seen(tokens: Sequence[str]) -> bool:
     return any(_SEEN.match(t) for t in tokens)
+
+
+def _role(token: str) -> bool:
+    return token in ("role", "part", "involved", "participate", "function", "act")
 
 
 def _small(tokens: Sequence[str]) -> bool:

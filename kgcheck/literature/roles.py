@@ -30,6 +30,9 @@ _MADE_BY = re.compile(
 _DESCRIBES = ("ive", "ory", "able", "ible")
 """How words end that tell what something is like: protective, inhibitory."""
 
+_MORE_THAN = frozenset("more less better worse faster slower fewer".split())
+"""Words that compare how much one thing does with how much another does."""
+
 _NEAR = 4
 """Words before an act in which a denial reaches it."""
 
@@ -79,7 +82,7 @@ def acts(sentence: str) -> tuple[Act, ...]:
     >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
     [('phosphorylate', 'A1', 'B2')]
     """
-    tokens = _TOKEN.findall(sentence)
+    tokens = _without_comparing(_TOKEN.findall(sentence))
     lower = [t.lower() for t in tokens]
     found: list[Act] = []
     places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]
@@ -124,6 +127,17 @@ def specific(name: str) -> bool:
     )
 
 
+def same_scale(one: str, other: str) -> bool:
+    """Whether the signs of two acts are of one scale: what is shorter is not worse."""
+    scales = _rules().scales
+    return scales.get(one) == scales.get(other)
+
+
+def opposite_words(text: str) -> list[tuple[str, str]]:
+    """The words of a text that have an opposite which is no act, each with it."""
+    return [(w, other) for w in re.findall(r"[a-z]+", text.lower()) if (other := _rules().opposites.get(w))]
+
+
 @lru_cache(10_000)
 def _known(word: str) -> _Known | None:
     rules = _rules()
@@ -157,6 +171,16 @@ def _form(lower: Sequence[str], at: int) -> _Form | None:
     if word == "lower" and (not following or before[-1:] in (["a"], ["the"], ["of"], ["with"], ["significantly"])):
         return None
     return _Form.ACTIVE
+
+
+def _without_comparing(tokens: list[str]) -> list[str]:
+    """Words without those of "more than" and "less than", which turn nothing; and without "then" before an act."""
+    following = [t.lower() for t in tokens[1:]] + [""]
+    return [
+        t
+        for t, after in zip(tokens, following, strict=False)
+        if not (after == "than" and t.lower() in _MORE_THAN) and not (t.lower() == "then" and _known(after))
+    ]
 
 
 def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, int]:
@@ -258,6 +282,8 @@ class _ActRules(NamedTuple):
     denies: frozenset[str]
     clauses: frozenset[str]
     compares: frozenset[str]
+    scales: dict[str, str]
+    opposites: dict[str, str]
     asks: re.Pattern[str]
 
 
@@ -280,5 +306,7 @@ def _rules() -> _ActRules:
         denies=frozenset(raw["denies"]),
         clauses=frozenset(raw["clauses"]),
         compares=frozenset(raw["compares"]),
+        scales={name: line for line in raw["scales"] for name in line.split()},
+        opposites=dict(p for line in raw["opposites"] for p in (line.split(), line.split()[::-1])),
         asks=re.compile("".join(raw["asks"].split("\n")), re.IGNORECASE),
     )

@@ -12,6 +12,7 @@ from tests.support import ROOT
 
 MAX_LINES = 400
 LONGER = {
+    "kgcheck/literature/arguments.py": "what a claim names, and each way in which a sentence may name it",
     "kgcheck/graph/embedded.py": "one store, its methods in the order of the protocol",
     "kgcheck/profile/schema.py": "one value, the schema, and all that can be wrong with it",
     "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",

@@ -64,6 +64,14 @@ def test_a_binding_is_more_likely_than_a_list() -> None:
         ("No binding of STK5 in ABL9 cells was seen.", False),
         ("Cells with GRB7 but not STK5 clones lost what is bound to ABL9.", False),
         ("No STK5-ABL9 interaction was found.", True),
+        ("Thus, lack of STK5 binding promotes ABL9.", False),
+        ("STK5 does not bind its partner in ABL9 cells.", False),
+        ("No binding between STK5 or ABL9 and PAX3 was seen.", False),
+        ("STK5 did not bind the synthesis of ABL9.", True),
+        ("STK5 did not bind ABL9 of yeast.", False),
+        ("STK5 binds ABL9 sites but not ABL9.", False),
+        ("STK5 (ABL9) does not bind GRB7.", False),
+        ("STK5 was given. 'It did not bind ABL9.", False),
     ],
 )
 def test_only_an_outright_denial_of_both_counts(text: str, expected: bool) -> None:
@@ -185,7 +193,7 @@ def test_denials_of_biorelex(shared_data: Path) -> None:
         if any(denies(text, one, two, BINDS) for one, two in near)
     ]
 
-    assert len(read) >= 40
+    assert len(read) >= 36
     assert read.count(-1) / len(read) >= 0.8
 
 

@@ -120,16 +120,16 @@ def test_the_reason_is_beside_the_paper() -> None:
 def test_hardly_any_attack_passes() -> None:
     verifier = TrainedVerifier()
     found = [(a, outcome(a, verifier)[0]) for a in (*attacks(), *made(12))]
-    wrong = [a.claim for a, became in found if became == "WRONG" and a.group != "later"]
-    later = [a.claim for a, became in found if became == "WRONG" and a.group == "later"]
+    wrong = [a.claim for a, became in found if became == "WRONG" and a.group != "final"]
+    final = [a.claim for a, became in found if became == "WRONG" and a.group == "final"]
     opposites = [became for a, became in found if a.kind == "opposite" and a.expected is Stance.CONTRADICTS]
     true = [became for a, became in found if a.kind == "true"]
 
     assert len(attacks()) >= 150
     assert len({a.text for a in attacks()}) >= 20
     assert len(wrong) <= 1, wrong
-    assert len(later) <= 3, later
-    assert opposites.count("right") >= 0.9 * len(opposites)
+    assert len(final) <= 2, final
+    assert opposites.count("right") >= 0.8 * len(opposites)
     assert true.count("right") >= 0.8 * len(true)
 
 
