@@ -224,8 +224,8 @@ def _other(wanted: Act, denied: Act) -> bool:
 def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
     """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
     for word, other in opposite_words(claim):
-        held = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
-        if held and all(other in words and word not in words for words in held):
+        written = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
+        if written and all(other in words and word not in words for words in written):
             return f"its sentences have another word for it: {other}, not {word}"
     return ""
 
