@@ -299,11 +299,15 @@ def inference_option() -> Decorator:
     )
 
 
+LITERATURE = ("--literature", "--index")
+"""One thing under both names: commands about papers call it the index, those about a graph its literature."""
+
+
 def literature_option(*, configured: bool = True) -> Decorator:
     """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
     how: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}
     return click.option(
-        "--literature",
+        *LITERATURE,
         "index",
         **how,
         type=FilePath(file_okay=False),
@@ -332,10 +336,10 @@ def limit_option() -> Decorator:
     )
 
 
-def index_option(*, required: bool = False, name: str = "--index") -> Decorator:
+def index_option(*, required: bool = False) -> Decorator:
     """``--index``, a literature index."""
     return click.option(
-        name,
+        *reversed(LITERATURE),
         "index",
         cls=Configured,
         field="literature",
@@ -357,7 +361,9 @@ def manuscript_options() -> Decorator:
         click.argument("file", type=FilePath(dir_okay=False)),
         store_option(),
         reference_option(),
-        click.option("--literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked."),
+        click.option(
+            *LITERATURE, "literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked."
+        ),
         click.option(
             "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
         ),

@@ -6,6 +6,7 @@ import click
 
 from kgcheck.choices import STUDY_STATES
 from kgcheck.cli.options import (
+    LITERATURE,
     FilePath,
     format_options,
     ledger_option,
@@ -25,7 +26,9 @@ FORMS = ("table", "json", "markdown", "sarif")
 @reference_option()
 @ledger_option()
 @profile_option()
-@click.option("--literature", type=FilePath(file_okay=False), help="Literature index in which papers are looked up.")
+@click.option(
+    *LITERATURE, "literature", type=FilePath(file_okay=False), help="Literature index in which papers are looked up."
+)
 @click.option(
     "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
 )

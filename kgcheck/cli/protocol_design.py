@@ -4,7 +4,15 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options, ledger_option, profile_option, reference_option, store_option
+from kgcheck.cli.options import (
+    LITERATURE,
+    FilePath,
+    brain_options,
+    ledger_option,
+    profile_option,
+    reference_option,
+    store_option,
+)
 from kgcheck.cli.output import note, result
 
 
@@ -21,7 +29,10 @@ from kgcheck.cli.output import note, result
 @ledger_option()
 @profile_option()
 @click.option(
-    "--literature", type=FilePath(file_okay=False), help="Literature index: its whole papers that fit best are read."
+    *LITERATURE,
+    "literature",
+    type=FilePath(file_okay=False),
+    help="Literature index: its whole papers that fit best are read.",
 )
 @click.option(
     "--papers", multiple=True, type=FilePath(dir_okay=False), help="A file of whole papers; may be given again."

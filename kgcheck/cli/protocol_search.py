@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import (
+    LITERATURE,
     FilePath,
     brain_options,
     profile_option,
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 @store_option()
 @reference_option()
 @click.option(
-    "--literature",
+    *LITERATURE,
+    "literature",
     type=FilePath(file_okay=False),
     help="Index of papers, searched where no service can be looked at.",
 )
