@@ -65,7 +65,7 @@ class InferenceModel:
         config = _config(folder)
         self.name = folder.resolve().name
         self.places = _places(config, folder)
-        self.digest = files.digest()
+        self.digest = files.digest(self.places)
         options: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
         # The same on every processor; in bfloat16 some graphs of a fixed size give nonsense (OpenVINO 2026).
         options["INFERENCE_PRECISION_HINT"] = "f32"
@@ -178,9 +178,9 @@ class _Files(NamedTuple):
         weights = tuple(p for p in beside if re.search(r"(?:\.bin|[._]data)$", p.name))
         return cls(model, weights, folder / "tokenizer.json")
 
-    def digest(self) -> str:
-        """SHA-256 of all that the numbers depend on, 16 digits."""
-        whole = hashlib.sha256()
+    def digest(self, places: tuple[int, ...]) -> str:
+        """SHA-256 of all that the numbers depend on, and of what each of them means, 16 digits."""
+        whole = hashlib.sha256(bytes(places))
         for path in (self.model, *self.weights, self.tokenizer):
             try:
                 with path.open("rb") as file:

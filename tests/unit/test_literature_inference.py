@@ -171,15 +171,17 @@ def _any(tiny: InferenceModel) -> None:
     _ANY[:] = [tiny]
 
 
-def test_the_digest_is_of_weights_and_tokenizer_alone(tmp_path: Path) -> None:
+def test_the_digest_is_of_weights_tokenizer_and_what_outputs_mean(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / "a")
     one = InferenceModel(folder)
     (folder / "config.json").write_text(json.dumps({"label2id": {n: i for i, n in enumerate(THREE)}}), encoding="utf-8")
     renamed = InferenceModel(folder)
+    (folder / "config.json").write_text(json.dumps({"id2label": dict(enumerate(reversed(THREE)))}), encoding="utf-8")
+    turned = InferenceModel(folder)
     longer = InferenceModel(model_folder(tmp_path / "b", length=64))
 
     assert one.digest == renamed.digest
-    assert one.digest != longer.digest
+    assert len({one.digest, turned.digest, longer.digest}) == 3
 
 
 ABSTRACT = "We gave zincol to mice. Zincol differs from all that was known of gout. Nothing else was seen."
