@@ -17,6 +17,7 @@ MARK = re.compile(r"\[?\d+\]?")
 """A citation of one entry by its number, as it stands in its link."""
 
 _NUMBER = re.compile(r"(?<![\w.,/-])\d[\d,]*(?:\.\d+)?(?![\w/-]|[.,]\d)")
+_MINUS = re.compile(r"(?<![\w.)%])\u2212\s?$")
 _STOP = frozenset(
     "the a an of in to and or with for by on at from were was is are be been that this those these who we our".split()
 )
@@ -129,7 +130,8 @@ def results_of(paper: Paper) -> dict[str, float]:
             name = "_".join([*before, *after, *(["percent"] if text[end : end + 2].strip().startswith("%") else [])])
             while name in found:
                 name += "_next"
-            found[name] = float(number.replace(",", ""))
+            sign = "-" if _MINUS.search(text, 0, start) else ""
+            found[name] = float(sign + number.replace(",", ""))
     return found
 
 

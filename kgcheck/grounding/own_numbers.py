@@ -25,6 +25,7 @@ _IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0
 """Before a number over 1: no probability and no correlation is."""
 
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_TABLE = re.compile(r"\bTables?\s(\d{1,3})\b")
 
 
 class StatedElsewhere:
@@ -41,6 +42,10 @@ class StatedElsewhere:
         written = {found[0].replace(",", "") for text in texts for found in _DIGITS.finditer(text)}
         # As it is written: 0.50 is no 0.5, and the digits of a name may be a number of the abstract.
         self._written = frozenset(written)
+        named = {number for text in texts for number in _TABLE.findall(text)}
+        read = sum(bool(table.rows) for table in manuscript.tables)
+        self.lacks = "not all of its tables could be read" if len(named) > read else ""
+        """Why a number that was not found may stand there all the same, as in a table that is an image."""
 
     def __contains__(self, number: str) -> bool:
         """Whether a number stands there, as it is written."""
@@ -88,7 +93,7 @@ def without_slips(
             if other:
                 remarked[sentence.number, quantity.start] = differs(sentence, quantity, other, against)
             elif not is_share_of_others(quantity, sentence.text, stated):
-                remarked[sentence.number, quantity.start] = unknown(sentence, quantity, against)
+                remarked[sentence.number, quantity.start] = unknown(sentence, quantity, against, elsewhere.lacks)
     return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
 
 

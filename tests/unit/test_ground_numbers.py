@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat
-from kgcheck.grounding.manuscript import Block, Manuscript
+from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, SentenceState
 from kgcheck.grounding.results import read_results
@@ -121,6 +121,20 @@ def test_a_number_that_the_text_has_nowhere_else_is_unsupported() -> None:
         (Remark.NUMBER_UNKNOWN, "640", SentenceState.UNSUPPORTED),
         (Remark.NUMBER_UNKNOWN, "16", SentenceState.UNSUPPORTED),
     ]
+
+
+def test_what_a_table_may_have_that_could_not_be_read_is_not_checkable() -> None:
+    plain = manuscript("Of 640 women 17 fell ill.", f"{BODY} Table 1 has the others.")
+    image, cells = Table(label="Table 1"), Table(label="Table 1", rows=(("ill", "17"),))
+
+    seen = check_numbers(plain.model_copy(update={"tables": (image,)}))
+    read = check_numbers(plain.model_copy(update={"tables": (cells,)}))
+
+    assert {(r.stated, r.state) for r in seen} == {
+        ("640", SentenceState.NOT_CHECKABLE),
+        ("17", SentenceState.NOT_CHECKABLE),
+    }
+    assert ("640", SentenceState.UNSUPPORTED) in {(r.stated, r.state) for r in read}
 
 
 def test_a_file_of_some_results_tells_nothing_of_others(tmp_path: Path) -> None:
