@@ -19,6 +19,7 @@ from kgcheck.bench.scv import ClaimItem
 from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
 from kgcheck.literature.formats import choose_recipe, read_documents
+from kgcheck.literature.inference_reader import InferenceReader
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
 from kgcheck.model import Stance
@@ -41,11 +42,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--words", action="store_true", help="words alone, without the embedding model")
+    parser.add_argument("--inference", type=Path, help="folder of a model of inference, for vectors")
     parser.add_argument("--show", action="store_true", help="also the claims of the half seen that are not right")
     asked = parser.parse_args()
     verifiers: dict[str, Verifier] = {"words": TrainedVerifier()}
     if not asked.words:
-        verifiers["vectors"] = TrainedVerifier(SentenceModel())
+        model = SentenceModel()
+        verifiers["vectors"] = TrainedVerifier(model)
+        if asked.inference:
+            verifiers["vectors and inference"] = TrainedVerifier(model, inference=InferenceReader.of(asked.inference))
     sets = {"abstracts": about_abstracts(asked.data), "notes": about_notes()}
     judged = {
         (of, by): [(claim, verify(claim.item.claim, [claim.document], verifier)) for claim in claims]
