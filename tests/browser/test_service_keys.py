@@ -1,12 +1,13 @@
 """The page of the service with keys alone: everything is reached, focus is seen and never lost, and all has a name."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.service_pages import WAIT_MS, Served, serving_demo, visiting
 
@@ -147,6 +148,25 @@ def test_focus_goes_through_every_page_and_out_again(browser: Browser, served: S
                 focus(page)
             else:
                 raise AssertionError(f"{path} does not let the focus go")
+
+
+@pytest.mark.slow
+def test_focus_stays_in_a_panel_that_is_loaded_anew(browser: Browser, served: Served) -> None:
+    waiting: list[Route] = []
+    with visiting(browser, served, width=1400) as (page, _):
+        page.goto(f"{served.address}/findings?type=attribute")
+        expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+        page.route(re.compile("/panel"), lambda route: waiting.append(route))  # noqa: PLW0108
+        row = page.locator("#rows > .row").nth(1)
+        with page.expect_request(re.compile("/panel"), timeout=WAIT_MS):
+            row.locator("a").focus()
+        page.locator("#detail").get_by_role("button", name="Accept").focus()
+        waiting[-1].continue_()
+        chosen = row.get_attribute("data-finding")
+        expect(page.locator(f"#detail [data-finding='{chosen}']")).to_be_visible(timeout=WAIT_MS)
+
+        focus(page)
+        assert page.evaluate("document.getElementById('detail').contains(document.activeElement)")
 
 
 @pytest.mark.slow

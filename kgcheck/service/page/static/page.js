@@ -63,7 +63,10 @@ const load = async (row) => {
   try {
     const node = await fetched(panelAddress(row), { signal: mine.signal });
     if (mine.signal.aborted) return;
+    // Whoever has gone on into the panel stays in it.
+    const within = detail.contains(document.activeElement);
     detail.replaceChildren(node);
+    if (within) detail.focus();
     detail.scrollTop = 0;
     detail.hidden = false;
   } catch (error) {
