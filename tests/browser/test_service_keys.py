@@ -156,7 +156,7 @@ def test_focus_stays_in_a_panel_that_is_loaded_anew(browser: Browser, served: Se
     with visiting(browser, served, width=1400) as (page, _):
         page.goto(f"{served.address}/findings?type=attribute")
         expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
-        page.route(re.compile("/panel"), lambda route: waiting.append(route))  # noqa: PLW0108
+        page.route(re.compile("/panel"), lambda route: waiting.append(route))
         row = page.locator("#rows > .row").nth(1)
         with page.expect_request(re.compile("/panel"), timeout=WAIT_MS):
             row.locator("a").focus()
