@@ -246,7 +246,7 @@ def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_
     shutil.copy(demo().store, graph)
     shutil.copy(demo().reference, reference)
     ledger = tmp_path / "l.sqlite"
-    assert child(index, ledger, 60, 2_000) == -signal.SIGKILL
+    assert child(index, ledger, 200, 2_000) == -signal.SIGKILL
     with Ledger(ledger) as kept:
         (run,) = kept.runs()
         assert not run.finished

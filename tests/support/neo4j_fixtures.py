@@ -21,7 +21,7 @@ from kgcheck.profile.schema import load_schema
 from tests.support.neo4j_jars import Neo4jUnavailable, jars, java
 from tests.support.neo4j_server import USER, Neo4jServer
 
-_BATCH = 10_000
+_BATCH = 2_000
 
 
 @dataclass(frozen=True)
