@@ -82,7 +82,6 @@ OPEN_SEVERITIES = (0, 1)
 OPEN = (Outcome.REFUTED.value, Outcome.INSUFFICIENT.value)
 """Outcomes of which runs keep every finding: these are compared."""
 
-
 _TOGETHER = 500
 
 
@@ -147,7 +146,6 @@ NOTHING = WrittenDown(is_kept=False, is_listed=False)
 
 FEW = 20_000
 """So many findings are looked up and sorted while somebody waits for a page of them."""
-
 
 _KEYED = KEY.join(FINDING, FINDING.c.number == KEY.c.finding)
 
@@ -249,7 +247,7 @@ def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     # In this form the look-ups are made once for each finding.
     return case(
         (literal(_NO_BASIS), ComparisonState.NEW.value),
-        (func.coalesce(FINDING.c.basis, ""), ComparisonState.STILL.value),
+        (func.coalesce((KEY if of is KEY else FINDING).c.basis, ""), ComparisonState.STILL.value),
         value=func.coalesce(former_basis, _NO_BASIS),
         else_=ComparisonState.CHANGED.value,
     )
@@ -385,10 +383,13 @@ def listed_rows(pair: Pair, what: WrittenDown) -> Iterator[Select[Any]]:
     Yields:
         A select of the columns of LISTED, in their order.
     """
-    found, lost = present(pair, what), absent(pair, what).subquery("lost")
+    kept, lost = COMPARED.alias("kept"), absent(pair, what).subquery("lost")
     run, none = literal(pair.after), null()
-    here = select(run, found.state.label("state"), PLACE.c.fingerprint, none, none).select_from(found.rows)
-    yield here.where(found.where, found.state != ComparisonState.STILL.value)
+    same = (kept.c.fingerprint == KEY.c.fingerprint) & (kept.c.run == pair.after) & (literal(what.is_kept) == true())
+    # By their keys alone, which both runs have in the same order: no row of a finding is read.
+    state = _state(pair, what, KEY, kept)
+    here = select(run, state.label("state"), KEY.c.fingerprint, none, none).select_from(KEY.outerjoin(kept, same))
+    yield here.where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN), state != ComparisonState.STILL.value)
     yield select(run, lost.c.state, lost.c.fingerprint, lost.c.found_in, lost.c.former_basis)
 
 
