@@ -78,26 +78,16 @@ def since(ledger: Ledger, name: str, options: AuditOptions, place: str, schema: 
         if not runs:
             raise UsageError(f"no finished run of {place} looked into {path}", _LEAVE_OUT)
         alike = [r for r in runs if not _differing(r, options)]
-        found = Since((alike or runs)[0], path)
-    else:
-        run = ledger.run(name)
-        if not run.reference:
-            raise UsageError(f"run {run.id} had no reference: it has nothing to go on from", _LEAVE_OUT)
-        found = Since(run, Path(run.reference))
-    return checked(found, options, place, schema)
+        return _asked_alike(Since((alike or runs)[0], path), options, place)
+    run = ledger.run(name)
+    if not run.reference:
+        raise UsageError(f"run {run.id} had no reference: it has nothing to go on from", _LEAVE_OUT)
+    return checked(Since(run, Path(run.reference)), options, place, schema)
 
 
 def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> Since:
     """Refuse an earlier run that cannot be gone on from; see `since`."""
-    run, older = found
-    if not _is_whole(run, place):
-        state = "is no finished audit" if run.store == place else f"is of the store {run.store}"
-        raise UsageError(f"run {run.id} {state}", "kgcheck runs lists the runs; name a finished audit of this store")
-    if differing := _differing(run, options):
-        raise UsageError(
-            f"run {run.id} was asked for something else: {'; '.join(differing)}",
-            f"ask for the same, or {_LEAVE_OUT}",
-        )
+    run, older = _asked_alike(found, options, place)
     if not older.is_file():
         raise UsageError(
             f"the snapshot of run {run.id} is not at {older} any more",
@@ -108,6 +98,20 @@ def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> 
         raise UsageError(
             f"{older} is not the snapshot any more that run {run.id} looked into",
             f"keep each snapshot under a name of its own and name that: --changed-since SNAPSHOT; or {_LEAVE_OUT}",
+        )
+    return found
+
+
+def _asked_alike(found: Since, options: AuditOptions, place: str) -> Since:
+    """Refuse an earlier run that was asked for something else."""
+    run = found.former
+    if not _is_whole(run, place):
+        state = "is no finished audit" if run.store == place else f"is of the store {run.store}"
+        raise UsageError(f"run {run.id} {state}", "kgcheck runs lists the runs; name a finished audit of this store")
+    if differing := _differing(run, options):
+        raise UsageError(
+            f"run {run.id} was asked for something else: {'; '.join(differing)}",
+            f"ask for the same, or {_LEAVE_OUT}",
         )
     return found
 

@@ -99,7 +99,7 @@ class Audit:
         made = made_with(self._store, self._snapshot, releases)
         warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
         if since and (why := hindrance(since.former, counts, made)):
-            warnings = (*warnings, f"everything was checked: {why}")
+            warnings, since = (*warnings, f"everything was checked: {why}"), None
         elif since:
             made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
         run = Run(
@@ -118,7 +118,7 @@ class Audit:
             compared_with=before.id if before else None,
             made_with=made,
         )
-        return self._work(run, counts, new=True)
+        return self._work(run, counts, since, new=True)
 
     def resume(self, run: Run) -> Run:
         """Go on with a run that was cut off, from the first piece of work that is not in the ledger.
@@ -147,10 +147,11 @@ class Audit:
             )
         if run.made_with.get(GRAPH, "") != (self._store.state() or "") and SINCE in run.made_with:
             raise LedgerError(f"the graph has changed since run {run.id} began", "start a new run without --resume")
+        since = self._since(run)
         self._ledger.reopen(run)
-        return self._work(run, counts, new=False)
+        return self._work(run, counts, since, new=False)
 
-    def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
+    def _work(self, run: Run, counts: Counts, since: Since | None, *, new: bool) -> Run:
         options = AuditOptions.model_validate(run.options)
         units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
         live = self._live if options.live else None
@@ -165,12 +166,11 @@ class Audit:
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
             verified = self._verified(db, run)
-            since = self._since(run, options)
             attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
             join = EvidenceJoin(db, self._snapshot, attach, self._dates(options))
             if since:
                 parts = (db, self._store, join, self._ledger, run, before)
-                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified)
+                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified, in_turn)
             else:
                 # What services and readers of papers bring is dear: it is in the ledger before more is asked.
                 waits = (None, None) if live or self._papers else (in_turn, ahead)
@@ -213,12 +213,12 @@ class Audit:
         allow(db, *(files.of_run(name) for name in (run.id, run.made_with.get(SINCE)) if name))
         return files
 
-    def _since(self, run: Run, options: AuditOptions) -> Since | None:
-        """The earlier run whose findings a run carries over, still as it was when the run began."""
+    def _since(self, run: Run) -> Since | None:
+        """The earlier run whose findings a run that goes on carries over, still as it was when the run began."""
         if SINCE not in run.made_with:
             return None
         found = Since(self._ledger.run(run.made_with[SINCE]), Path(run.made_with[OLDER]))
-        return checked(found, options, run.store, self._store.schema)
+        return checked(found, AuditOptions.model_validate(run.options), run.store, self._store.schema)
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""

@@ -7,14 +7,16 @@ that does not tell, they are judged as the older snapshot has it, too. What is l
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import duckdb
 
 from kgcheck.audit import judging, structure
+from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit
 from kgcheck.audit.recorded import Key, RecordedOutcomes, fingerprints, key_of
-from kgcheck.audit.tasks import TaskSelection
+from kgcheck.audit.tasks import NO_TASKS, TaskSelection
 from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
 from kgcheck.evidence.confirmed import PlainEdges
@@ -47,6 +49,7 @@ class SinceWorker(Worker):
         former: The earlier run.
         dates: Of what the graph has of each label and pattern, as far as they are known.
         verified: Where what was judged is kept, or None.
+        in_turn: Writes pieces, and what is carried over, while the next ones are judged.
     """
 
     def __init__(
@@ -60,8 +63,9 @@ class SinceWorker(Worker):
         former: Run,
         dates: Mapping[str, str],
         verified: VerifiedFiles | None = None,
+        in_turn: InTurn | None = None,
     ) -> None:
-        super().__init__(db, store, join, ledger, run, before, verified=verified)
+        super().__init__(db, store, join, ledger, run, before, verified=verified, in_turn=in_turn)
         self._former = former
         self._carrying = CarriedFindings(ledger.database, run, former)
         self._changes = SnapshotChanges(db, store, self._copy, dates)
@@ -93,11 +97,14 @@ class SinceWorker(Worker):
         try:
             left: tuple[list[str], list[Tally]] | None = [], []
             if _carried(unit) not in done:
-                left = None if self._is_dear(unit) else self._left(unit, touched)
+                left = None if touched.any and self._is_dear(unit) else self._left(unit, touched)
             if left is not None:
                 if _carried(unit) not in done:
                     self._carry(unit, *left)
-                super()._work_tasks(unit, done)
+                if touched.any:
+                    super()._work_tasks(unit, done)
+                else:
+                    self._write(self._ledger.record, self._run, unit.piece(0, last=True), [], [], NO_TASKS)
                 return
         finally:
             self._copy, self._tasks = whole
@@ -170,23 +177,25 @@ class SinceWorker(Worker):
 
     def _carry(self, unit: Unit, found: list[str], left: list[Tally]) -> None:
         if self._verified and unit.type in KEPT_TYPES:
-            self._verified.inherit(self._run.id, _carried(unit), self._former, self._pieces_of(unit))
-        self._carrying.carry(_carried(unit), unit.type, unit.target, left, without=found)
+            self._write(self._verified.inherit, self._run.id, _carried(unit), self._former, self._pieces_of(unit))
+        carry = partial(self._carrying.carry, without=found)
+        self._write(carry, _carried(unit), unit.type, unit.target, left)
 
     def _carry_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         """A graph that is the same has the same faults; only the counts of the run before may be others."""
         left = [t for t in self._counted.get((unit.type, unit.target), ()) if t.reason is not Reason.COUNT_MOVED]
         last = unit.piece(0, last=True)
         if unit.label or unit.pattern:
-            self._ledger.record(self._run, last, [], left)
+            self._write(self._ledger.record, self._run, last, [], left)
             return
         # The unit of the whole graph, which every plan of structure has, brings the findings of all.
         if _carried(unit) not in done:
-            moved = [Reason.COUNT_MOVED]
-            self._carrying.carry(_carried(unit), unit.type, None, left, without_reasons=moved)
+            carry = partial(self._carrying.carry, without_reasons=[Reason.COUNT_MOVED])
+            self._write(carry, _carried(unit), unit.type, None, left)
         hits = [hit for hit in self._structure.moved(self._options) if self._tasks.about(hit.ids)]
-        found = self._names.beside(structure.findings(hits, self._run.id, now()))
-        self._ledger.record(self._run, last, found, structure.tallies(hits, unit), structure.digest(hits))
+        found = list(self._names.beside(structure.findings(hits, self._run.id, now())))
+        tallies, digest = structure.tallies(hits, unit), structure.digest(hits)
+        self._write(self._ledger.record, self._run, last, found, tallies, digest)
 
 
 def _carried(unit: Unit) -> str:
