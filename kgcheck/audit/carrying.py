@@ -78,7 +78,7 @@ def since(ledger: Ledger, name: str, options: AuditOptions, place: str, schema: 
         if not runs:
             raise UsageError(f"no finished run of {place} looked into {path}", _LEAVE_OUT)
         alike = [r for r in runs if not _differing(r, options)]
-        return _asked_alike(Since((alike or runs)[0], path), options, place)
+        return _of_the_same(Since((alike or runs)[0], path), options, place)
     run = ledger.run(name)
     if not run.reference:
         raise UsageError(f"run {run.id} had no reference: it has nothing to go on from", _LEAVE_OUT)
@@ -87,7 +87,7 @@ def since(ledger: Ledger, name: str, options: AuditOptions, place: str, schema: 
 
 def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> Since:
     """Refuse an earlier run that cannot be gone on from; see `since`."""
-    run, older = _asked_alike(found, options, place)
+    run, older = _of_the_same(found, options, place)
     if not older.is_file():
         raise UsageError(
             f"the snapshot of run {run.id} is not at {older} any more",
@@ -102,8 +102,8 @@ def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> 
     return found
 
 
-def _asked_alike(found: Since, options: AuditOptions, place: str) -> Since:
-    """Refuse an earlier run that was asked for something else."""
+def _of_the_same(found: Since, options: AuditOptions, place: str) -> Since:
+    """Refuse an earlier run that is of another store, or was asked for something else."""
     run = found.former
     if not _is_whole(run, place):
         state = "is no finished audit" if run.store == place else f"is of the store {run.store}"
