@@ -1,4 +1,4 @@
-"""Finds the plainly supported edges of the next units while what is left of the unit before them is judged."""
+"""Looks at the next units, as far as one query tells of them, while what is left of the unit before them is judged."""
 
 from collections import deque
 from collections.abc import Callable
@@ -54,10 +54,14 @@ class Ahead(Generic[T]):
         if self._begun and self._begun[0][0] == of:
             return self._begun.popleft()[1].result()
         # Their connection is free once they have ended, however they did.
-        for _, begun in self._begun:
-            begun.exception()
+        self.wait()
         self._begun.clear()
         return what(*about)
+
+    def wait(self) -> None:
+        """Wait until everything that was begun has ended, however it did. It can still be taken."""
+        for _, begun in self._begun:
+            begun.exception()
 
     def __enter__(self) -> Self:
         return self

@@ -30,6 +30,19 @@ def printable(identifier: str | None) -> str:
     return "".join(c if ord(c) >= 32 else "\ufffd" for c in identifier)[: _MOST - 40] + f"… {digest}"
 
 
+def add_printable(db: duckdb.DuckDBPyConnection) -> None:
+    """Add `printable` to a connection, as a function of SQL."""
+    db.execute(
+        rf"""
+        CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
+            WHEN coalesce(id, '') = '' THEN {literal(NO_ID)}
+            WHEN length(id) > {_MOST} OR regexp_matches(id, '[\x00-\x1f]') THEN
+                left(regexp_replace(id, '[\x00-\x1f]', chr(65533), 'g'), {_MOST - 40}) || '… ' || left(md5(id), 8)
+            ELSE id END
+        """
+    ).fetchall()
+
+
 class GraphCopy:
     """Tables ``nodes <label>``, ``edges <pattern>`` and ``pairs <pattern>``.
 
@@ -48,15 +61,7 @@ class GraphCopy:
         self._whole = whole
         self._have: set[str] = set()
         self._places: dict[str, tuple[Ids, Places]] = {}
-        db.execute(
-            rf"""
-            CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
-                WHEN coalesce(id, '') = '' THEN {literal(NO_ID)}
-                WHEN length(id) > {_MOST} OR regexp_matches(id, '[\x00-\x1f]') THEN
-                    left(regexp_replace(id, '[\x00-\x1f]', chr(65533), 'g'), {_MOST - 40}) || '… ' || left(md5(id), 8)
-                ELSE id END
-            """
-        ).fetchall()
+        add_printable(db)
 
     def nodes(self, label: Label) -> str:
         """The quoted name of the table of a label, filled."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -13,7 +14,6 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
-from kgcheck.audit.tasks import Looked
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -161,7 +161,7 @@ class Audit:
             working_database(limits) as db,
             damage_named(self._snapshot),
             InTurn() as in_turn,
-            Ahead[Looked | None](db) as ahead,
+            Ahead[Any](db) as ahead,
         ):
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
@@ -170,7 +170,7 @@ class Audit:
             join = EvidenceJoin(db, self._snapshot, attach, self._dates(options))
             if since:
                 parts = (db, self._store, join, self._ledger, run, before)
-                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified, in_turn)
+                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified, in_turn, ahead)
             else:
                 # What services and readers of papers bring is dear: it is in the ledger before more is asked.
                 waits = (None, None) if live or self._papers else (in_turn, ahead)

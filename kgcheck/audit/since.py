@@ -6,18 +6,20 @@ that does not tell, they are judged as the older snapshot has it, too. What is l
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
 import duckdb
 
 from kgcheck.audit import judging, structure
+from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit
 from kgcheck.audit.recorded import Key, RecordedOutcomes, fingerprints, key_of
 from kgcheck.audit.tasks import NO_TASKS, TaskSelection
-from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
+from kgcheck.audit.touched import UNITS_AHEAD, SnapshotChanges, TouchedUnit
 from kgcheck.audit.touched_copy import FormerCopy, TouchedCopy, TouchedTasks
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -50,6 +52,7 @@ class SinceWorker(Worker):
         dates: Of what the graph has of each label and pattern, as far as they are known.
         verified: Where what was judged is kept, or None.
         in_turn: Writes pieces, and what is carried over, while the next ones are judged.
+        touching: Looks for what is touched of the next units meanwhile.
     """
 
     def __init__(
@@ -62,13 +65,15 @@ class SinceWorker(Worker):
         before: Run | None,
         former: Run,
         dates: Mapping[str, str],
-        verified: VerifiedFiles | None = None,
-        in_turn: InTurn | None = None,
+        verified: VerifiedFiles | None,
+        in_turn: InTurn,
+        touching: Ahead[TouchedUnit | None],
     ) -> None:
         super().__init__(db, store, join, ledger, run, before, verified=verified, in_turn=in_turn)
         self._former = former
         self._carrying = CarriedFindings(ledger.database, run, former)
-        self._changes = SnapshotChanges(db, store, self._copy, dates)
+        self._touching = touching
+        self._changes = SnapshotChanges(touching.db, store, dates)
         self._part = TouchedCopy(db, store, self._changes)
         self._part_tasks = TouchedTasks(db, self._part, self._schema, self._options)
         self._counted: dict[tuple[CheckType, Target], list[Tally]] = {}
@@ -86,13 +91,15 @@ class SinceWorker(Worker):
         if unit.type is CheckType.STRUCTURE:
             self._carry_structure(unit, done)
             return
-        touched = self._changes.of(unit)
+        touched = self._touching.take(unit, self._changes.of, unit)
+        for following in islice(self._left_after(unit, done), UNITS_AHEAD):
+            self._touching.begin(following, self._changes.of, following)
         if touched is None:
             super().work(unit, done)
             return
         whole = self._copy, self._tasks
         counted = self._counted.get((unit.type, unit.target), ())
-        self._part.begin(unit, self._recorded.pairs(unit, self._pieces_of(unit), counted))
+        self._part.begin(unit, touched, self._recorded.pairs(unit, self._pieces_of(unit), counted))
         self._copy, self._tasks = self._part, self._part_tasks
         try:
             left: tuple[list[str], list[Tally]] | None = [], []
@@ -109,6 +116,12 @@ class SinceWorker(Worker):
         finally:
             self._copy, self._tasks = whole
         super().work(unit, done)
+
+    def _left_after(self, unit: Unit, done: Mapping[str, str]) -> Iterator[Unit]:
+        """The units after one of which something is to be looked at."""
+        for each in self._units[self._units.index(unit) + 1 :]:
+            if each.type is not CheckType.STRUCTURE and each.piece(0, last=True) not in done:
+                yield each
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:
         """See Worker: of the graph, only what findings that were not found again are about is read."""
@@ -142,6 +155,8 @@ class SinceWorker(Worker):
                 found, ended = recorded
                 counts.subtract(ended)
             else:
+                # Who looks ahead reads the newer one.
+                self._touching.wait()
                 read(self._db, "older")
                 try:
                     found = self._take_out(unit, counts)

@@ -6,14 +6,17 @@ is looked at again. Too many may be; too few never: where that cannot be told fr
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import cycle
+from threading import RLock
 from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.changed_rows import NO_IDS, ChangedRows, table_of
+from kgcheck.audit.graph_copy import add_printable
 from kgcheck.audit.plan import Unit, sources_of
-from kgcheck.duck import identifier, literal
+from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
@@ -22,59 +25,85 @@ from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
-from kgcheck.reference.both import Side, read
-from kgcheck.reference.differing import SIDES, DifferingRows
+from kgcheck.reference.both import Side
+from kgcheck.reference.differing import SIDES
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
-_NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
+UNITS_AHEAD = 4
+"""Units of which what is touched is looked for while another one is judged."""
+
+_HEADS, _TAILS, _PAIRS = "touched_head", "touched_tail", "touched_pair"
 
 
 class TouchedUnit(NamedTuple):
-    """How much of a unit may end otherwise: nodes at the head and at the tail, and pairs, all of the graph."""
+    """How much of a unit may end otherwise: nodes at the head and at the tail, and pairs, all of the graph.
+
+    Attributes:
+        heads: How many nodes.
+        tails: How many nodes.
+        pairs: How many pairs.
+        number: Of the tables that have them.
+    """
 
     heads: int
     tails: int
     pairs: int
+    number: int
 
     @property
     def any(self) -> bool:
         """Whether anything may."""
         return bool(self.heads or self.tails or self.pairs)
 
+    def show(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Let a connection have them: ``touched_head`` and ``touched_tail`` (id), ``touched_pair`` (head, tail)."""
+        for name in (_HEADS, _TAILS, _PAIRS):
+            shown = f"CREATE OR REPLACE TEMP VIEW {name} AS FROM {table_of(f'{name} {self.number}')}"
+            db.execute(shown).fetchall()
+
 
 class SnapshotChanges:
     """What differs between the snapshots ``older`` and ``newer``, as nodes and pairs of one graph.
 
+    One unit is looked at after the other, in any thread.
+
     Args:
-        db: A working database with both, see kgcheck.reference.both.
+        db: A connection of its own to a working database with both, see kgcheck.reference.both.
         store: The graph.
-        copy: Makes ids printable.
         dates: Of what the graph has of each label and pattern, as far as they are known.
     """
 
-    def __init__(
-        self, db: duckdb.DuckDBPyConnection, store: GraphStore, copy: GraphCopy, dates: Mapping[str, str]
-    ) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, dates: Mapping[str, str]) -> None:
+        add_printable(db)
         self._db = db
+        self._alone = RLock()
         self._store = store
         self._schema: Schema = store.schema
-        self._copy = copy
         self._dates = dates
+        # One that is judged, and those that are looked for meanwhile.
+        self._numbers = cycle(range(1 + UNITS_AHEAD))
+        self._number = 0
         self._made: set[str] = set()
+        self._listed: set[str] = set()
         self._unprintable: set[str] = set()
         self._tables = WorkingTables(db)
         self._rebuilt = self._rebuilt_sources()
-        self._differing = DifferingRows(db)
+        self._rows = ChangedRows(db)
 
     def of(self, unit: Unit) -> TouchedUnit | None:
-        """Fill ``touched_head`` and ``touched_tail`` (id) and ``touched_pair`` (head, tail) for a unit.
+        """Find what is touched of a unit. It is there until so many other units were looked at as are looked at ahead.
 
         Args:
             unit: Not one of structure.
 
         Returns:
-            How many there are; None where the whole unit is to be looked at.
+            How much there is; None where the whole unit is to be looked at.
         """
+        with self._alone:
+            self._number = next(self._numbers)
+            return self._of(unit)
+
+    def _of(self, unit: Unit) -> TouchedUnit | None:
         if self._read_by(unit) & self._rebuilt:
             return None
         if unit.pattern:
@@ -86,31 +115,31 @@ class SnapshotChanges:
                 return None
             changed = self._attribute_ids(check)
         else:
-            changed = [self._lifecycles(label), self._covered(label.authority.source, "entity")]
-            changed.append(self._values(label.authority.source, "sequence"))
-        heads = self._fill_ends("touched_head", label, changed)
-        self._fill_ends("touched_tail", label, [])
-        self._make("touched_pair", "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false")
-        return TouchedUnit(heads, 0, 0)
+            changed = [self._rows.lifecycles(label), self._rows.covered(label.authority.source, "entity")]
+            changed.append(self._rows.values(label.authority.source, "sequence"))
+        heads = self._fill_ends(_HEADS, label, changed)
+        self._fill_ends(_TAILS, label, [])
+        self._make(f"{_PAIRS} {self._number}", "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false")
+        return TouchedUnit(heads, 0, 0, self._number)
 
     def _of_pattern(self, unit: Unit, pattern: Pattern) -> TouchedUnit | None:
         head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
         checks = [pattern.scored[unit.attribute]] if unit.attribute else pattern.checks
         if any(c.both_ends_mapped for c in checks) and self._differs(_SEVERAL_SPECIES):
             return None
-        heads, tails = [self._lifecycles(head)], [self._lifecycles(tail)]
+        heads, tails = [self._rows.lifecycles(head)], [self._rows.lifecycles(tail)]
         pairs: list[str] = []
         for check in checks:
-            links = self._links(check.source, check.link)
+            links = self._rows.links(check.source, check.link)
             ontology = check.ontology if check.match == "descendant" else None
             if pattern.hierarchy and check.match == "exact":
                 ontology = check.source
             pairs += self._pairs_of(links, check, ontology)
             if unit.attribute:
                 continue
-            both = [self._covered(check.source, check.link)]
+            both = [self._rows.covered(check.source, check.link)]
             if check.both_ends_mapped:
-                both += [self._values(network, STRING_ID) for network in NETWORKS]
+                both += [self._rows.values(network, STRING_ID) for network in NETWORKS]
             if head.site or self._is_older(check.source, self._dates.get(str(pattern), "")):
                 # Then it counts whether any link at all names an end.
                 both += [f"SELECT unnest([head_now, tail_now]) AS id FROM {links}"]
@@ -118,81 +147,24 @@ class SnapshotChanges:
             tails += both
             if unit.type is CheckType.POTENTIAL and ontology:
                 # An edge of the graph to a term says the same of its ancestors.
-                tails.append(f"SELECT ancestor AS id FROM {self._ancestors(ontology)}")
+                tails.append(f"SELECT ancestor AS id FROM {self._rows.ancestors(ontology)}")
         if pattern.head == pattern.tail:
             heads = tails = [*heads, *tails]
-        found = self._fill_ends("touched_head", head, heads), self._fill_ends("touched_tail", tail, tails)
-        return TouchedUnit(*found, self._fill_pairs(pattern, head, tail, pairs))
-
-    # Rows that differ, each kind once: tables of the working database
-
-    def _links(self, source: str, relation: str) -> str:
-        """Table of the links that one side alone has, as it has them: head, tail, head_now, tail_now."""
-        name = f"changed link {source} {relation}"
-        if name not in self._made:
-            named = "head, tail, head_now, tail_now"
-            self._make(name, self._differing.of(source, "link", named, f"= {literal(relation)}"))
-        return identifier(name)
-
-    def _lifecycles(self, label: Label) -> str:
-        """A select of the ids whose life differs, or the life of what replaces them."""
-        source = label.authority.source
-        return self._lives(source) if source else _NO_IDS
-
-    def _lives(self, source: str) -> str:
-        name = f"changed lifecycle {source}"
-        if name not in self._made:
-            where = f"source = {literal(source)}"
-            self._make(name, self._differing.of(source, "lifecycle", "id, successors"))
-            changed = identifier(name)
-            self._db.execute(
-                f"""
-                INSERT INTO {changed}
-                SELECT DISTINCT id, successors FROM (
-                    SELECT id, successors FROM older.lifecycle WHERE {where} AND len(successors) > 0
-                    UNION ALL SELECT id, successors FROM newer.lifecycle WHERE {where} AND len(successors) > 0)
-                WHERE successors[1] IN (SELECT id FROM {changed})
-                """
-            ).fetchall()
-        return f"SELECT id FROM {identifier(name)}"
-
-    def _values(self, source: str, attribute: str) -> str:
-        """A select of the ids that have other values of an attribute."""
-        name = f"changed value {source} {attribute}"
-        if name not in self._made:
-            self._make(name, self._differing.of(source, "value", "id", f"= {literal(attribute)}"))
-        return f"SELECT id FROM {identifier(name)}"
-
-    def _covered(self, source: str, topic: str) -> str:
-        """A select of the ids whose coverage differs, for a topic or for a part of it, which follows after a space."""
-        name = f"changed covered {source} {topic}"
-        if name not in self._made:
-            part = literal(topic + " ")
-            self._make(name, self._differing.of(source, "covered", "id", f"|| ' ' ^@ {part}"))
-        return f"SELECT id FROM {identifier(name)}"
-
-    def _ancestors(self, ontology: str) -> str:
-        """Table of the pairs of term and ancestor that one side alone has."""
-        name = f"changed ancestor {ontology}"
-        if name not in self._made:
-            rows = [f"SELECT id, ancestor FROM {side}.ancestor WHERE ontology = {literal(ontology)}" for side in SIDES]
-            found = f"({rows[0]} EXCEPT {rows[1]}) UNION ALL ({rows[1]} EXCEPT {rows[0]})"
-            self._make(name, f"{rows[0]} LIMIT 0" if self._differing.are_none("ancestor", ontology) else found)
-        return identifier(name)
+        found = self._fill_ends(_HEADS, head, heads), self._fill_ends(_TAILS, tail, tails)
+        return TouchedUnit(*found, self._fill_pairs(pattern, head, tail, pairs), self._number)
 
     def _make(self, name: str, select: str) -> None:
-        self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {select}").fetchall()
+        self._db.execute(f"CREATE OR REPLACE TABLE {table_of(name)} AS {select}").fetchall()
         self._made.add(name)
 
     # From rows to nodes and pairs
 
     def _attribute_ids(self, check: AttributeCheck) -> list[str]:
-        found = [self._values(check.source, check.reference)]
+        found = [self._rows.values(check.source, check.reference)]
         if linked := check.otherwise:
-            found.append(f"SELECT tail_now AS id FROM {self._links(linked.source, linked.link)}")
+            found.append(f"SELECT tail_now AS id FROM {self._rows.links(linked.source, linked.link)}")
             # The heads that a changed id was before, or is.
-            self._lives(linked.source)
-            moved = f"SELECT unnest(successors) FROM {identifier(f'changed lifecycle {linked.source}')}"
+            moved = f"SELECT unnest(successors) FROM {self._rows.lives(linked.source)}"
             where = f"source = {literal(linked.source)} AND relation = {literal(linked.link)}"
             found += [f"SELECT tail_now AS id FROM {s}.link WHERE {where} AND head_now IN ({moved})" for s in SIDES]
         return found
@@ -210,7 +182,7 @@ class SnapshotChanges:
             yield f"""
                 SELECT l.head_now, a.ancestor FROM {links} l JOIN {side}.ancestor a ON a.id = l.tail_now
                 WHERE a.{where}"""
-            moved = self._ancestors(ontology)
+            moved = self._rows.ancestors(ontology)
             if self._db.execute(f"SELECT EXISTS (FROM {moved})").fetchall()[0][0]:
                 yield f"""
                     SELECT l.head_now, a.ancestor FROM {side}.link l JOIN {moved} a ON a.id = l.tail_now
@@ -218,27 +190,29 @@ class SnapshotChanges:
 
     def _fill_ends(self, table: str, label: Label, changed: Iterable[str]) -> int:
         """The nodes of a label that an id which differs may mean, however it is written."""
-        ids = " UNION ".join(changed) or _NO_IDS
+        table, differing = f"{table} {self._number}", table_of("changed id")
+        ids = " UNION ".join(changed) or NO_IDS
         self._make("changed id", f"SELECT DISTINCT id, upper(id) AS form FROM ({ids}) WHERE id IS NOT NULL")
-        if not self._count(identifier("changed id")):
-            self._make(table, _NO_IDS)
+        if not self._count(differing):
+            self._make(table, NO_IDS)
             return 0
         named = f"SELECT id, unnest([id, base, sequence, now, bare]) AS name FROM {self._filed(label)}"
-        among = 'name IN (SELECT id FROM "changed id") OR upper(name) IN (SELECT form FROM "changed id")'
+        among = f"name IN (SELECT id FROM {differing}) OR upper(name) IN (SELECT form FROM {differing})"
         self._make(table, f"SELECT DISTINCT id FROM ({named}) WHERE {among}")
-        return self._count(table)
+        return self._count(table_of(table))
 
     def _fill_pairs(self, pattern: Pattern, head: Label, tail: Label, selects: Iterable[str]) -> int:
         """The pairs of nodes that a pair of ids may mean; in both orders, where order means nothing."""
         pairs = " UNION ".join(selects) or "SELECT NULL::VARCHAR, NULL::VARCHAR WHERE false"
         self._make("changed pair", f"SELECT * FROM ({pairs}) AS p(head, tail)")
         found = f"""
-            SELECT h.id AS head, t.id AS tail FROM "changed pair" p
+            SELECT h.id AS head, t.id AS tail FROM {table_of("changed pair")} p
             JOIN {self._names(head)} h ON h.name = p.head JOIN {self._names(tail)} t ON t.name = p.tail"""
-        self._make("touched_pair", f"SELECT DISTINCT * FROM ({found})")
         if pattern.symmetric:
-            self._make("touched_pair", "FROM touched_pair UNION SELECT tail, head FROM touched_pair")
-        return self._count("touched_pair")
+            found = f"WITH pair AS MATERIALIZED ({found}) FROM pair UNION ALL SELECT tail, head FROM pair"
+        name = f"{_PAIRS} {self._number}"
+        self._make(name, f"SELECT DISTINCT * FROM ({found})")
+        return self._count(table_of(name))
 
     def _names(self, label: Label) -> str:
         """Table of the nodes of a label, each by the ids that pairs may name it by."""
@@ -247,7 +221,7 @@ class SnapshotChanges:
             nodes = self._nodes(label)
             others = f"SELECT id, now FROM {nodes} WHERE now <> id"
             self._make(name, f"SELECT id, id AS name FROM {nodes} UNION ALL {others}")
-        return identifier(name)
+        return table_of(name)
 
     def _filed(self, label: Label) -> str:
         """Table of the nodes of a label: their ids, and every id under which a source may file them."""
@@ -262,15 +236,14 @@ class SnapshotChanges:
                 FROM {self._nodes(label)}
                 """,
             )
-        return identifier(name)
+        return table_of(name)
 
     def _nodes(self, label: Label) -> str:
         """Table of the nodes of a label: their ids, and those that they have now."""
         name = f"named {label.name}"
         if name in self._made:
-            return identifier(name)
+            return table_of(name)
         ids = self.ids(label)
-        read(self._db, "newer")
         odd = f"{malformed(label, 'id')} OR {unlisted(topics := Topics(self._db), label, 'id')}"
         find_intended_ids(self._tables, topics, label, f"SELECT id FROM {ids} WHERE {odd}")
         self._make(
@@ -284,27 +257,28 @@ class SnapshotChanges:
             LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}
             """,
         )
-        return identifier(name)
+        return table_of(name)
 
     def ids(self, label: Label) -> str:
         """The quoted name of a table of the ids of a label, without its properties."""
-        name = f"ids {label.name}"
-        if name not in self._made:
-            alone = label.model_copy(update={"properties": {}})
-            self._make(name, "SELECT NULL::VARCHAR AS id WHERE false")
-            for rows in self._store.scan_nodes(alone):
-                self._insert_ids(name, label, rows)
-        return identifier(name)
+        table = table_of(name := f"ids {label.name}")
+        if name not in self._listed:
+            with self._alone:
+                self._make(name, NO_IDS)
+                for rows in self._store.scan_nodes(label.model_copy(update={"properties": {}})):
+                    self._insert_ids(table, label, rows)
+                self._listed.add(name)
+        return table
 
     def is_printable(self, label: Label) -> bool:
         """Whether every id of a label is written as it is: nearly all are, and to make sure of edges takes time."""
         self.ids(label)
         return label.name not in self._unprintable
 
-    def _insert_ids(self, name: str, label: Label, rows: pa.Table) -> None:
+    def _insert_ids(self, table: str, label: Label, rows: pa.Table) -> None:
         self._db.register("incoming", rows.select(["id"]))
         try:
-            self._db.execute(f"INSERT INTO {identifier(name)} SELECT DISTINCT printable(id) FROM incoming").fetchall()
+            self._db.execute(f"INSERT INTO {table} SELECT DISTINCT printable(id) FROM incoming").fetchall()
             odd = self._db.execute("SELECT EXISTS (FROM incoming WHERE id IS DISTINCT FROM printable(id))").fetchall()
         finally:
             self._db.unregister("incoming")

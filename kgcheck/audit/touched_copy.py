@@ -8,7 +8,7 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.audit.tasks import TaskSelection
-from kgcheck.audit.touched import SnapshotChanges
+from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.duck import identifier
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema, with_as_text
 from kgcheck.model import CheckType
@@ -35,13 +35,15 @@ class TouchedCopy(GraphCopy):
         self._recorded: str | None = None
         self._edges_of: dict[str, str] = {}
 
-    def begin(self, unit: Unit, recorded: str | None) -> None:
+    def begin(self, unit: Unit, touched: TouchedUnit, recorded: str | None) -> None:
         """Go on with another unit.
 
         Args:
             unit: The unit.
+            touched: What is touched of it.
             recorded: A select of all of its pairs, where the store need not be asked for them.
         """
+        touched.show(self._db)
         self._unit = unit
         self._recorded = recorded
         self._have.clear()

@@ -101,6 +101,29 @@ class Neo4jStore(CypherServerStore):
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 
+    def state(self) -> str | None:
+        """See GraphStore: the server's bookmark, which names the last transaction that changed anything.
+
+        Copies of a cluster may be at different ones, and each is taken for another. A dump that is loaded takes its
+        numbers of transactions along: only there may another graph have the state of one that was before.
+
+        Returns:
+            The bookmark, with the time at which the files of the database were made.
+        """
+        query: Any = self._cypher.text("database_created")
+        try:
+            with self._session(neo4j.READ_ACCESS) as session:
+                with session.begin_transaction(timeout=self._timeout_s) as transaction:
+                    (created,) = transaction.run(query).single(strict=True)
+                    transaction.commit()
+                bookmarks = sorted(session.last_bookmarks().raw_values)
+        except Neo4jError:
+            # Somebody who may read the graph need not be allowed to ask this.
+            return None
+        except DriverError as error:
+            raise self._mapped(error) from error
+        return " ".join([str(created), *bookmarks]) if bookmarks else None
+
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. The server must take it for a reading one, too, and is asked in a reading transaction."""
         reading = self._leaving_out(reading)

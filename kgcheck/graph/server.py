@@ -196,7 +196,7 @@ class CypherServerStore(CatalogueReads):
         return found
 
     def state(self) -> str | None:
-        """See GraphStore: anybody may write to a server, and none says so in a way that all servers have."""
+        """See GraphStore: anybody may write to a server, and not every way to it says so."""
         return None
 
     def unknown(self) -> dict[str, int]:

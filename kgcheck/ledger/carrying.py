@@ -77,6 +77,8 @@ class CarriedFindings:
             key_new(connection, run, newest)
             for rows in batches([tally_row(run, piece, tally) for tally in tallies]):
                 connection.execute(insert(TALLY), rows)
+        with self._database.writing():
+            """It settles them, while others are judged: they are most that a run has, and its end would wait for it."""
         return count
 
     def _of(self, kind: CheckType, target: Target | None) -> ColumnElement[bool]:

@@ -10,6 +10,9 @@ from kgcheck.reference.snapshot import attach_snapshots
 
 Side = Literal["older", "newer"]
 
+CHANGES = "changes"
+"""Name of an empty database beside the two, for what differs between them: every connection sees it."""
+
 _READ = ("meta", "release", "topic", "covered", "entity", "value", "link", "lifecycle", "ancestor")
 
 
@@ -26,7 +29,7 @@ def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None
 
     def attach(db: duckdb.DuckDBPyConnection, newer: Path | None) -> None:
         attach_snapshots(db, {"older": older, "newer": newer or older})
-        db.execute("ATTACH ':memory:' AS ref").fetchall()
+        db.execute(f"ATTACH ':memory:' AS ref; ATTACH ':memory:' AS {CHANGES}").fetchall()
         read(db, "newer")
 
     return attach

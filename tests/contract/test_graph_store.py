@@ -192,6 +192,24 @@ def test_parallel_edges_are_kept_and_numbers_are_exact(store: GraphStore) -> Non
     assert (counts.edges[str(ACTS_ON)], counts.edges[str(IN_DISEASE)], counts.total_edges) == (5, 1, 6)
 
 
+def test_the_state_is_another_after_any_change_and_the_same_after_none(opener: Opener, store: GraphStore) -> None:
+    add_nodes(store, PROTEIN, "P1")
+    store.close()
+    seen: list[str | None] = []
+    for name in (None, None, "other"):
+        if name:
+            with opener(create=True) as again:
+                again.update_nodes(PROTEIN, nodes_table(PROTEIN, {"id": "P1", "name": name}))
+        with opener() as again:
+            assert all_nodes(again, PROTEIN)
+            seen.append(again.state())
+    if store.backend == "py2neo":
+        assert seen == [None] * 3
+    else:
+        assert seen[0]
+        assert seen[0] == seen[1] != seen[2]
+
+
 def test_just_the_edges_that_state_it_are_taken_away(store: GraphStore) -> None:
     add_nodes(store, PROTEIN, "P1", "P2", "P3")
     acts: list[Properties] = [

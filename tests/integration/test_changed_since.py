@@ -96,6 +96,9 @@ def newer(draw: st.DrawFn, facts: Facts) -> Facts:
     ]
     for release, table, number in draw(st.lists(st.sampled_from(places), max_size=4)) if places else ():
         row = release.rows[table][number]
+        if not row:
+            # It is gone already.
+            continue
         match draw(st.sampled_from(("gone", "other", "added"))):
             case "gone":
                 row.clear()
