@@ -1,6 +1,6 @@
 """Measures ``audit --changed-since`` against an audit of everything: ``python -m benchmarks.changed_since``.
 
-With ``--folder``, that of ``benchmarks.bulk_audit``, whose graph it is. A second snapshot is built from its facts, in
+With ``--folder``, that of ``benchmarks.bulk_audit``, whose graph it is; or ``--store``, a server that has it. A second snapshot is built from its facts, in
 which one link of a thousand is dropped, scored otherwise or new; or one id of a thousand withdrawn, merged, renamed, or
 of other values; or the releases are newer ones, and say the same. Both audits compare themselves with one of the first
 snapshot, each in a ledger of its own; the findings and the counts of both must be the same.
@@ -33,11 +33,12 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1000, help="one link of so many is another")
     parser.add_argument("--change", choices=CHANGES, default="links", help="what is another")
     parser.add_argument("--type", default="triple", help="of the audits; all for every type")
+    parser.add_argument("--store", help="the same graph elsewhere: the address of a server")
     asked = parser.parse_args()
-    print_table(measure(asked.folder, asked.every, asked.type, asked.change))
+    print_table(measure(asked.folder, asked.every, asked.type, asked.change, asked.store))
 
 
-def measure(folder: Path, every: int, kind: str, change: str = "links") -> list[Row]:
+def measure(folder: Path, every: int, kind: str, change: str = "links", store: str | None = None) -> list[Row]:
     """Audit everything, and what changed.
 
     Args:
@@ -45,6 +46,7 @@ def measure(folder: Path, every: int, kind: str, change: str = "links") -> list[
         every: One link of so many is another.
         kind: Type of the audits.
         change: One of CHANGES.
+        store: Where the graph is, if not in the folder.
 
     Returns:
         A row.
@@ -58,8 +60,9 @@ def measure(folder: Path, every: int, kind: str, change: str = "links") -> list[
     if not newer.exists():
         CHANGES[change](folder / "facts", facts, every)
         spent("kgcheck", "reference", "build", str(facts), "--out", str(newer))
-    ledgers = {name: folder / f"{name}-{kind}.sqlite" for name in ("before", "full", "part")}
-    audit = ["kgcheck", "audit", "--store", str(folder / "graph.lbdb"), "--limit", "0", "--format", "json"]
+    where = "-server" if store else ""
+    ledgers = {name: folder / f"{name}-{kind}{where}.sqlite" for name in ("before", "full", "part")}
+    audit = ["kgcheck", "audit", "--store", store or str(folder / "graph.lbdb"), "--limit", "0", "--format", "json"]
     audit += ["--type", kind] if kind != "all" else []
     if not ledgers["before"].exists():
         spent(*audit, "--ledger", str(ledgers["before"]), "--reference", str(older), allowed=(1,))
@@ -74,7 +77,7 @@ def measure(folder: Path, every: int, kind: str, change: str = "links") -> list[
     full, part = taken["full"], taken["part"]
     return [
         Row(
-            f"audit --type {kind} --changed-since, {_SHOWN[change].format(every=every)}: {checked:,} checked,"
+            f"audit --type {kind} --changed-since{' in Neo4j' if store else ''}, {_SHOWN[change].format(every=every)}: {checked:,} checked,"
             f" {findings:,} findings",
             f"{part}, {part.cpu_s:.1f} s of processor time",
             f"{full}, {full.cpu_s:.1f} s of processor time (everything)",

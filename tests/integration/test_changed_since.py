@@ -6,13 +6,16 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 from sqlalchemy import select
 
 from kgcheck.audit.carrying import since
@@ -20,6 +23,8 @@ from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit, store_place
 from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.neo4j import Neo4jStore
+from kgcheck.graph.store import edge_schema, node_schema
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.ledger import Ledger, Run
@@ -33,6 +38,7 @@ from kgcheck.reference.snapshot import FORMAT_VERSION
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, comparable, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, of_format
+from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.snapshots import CROWDS, GENES, MANY, PROTEINS, TERMS, crowded_snapshots, snapshots
 
 _OF_THE_RELEASE = ("release", "retrieved_at", "pinned_at")
@@ -485,6 +491,35 @@ def test_a_run_of_everything_and_one_of_what_changed_compare_as_the_same(twice: 
     assert set(counts) == {ComparisonState.STILL}
     assert as_part == as_full
     assert {ComparisonState.NEW, ComparisonState.STILL, ComparisonState.FIXED} <= set(as_full.values())
+
+
+@pytest.mark.slow
+def test_a_graph_in_neo4j_is_known_to_be_the_same(ready_neo4j: Neo4jTarget, tmp_path: Path) -> None:
+    graph, asked = crowded_graph(step=11), AuditOptions(types=(CheckType.TRIPLE, CheckType.EXISTENCE))
+    labels, patterns = SCHEMA.labels, SCHEMA.relations
+    older = some_facts().build(tmp_path / "older")
+    newer = some_facts(moved=True, release="r2").build(tmp_path / "newer")
+    opened = partial(Neo4jStore, ready_neo4j.uri, SCHEMA, Settings(neo4j_password=SecretStr(ready_neo4j.password)))
+    with opened(create=True) as store:
+        store.prepare()
+        for label in labels:
+            for rows in graph.scan_nodes(label):
+                store.add_nodes(label, rows.select(node_schema(label).names))
+        for pattern in patterns:
+            for rows in graph.scan_edges(pattern):
+                store.add_edges(pattern, rows.select(edge_schema(pattern).names))
+    with opened() as store, Ledger(tmp_path / "ledger.sqlite") as ledger, Ledger(tmp_path / "full.sqlite") as alone:
+        former = Audit(store, older, ledger, SETTINGS).start(asked)
+        found = since(ledger, former.id, asked, store_place(store), SCHEMA)
+        part = Audit(store, newer, ledger, SETTINGS).start(asked, found)
+        equal(of_run(alone, Audit(store, newer, alone, SETTINGS).start(asked)), of_run(ledger, part))
+        assert part.made_with["since"] == former.id
+        assert any(finding.carried_from for finding in ledger.findings(part))
+        with opened(create=True) as other:
+            other.add_nodes(labels[0], pa.Table.from_pylist([{"id": "X"}], node_schema(labels[0])))
+        again = Audit(store, newer, ledger, SETTINGS).start(asked, found)
+        assert "since" not in again.made_with
+        assert any(f"the graph has changed since run {former.id}" in warning for warning in again.warnings)
 
 
 @pytest.mark.slow
