@@ -1,9 +1,10 @@
 """Measures ``audit --changed-since`` against an audit of everything: ``python -m benchmarks.changed_since``.
 
-With ``--folder``, that of ``benchmarks.bulk_audit``, whose graph it is; or ``--store``, a server that has it. A second snapshot is built from its facts, in
-which one link of a thousand is dropped, scored otherwise or new; or one id of a thousand withdrawn, merged, renamed, or
-of other values; or the releases are newer ones, and say the same. Both audits compare themselves with one of the first
-snapshot, each in a ledger of its own; the findings and the counts of both must be the same.
+With ``--folder``, that of ``benchmarks.bulk_audit``, whose graph it is; or ``--store``, a server that has the same. A
+second snapshot is built from its facts, in which one link of a thousand is dropped, scored otherwise or new; or one id
+of a thousand withdrawn, merged, renamed, or of other values; or the releases are newer ones, and say the same. Both
+audits compare themselves with one of the first snapshot, each in a ledger of its own; the findings and the counts of
+both must be the same.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def measure(folder: Path, every: int, kind: str, change: str = "links", store: s
     if not newer.exists():
         CHANGES[change](folder / "facts", facts, every)
         spent("kgcheck", "reference", "build", str(facts), "--out", str(newer))
-    where = "-server" if store else ""
+    where, in_neo4j = ("-server", " in Neo4j") if store else ("", "")
     ledgers = {name: folder / f"{name}-{kind}{where}.sqlite" for name in ("before", "full", "part")}
     audit = ["kgcheck", "audit", "--store", store or str(folder / "graph.lbdb"), "--limit", "0", "--format", "json"]
     audit += ["--type", kind] if kind != "all" else []
@@ -77,7 +78,7 @@ def measure(folder: Path, every: int, kind: str, change: str = "links", store: s
     full, part = taken["full"], taken["part"]
     return [
         Row(
-            f"audit --type {kind} --changed-since{' in Neo4j' if store else ''}, {_SHOWN[change].format(every=every)}: {checked:,} checked,"
+            f"audit --type {kind} --changed-since{in_neo4j}, {_SHOWN[change].format(every=every)}: {checked:,} checked,"
             f" {findings:,} findings",
             f"{part}, {part.cpu_s:.1f} s of processor time",
             f"{full}, {full.cpu_s:.1f} s of processor time (everything)",
