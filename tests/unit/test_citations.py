@@ -26,7 +26,7 @@ from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.works import Work, WorksFound, silent
 from kgcheck.model import Evidence
 from kgcheck.settings import Settings
-from tests.support.literature import build_index
+from tests.support.literature import WordsModel, build_index
 from tests.support.manuscripts import cited, manuscript, manuscript_of
 from tests.support.spent import spent
 from tests.unit.test_references import OTHER, TITLES, work
@@ -207,6 +207,39 @@ def test_a_paper_says_nothing_for_itself(index: LiteratureIndex) -> None:
     text = manuscript(blocks, [entry("1", "10.5555/k")], ids=("doi:10.5555/k",))
 
     assert CitedPapers(index, TrainedVerifier()).remarks(text) == []
+
+
+SUBJECTS = ("Copper pumps of liver", "Wing veins of flies", "Roots of maize", "Sleep of mice", "Ice in clouds")
+
+
+def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_path: Path) -> None:
+    texts = ["Kinase A binds kinase B in yeast", *SUBJECTS, "Tides move sand along coasts"]
+    documents = [Document(ids=(f"doi:10.5555/{n}",), title=text, abstract=f"{text}.") for n, text in enumerate(texts)]
+    index = LiteratureIndex(build_index(tmp_path / "index", documents, WordsModel()), WordsModel())
+    references = [entry(str(n), f"10.5555/{n}") for n in range(len(texts))]
+    blocks = [
+        cited("Kinase A and kinase B were seen together in yeast [].", "6"),
+        # Beside another one, it may be cited for something else; but not beside one that is no nearer.
+        cited("Kinase A and kinase B were seen together in yeast [], [].", "0", "6"),
+        cited("Sand was seen along coasts with tides [].", "6"),
+        cited("Kinase A and kinase B were seen together in yeast [].", "0"),
+    ]
+
+    def found(among: list[CitedWork]) -> list[tuple[int | None, str]]:
+        remarks = CitedPapers(index, TrainedVerifier()).remarks(manuscript(blocks, among))
+        return [(r.sentence, r.stated and r.note) for r in remarks if r.remark is Remark.CITED_UNRELATED]
+
+    assert found(references) == [
+        (
+            1,
+            "the cited paper doi:10.5555/6 says nothing of this, and another one of the list is far nearer to it: 0",
+        )
+    ]
+    # Of a few papers one is always the nearest.
+    assert found([references[0], *references[3:]]) == []
+    plain = LiteratureIndex(build_index(tmp_path / "plain", documents))
+    remarks = CitedPapers(plain, TrainedVerifier()).remarks(manuscript(blocks, references))
+    assert Remark.CITED_UNRELATED not in {r.remark for r in remarks}
 
 
 def test_measures() -> None:

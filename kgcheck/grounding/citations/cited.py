@@ -1,6 +1,11 @@
-"""Whether the paper that a sentence cites says so: the sentence verified against that paper alone."""
+"""Whether the paper that a sentence cites says so: the sentence verified against that paper alone.
 
-from collections.abc import Iterator
+Where it says nothing of it, and another paper of the list is far nearer to the sentence, the citation may have been
+moved here from somewhere else.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from kgcheck.grounding.manuscript import Manuscript, Marker, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
@@ -15,12 +20,27 @@ from kgcheck.model import Stance
 _FEWEST_WORDS = 4
 """Words of a sentence that states something."""
 
+FEWEST_OTHERS = 5
+"""Papers of a list, beside those that a sentence cites, from which on it can be seen that another one is meant."""
+
+FARTHER = 0.2
+"""How much nearer (cosine) another paper of the list must be than the one that is cited.
+
+Measured with claims about abstracts that their authors cited (benchmarks/README.md, "Moved citations").
+"""
+
 _STANCES = {
     Stance.SUPPORTS: (Remark.CITED_SUPPORTS, SentenceState.SUPPORTED, "says so"),
     Stance.CONTRADICTS: (Remark.CITED_CONTRADICTS, SentenceState.CONTRADICTED, "says otherwise"),
     # A reader of abstracts misses much, and a paper may be cited for a part of the sentence alone.
     Stance.SILENT: (Remark.CITED_SILENT, SentenceState.NOT_CHECKABLE, "was read, and does not say so in plain words"),
 }
+
+_UNRELATED = (
+    Remark.CITED_UNRELATED,
+    SentenceState.UNSUPPORTED,
+    "says nothing of this, and another one of the list is far nearer to it",
+)
 
 
 class CitedPapers:
@@ -45,15 +65,18 @@ class CitedPapers:
             A remark for each citation of a paper that the index has.
         """
         known = self._papers(manuscript)
-        return [
-            remark
-            for sentence in manuscript.sentences
-            if sentence.markers and len((words := statement_of(sentence)).split()) >= _FEWEST_WORDS
-            for marker in sentence.markers
-            for key in dict.fromkeys(marker.keys)
-            if key in known
-            for remark in self._one(sentence, words, marker, known[key])
-        ]
+        papers = {key: self._index.documents(self._ids(reference))[0].id for key, reference in known.items()}
+        remarks: list[Remarked] = []
+        for sentence in manuscript.sentences:
+            words = statement_of(sentence) if sentence.markers else ""
+            if len(words.split()) < _FEWEST_WORDS:
+                continue
+            others = _Others(self._index, papers, sentence, words)
+            for marker in sentence.markers:
+                for key in dict.fromkeys(marker.keys):
+                    if key in known:
+                        remarks += self._one(sentence, words, marker, known[key], others)
+        return remarks
 
     def _papers(self, manuscript: Manuscript) -> dict[str, CitedWork]:
         """References that the index has, by key."""
@@ -63,12 +86,17 @@ class CitedPapers:
     def _ids(self, reference: CitedWork) -> tuple[str, ...]:
         return tuple(i for i in ids_of_reference(reference) if self._index.store.number_of(i) is not None)[:1]
 
-    def _one(self, sentence: Sentence, words: str, marker: Marker, reference: CitedWork) -> Iterator[Remarked]:
+    def _one(
+        self, sentence: Sentence, words: str, marker: Marker, reference: CitedWork, others: "_Others"
+    ) -> Iterator[Remarked]:
         read = [d for d in to_read(words, self._index, top=1, ids=self._ids(reference)) if not d.retracted]
         if not read:
             return
         verdict = verify(words, read, self._verifier)
         remark, state, what = _STANCES[verdict.stance]
+        if verdict.stance is Stance.SILENT and (nearer := others.far_nearer_than(reference.key)):
+            remark, state, what = _UNRELATED
+            what = f"{what}: {nearer}"
         yield Remarked(
             remark=remark,
             check=Check.CITATION,
@@ -81,6 +109,42 @@ class CitedPapers:
             found=next((q.text for o in verdict.opinions for q in o.quotes), ""),
             evidence=tuple(paper_evidence(self._index, o, d) for o, d in zip(verdict.opinions, read, strict=True)),
         )
+
+
+class _Others:
+    """The papers of a list beside those that a sentence cites, by how near their texts are to it.
+
+    Args:
+        index: The papers.
+        papers: Ids of those that it has, by the key of their reference.
+        sentence: The sentence.
+        words: What it states.
+    """
+
+    def __init__(self, index: LiteratureIndex, papers: Mapping[str, str], sentence: Sentence, words: str) -> None:
+        self._index = index
+        self._papers = papers
+        self._words = words
+        self._cited = {key for marker in sentence.markers for key in marker.keys}
+
+    def far_nearer_than(self, key: str) -> str:
+        """The reference that is far nearer to the sentence than one that it cites, as its label; empty if none is."""
+        near = {k: cosine for k, cosine in self._nearness.items() if k not in self._cited}
+        if key not in self._nearness or len(near) < FEWEST_OTHERS:
+            return ""
+        nearest = max(near, key=lambda k: (near[k], k))
+        return nearest if near[nearest] - self._nearness[key] >= FARTHER else ""
+
+    @cached_property
+    def _nearness(self) -> dict[str, float]:
+        """The cosine of each reference's text, its best paragraph where it is a whole paper; empty without vectors."""
+        if not self._index.embedder:
+            return {}
+        within = sorted(set(self._papers.values()))
+        hits = self._index.search(self._words, limit=len(within), within=within)
+        found = {hit.document.paper_id: hit.cosine or 0.0 for hit in hits}
+        # What has neither a word nor a direction in common is no hit.
+        return {key: found.get(paper, 0.0) for key, paper in self._papers.items()}
 
 
 def statement_of(sentence: Sentence) -> str:
