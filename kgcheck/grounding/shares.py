@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgcheck.grounding.quantities import WrittenNumber
+from kgcheck.grounding.quantities import WrittenNumber, with_points
 
 _COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,7}"
 _OF = rf"(?P<part>{_COUNT})\s?(?:/|(?:out\s)?of(?:\sthe|\sall)?)\s?(?P<whole>{_COUNT})(?![\d.,]*\d|\s?%)"
@@ -46,6 +46,7 @@ def shares(text: str) -> Iterator[Share]:
     >>> [(s.part, s.whole, str(s.percent), s.right) for s in shares("In 12 of 48 mice (25%), and 7/9 (66%) of others")]
     [(12, 48, '25', True), (7, 9, '66', False)]
     """
+    text = with_points(text)
     for form in _FORMS:
         for match in form.finditer(text):
             part, whole = (int(match[name].replace(",", "")) for name in ("part", "whole"))
