@@ -138,6 +138,13 @@ def test_what_a_table_may_have_that_could_not_be_read_is_not_checkable() -> None
     assert ("640", SentenceState.UNSUPPORTED) in {(r.stated, r.state) for r in read}
 
 
+def test_a_number_with_more_digits_is_not_rounded() -> None:
+    body = "Yields of both ovens differ (p = 0.003; 3 loaves)."
+    (found,) = check_numbers(manuscript("Yields of both ovens differ (p = 3.000).", body))
+
+    assert (found.stated, found.state) == ("3.000", SentenceState.UNSUPPORTED)
+
+
 def test_one_companion_shows_no_slip_of_what_a_table_may_have() -> None:
     body = "For weight as a number the ratio of bread was 1.02 (0.87 to 1.19) and 1.17. Table 1 has the others."
     plain = manuscript("The ratio was 1.17 for loaves with yeast, and 1.08 for bread of those that fell.", body)
@@ -190,6 +197,8 @@ def test_a_bound_that_is_no_level_is_not_right_of_all_below_it(tmp_path: Path, s
     [
         ("We saw it in 12 of 48 mice (25%), 7/9 (78%) and 31.0% (9 of 29).", []),
         ("We saw it in 10 out of 55 patients (67%).", [("67%", "18.2%")]),
+        ("We saw it in two out of 15 patients (83%), and in Three of the 12 (25%).", [("83%", "13.3%")]),
+        ("We saw it in one of 15 mice, 40% of rats.", []),
         ("We saw it in 12/48 = 52% and in 41% [9 of 29].", [("52%", "25.0%"), ("41%", "31.0%")]),
         # Of an interval, a ratio and a bound nothing is told.
         ("It rose by 3 of 4 (95% CI 1 to 5), in 9 of 3 (30%), and in <5% (1/90).", []),
