@@ -18,8 +18,8 @@ _PERCENT = r"(?P<percent>\d{1,3}(?:\.\d{1,4})?)\s?%"
 _FORMS = (
     re.compile(rf"(?<![\w.,/-]){_OF}{_SOME_WORDS}(?:\s?[(\[]|\s?=|,|;)\s?{_PERCENT}(?!\s?(?:CI|conf))"),
     re.compile(rf"(?<![\w.,/<>\u2264\u2265~-]){_PERCENT}\s?[(\[]\s?{_OF}"),
-    # One of 15 mice, 40% of rats: without brackets it need not be theirs.
-    re.compile(rf"(?<!\w){_OF_WORDS}{_SOME_WORDS}\s?[(\[]{_PERCENT}(?!\s?(?:CI|conf))"),
+    # One of 15 mice, 40% of rats: only alone in brackets is it theirs.
+    re.compile(rf"(?<!\w){_OF_WORDS}{_SOME_WORDS}\s?[(\[]{_PERCENT}\s?[)\],;]"),
 )
 _WORD = re.compile(rf"(?<!\w){_IN_WORDS}(?!\w)")
 _HUNDRED = Decimal(100)

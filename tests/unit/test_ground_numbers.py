@@ -198,7 +198,7 @@ def test_a_bound_that_is_no_level_is_not_right_of_all_below_it(tmp_path: Path, s
         ("We saw it in 12 of 48 mice (25%), 7/9 (78%) and 31.0% (9 of 29).", []),
         ("We saw it in 10 out of 55 patients (67%).", [("67%", "18.2%")]),
         ("We saw it in two out of 15 patients (83%), and in Three of the 12 (25%).", [("83%", "13.3%")]),
-        ("We saw it in one of 15 mice, 40% of rats.", []),
+        ("We saw it in one of 15 mice, 40% of rats, and in two of 12 regions (80% of cells).", []),
         ("We saw it in 12/48 = 52% and in 41% [9 of 29].", [("52%", "25.0%"), ("41%", "31.0%")]),
         # Of an interval, a ratio and a bound nothing is told.
         ("It rose by 3 of 4 (95% CI 1 to 5), in 9 of 3 (30%), and in <5% (1/90).", []),

@@ -182,7 +182,7 @@ def test_links_are_references_where_there_is_no_list(tmp_path: Path) -> None:
 
 def test_a_mark_before_words_in_brackets_is_no_link(tmp_path: Path) -> None:
     listed = "# References\n\n1. Roe D. On cells. J X. 2001;1:2.\n2. Roe E.\n"
-    found = read(tmp_path, "a.md", f"A binds B [1,2](see the text of C for more).\n\n{listed}")
+    found = read(tmp_path, "a.md", f"A binds B [1,2](see the text of%00%0A C for more).\n\n{listed}")
 
     assert found.blocks[0].text == "A binds B [1,2](see the text of C for more)."
     assert cited(found) == [("[1,2]", ("1", "2"))]

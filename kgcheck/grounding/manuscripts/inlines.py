@@ -147,7 +147,8 @@ class Inlines:
         shown = self._text[start:]
         if "%20" in target and _NUMBERS.fullmatch(shown):
             # [3](see there): pandoc takes words in brackets after a mark for an address.
-            self._text = f"{self._text[:start]}[{shown}]({unquote(target)})"
+            self._text = self._text[:start]
+            self.add(f"[{shown}]({unquote(target)})")
             return
         if doi := _DOI_LINK.match(target):
             name = f"doi:{doi[1].rstrip('.,;').lower()}"
