@@ -19,7 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ground_damage import make
+from benchmarks.ground_damage import SETS, make
 from benchmarks.ground_score import Score, tables
 from benchmarks.timing import spent
 from kgcheck.cli.main import run
@@ -29,18 +29,20 @@ def main() -> None:
     """Make what is missing, check, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="for the worlds, the copies and the reports")
-    parser.add_argument("--set", choices=("held", "tuning"), default="tuning", dest="chosen")
+    parser.add_argument("--set", choices=SETS, default="tuning", dest="chosen")
+    parser.add_argument("--draw", type=int, default=1, help="another number: other faults of the same papers")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth copy, for a quick look")
     parser.add_argument("--match", default="", help="only copies whose names have this in them")
     parser.add_argument("--score", action="store_true", help="print the tables of the reports that are there")
     parser.add_argument("--unknown", action="store_true", help="a bibliography that lacks the papers' own references")
     asked = parser.parse_args()
-    worlds, folder = Worlds(asked.folder / "worlds", asked.data), asked.folder / asked.chosen
+    worlds = Worlds(asked.folder / "worlds", asked.data)
+    folder = asked.folder / (asked.chosen if asked.draw == 1 else f"{asked.chosen}-{asked.draw}")
     if not asked.score:
         worlds.make()
     if not (folder / "copies.jsonl").exists():
-        make(asked.data, asked.chosen, worlds.reference, folder)
+        make(asked.data, asked.chosen, worlds.reference, folder, asked.draw)
     copies = [json.loads(line) for line in (folder / "copies.jsonl").read_text(encoding="utf-8").splitlines()]
     copies = [copy for copy in copies if asked.match in copy["copy"]][:: asked.every]
     if asked.unknown:

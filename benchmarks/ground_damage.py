@@ -1,10 +1,10 @@
 """Makes copies of papers with known faults: ``python -m benchmarks.ground_damage FOLDER --set held --reference FILE``.
 
 The first 20 usable research articles of the PLOS files, by their names, are the set ``held``, the next 20 are
-``tuning``. A copy has up to four faults, each in a paragraph or an entry of the list of its own; none of them touches
-what another touches. ``faults.jsonl`` names each with its kind, place, and what stood there before and stands there
-now, ``copies.jsonl`` each file with the undamaged one beside it. What a fault is and which of the targets it hits, a
-seed decides.
+``tuning``, and what is left ``others``. A copy has up to four faults, each in a paragraph or an entry of the list of
+its own; none of them touches what another touches. ``faults.jsonl`` names each with its kind, place, and what stood
+there before and stands there now, ``copies.jsonl`` each file with the undamaged one beside it. What a fault is and
+which of the targets it hits, a seed decides.
 """
 
 import argparse
@@ -40,6 +40,8 @@ QUOTAS = {
     "author": 42,
 }
 """Faults of each kind that are made of a set, where it has places for as many; numbers are one kind in two ways."""
+
+SETS = ("held", "tuning", "others")
 
 PAPERS = 20
 TOGETHER = 4
@@ -271,31 +273,33 @@ def papers_of(data: Path, chosen: str) -> list[Paper]:
 
     Args:
         data: The shared data.
-        chosen: ``held``, ``tuning``, or ``all``.
+        chosen: One of SETS, or ``all``.
 
     Returns:
         Papers by their names.
     """
     usable = [p for f in sorted((data / "fulltext" / "plos").glob("*.xml")) if (p := Paper(f)).usable]
-    return {"held": usable[:PAPERS], "tuning": usable[PAPERS : 2 * PAPERS], "all": usable}[chosen]
+    sets = {"held": usable[:PAPERS], "tuning": usable[PAPERS : 2 * PAPERS], "others": usable[2 * PAPERS :]}
+    return {**sets, "all": usable}[chosen]
 
 
-def make(data: Path, chosen: str, reference: Path, folder: Path) -> Maker:
+def make(data: Path, chosen: str, reference: Path, folder: Path, draw: int = 1) -> Maker:
     """Write all copies of a set.
 
     Args:
         data: The shared data.
-        chosen: ``held`` or ``tuning``.
+        chosen: One of SETS.
         reference: The snapshot that confirms facts.
         folder: For the files.
+        draw: Another number makes other faults of the same papers.
 
     Returns:
         What was written.
     """
     retracted = [w for w in (data / "literature" / "pubmed_retractions.tsv").read_text().split() if w.isdigit()]
-    facts = Facts(data, reference, chosen)
+    facts = Facts(data, reference, "held" if chosen == "held" else "tuning")
     # Two sets are two draws: nothing that is learned of the one holds of the other by chance.
-    seed = {"held": 17, "tuning": 18}[chosen]
+    seed = 17 + SETS.index(chosen) + 100 * (draw - 1)
     maker = Maker(papers_of(data, chosen), works_of(papers_of(data, "all")), facts, retracted, folder, seed)
     maker.make(QUOTAS)
     return maker
@@ -305,11 +309,12 @@ def main() -> None:
     """Write a set and print how many faults of each kind it has."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--set", choices=("held", "tuning"), default="tuning", dest="chosen")
+    parser.add_argument("--set", choices=SETS, default="tuning", dest="chosen")
+    parser.add_argument("--draw", type=int, default=1, help="another number: other faults of the same papers")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--reference", type=Path, required=True, help="the snapshot that confirms facts")
     asked = parser.parse_args()
-    made = make(asked.data, asked.chosen, asked.reference, asked.folder)
+    made = make(asked.data, asked.chosen, asked.reference, asked.folder, asked.draw)
     counts: dict[str, int] = defaultdict(int)
     for fault in made.faults:
         counts[fault.kind] += 1

@@ -20,6 +20,9 @@ _BOUNDED_COUNT = Decimal("1.5")
 _DIGITS_OF_A_LEVEL = 2
 """Digits that a bound below 1 has, as 0.001 and 0.05."""
 
+_MORE_DIGITS = 100
+"""Times that the last digit of a result is more than that of a number which is not it."""
+
 _ROUNDING = Decimal("0.06")
 """More than the greatest share by which equal numbers differ where it is not half a step of the written one."""
 
@@ -99,6 +102,9 @@ def _value_alone(quantity: WrittenNumber) -> WrittenNumber:
 
 
 def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
+    # A text that writes 3.000 has not 3 in mind; a file of results drops such zeros.
+    if quantity.comparator == "=" and not canonical and result.step >= _MORE_DIGITS * quantity.step:
+        return False
     values = [result.value, abs(result.value)]
     if quantity.unit == "%" and result.unit != "%" and canonical and abs(result.value) <= 1:
         values += [value * 100 for value in values]

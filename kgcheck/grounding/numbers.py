@@ -106,9 +106,9 @@ def _with_left_over(
             span = (quantity.start, quantity.end)
             likeness = against.likeness(words_about(sentence.text, span))
             near = against.likeness(words_about(sentence.text, span, fading=True))
-            comparable = set(matches.comparable(quantity))
+            comparable, equal = set(matches.comparable(quantity)), matches.equal(quantity)
             named += [
-                (near[place], at, place, result)
+                (place in equal, near[place], at, place, result)
                 for place, result in left
                 if likeness[place] >= _NAMED
                 and place in comparable
@@ -116,12 +116,12 @@ def _with_left_over(
             ]
     done: set[int] = set()
     used: set[int] = set()
-    for _, at, place, result in sorted(named, key=lambda n: -n[0]):
+    for same, _, at, place, result in sorted(named, key=lambda n: (not n[0], -n[1])):
         if at not in done and place not in used:
             done.add(at)
             used.add(place)
             sentence, quantity = stated[found[at].sentence or 0, found[at].start]
-            found[at] = differs(sentence, quantity, result, against)
+            found[at] = (verified if same else differs)(sentence, quantity, result, against)
     return [_of_others(remarked, stated, against, elsewhere) for remarked in found]
 
 

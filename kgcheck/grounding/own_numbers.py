@@ -7,7 +7,7 @@ from decimal import Decimal
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.number_matches import NumberMatches, same_digits
 from kgcheck.grounding.number_remarks import differs, unknown
-from kgcheck.grounding.quantities import WrittenNumber
+from kgcheck.grounding.quantities import WrittenNumber, with_points
 from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.grounding.results import Result, Results, quantities_of, words_about
 from kgcheck.grounding.shares import is_share_of_others
@@ -39,7 +39,7 @@ class StatedElsewhere:
         texts = [block.text for block in manuscript.blocks if block.section != "abstract"]
         for table in manuscript.tables:
             texts += [table.caption, *(cell for row in table.rows for cell in row)]
-        written = {found[0].replace(",", "") for text in texts for found in _DIGITS.finditer(text)}
+        written = {found[0].replace(",", "") for text in texts for found in _DIGITS.finditer(with_points(text))}
         # As it is written: 0.50 is no 0.5, and the digits of a name may be a number of the abstract.
         self._written = frozenset(written)
         named = {number for text in texts for number in _TABLE.findall(text)}
@@ -49,7 +49,7 @@ class StatedElsewhere:
 
     def __contains__(self, number: str) -> bool:
         """Whether a number stands there, as it is written."""
-        found = _DIGITS.search(number)
+        found = _DIGITS.search(with_points(number))
         return found is not None and found[0].replace(",", "") in self._written
 
 
@@ -89,7 +89,7 @@ def without_slips(
                 continue
             if matches.equal(quantity).intersection(matches.comparable(quantity)):
                 continue
-            other = _in_its_place(sentence, quantity, company, taken, against)
+            other = _in_its_place(sentence, quantity, company, taken, against, sure=not elsewhere.lacks)
             if other:
                 remarked[sentence.number, quantity.start] = differs(sentence, quantity, other, against)
             elif not is_share_of_others(quantity, sentence.text, stated):
@@ -116,6 +116,8 @@ def _in_its_place(
     company: Mapping[str, Mapping[Decimal, set[int]]],
     taken: Collection[int],
     against: Results,
+    *,
+    sure: bool,
 ) -> Result | None:
     """The number that stands where one does not, among the others of its sentence or among its words."""
     likeness = against.likeness(words_about(sentence.text, (quantity.start, quantity.end)))
@@ -125,7 +127,8 @@ def _in_its_place(
     best: tuple[float, Result | None] = (0.0, None)
     for place, (alike, result) in enumerate(zip(likeness, against.all, strict=True)):
         shared = shared_by.get(result.quote, 0)
-        beside = shared >= _COMPANIONS or (shared and alike >= _ALIKE_BESIDE)
+        # What may stand where it could not be read is no slip for the sake of one companion.
+        beside = shared >= _COMPANIONS or (sure and shared and alike >= _ALIKE_BESIDE)
         if not (beside or alike >= _ALIKE_ALONE) or shared + alike <= best[0]:
             continue
         # Any other number may be of something else that the text tells at the same place.

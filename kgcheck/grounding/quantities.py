@@ -49,6 +49,11 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 
+# 2·5 is 2.5; 2·10^5 is a power of ten, also where what raised the 5 is lost, but for a range such as 2·10-5·25.
+_RAISED_POINT = re.compile(
+    r"(?<=\d)[\u00b7\u2219\u22c5](?=\d)(?!10\s?\^?\s?[-\u2212\u2013]?\d{1,3}(?![.\u00b7\u2219\u22c5]?\d))"
+)
+
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 _OTHER_END = re.compile(r"\s?(?:[-\u2013\u2014\u2212]|to|and)\s?\d{1,12}(?:\.\d{1,12})?")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -69,11 +74,27 @@ def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, 
     >>> [(str(q.value), q.unit, q.comparator) for q in found]
     [('12.5', '%', '='), ('1204', '', '='), ('0.001', '', '<')]
     """
+    text = with_points(text)
     left_out = sorted(without)
     starts = [start for start, _ in left_out]
     # How far those that begin first reach.
     ends = [0, *accumulate((end for _, end in left_out), max)]
     return tuple(q for q in _quantities(text) if ends[bisect_left(starts, q.end)] <= q.start)
+
+
+def with_points(text: str) -> str:
+    """A text of the same length whose decimal points are all on the line, as some journals raise them.
+
+    Args:
+        text: A sentence.
+
+    Returns:
+        The text.
+
+    >>> with_points("a loss of 2·5 kg, 3·10^5 cells")
+    'a loss of 2.5 kg, 3·10^5 cells'
+    """
+    return _RAISED_POINT.sub(".", text)
 
 
 def _quantities(text: str) -> Iterator[WrittenNumber]:

@@ -138,6 +138,22 @@ def test_what_a_table_may_have_that_could_not_be_read_is_not_checkable() -> None
     assert ("640", SentenceState.UNSUPPORTED) in {(r.stated, r.state) for r in read}
 
 
+def test_a_number_with_more_digits_is_not_rounded() -> None:
+    body = "Yields of both ovens differ (p = 0.003; 3 loaves)."
+    (found,) = check_numbers(manuscript("Yields of both ovens differ (p = 3.000).", body))
+
+    assert (found.stated, found.state) == ("3.000", SentenceState.UNSUPPORTED)
+
+
+def test_one_companion_shows_no_slip_of_what_a_table_may_have() -> None:
+    body = "For weight as a number the ratio of bread was 1.02 (0.87 to 1.19) and 1.17. Table 1 has the others."
+    plain = manuscript("The ratio was 1.17 for loaves with yeast, and 1.08 for bread of those that fell.", body)
+    read = plain.model_copy(update={"tables": (Table(label="Table 1", rows=(("ill", "17"),)),)})
+
+    assert {r.state for r in check_numbers(read) if r.stated == "1.08"} == {SentenceState.UNSUPPORTED}
+    assert {r.state for r in check_numbers(plain) if r.stated == "1.08"} == {SentenceState.NOT_CHECKABLE}
+
+
 def test_a_file_of_some_results_tells_nothing_of_others(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(RESULTS, encoding="utf-8")
@@ -147,6 +163,28 @@ def test_a_file_of_some_results_tells_nothing_of_others(tmp_path: Path) -> None:
         ("63", Remark.NUMBER_UNKNOWN, SentenceState.NOT_CHECKABLE),
         ("65", Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED),
     ]
+
+
+def test_what_another_number_turns_out_to_be_leaves_a_number_its_own_result(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"loaf_warm": 1.5, "loaf_warm_highest": 1.56}', encoding="utf-8")
+    text = manuscript("The warm loaf rose 1.50. A warm loaf had 1.56.")
+
+    # By its words 1.56 would be the first one, which is said to be 1.5 already.
+    assert [(r.stated, r.found, r.remark) for r in check_numbers(text, read_results(path))] == [
+        ("1.50", "1.5", Remark.NUMBER_VERIFIED),
+        ("1.56", "1.56", Remark.NUMBER_VERIFIED),
+    ]
+
+
+def test_decimal_points_above_the_line_are_those_on_it() -> None:
+    raised = "Loaves rose by \u22121\u00b755 (\u22122\u00b741 to \u22120\u00b770), 12 of 48 (25\u00b70%) much."
+    found = check_numbers(manuscript("Loaves rose by \u22121.55 (\u22122.41 to \u22120.70).", raised))
+
+    assert {r.remark for r in found} <= {Remark.NUMBER_VERIFIED}
+    assert check_numbers(manuscript("Loaves rose by \u22121.55.", "They rose by \u22121\u00b765."))[0].stated.endswith(
+        "1.55"
+    )
 
 
 @pytest.mark.parametrize("stated", ["0.0601", "0.801", "7.0004"])
@@ -159,6 +197,8 @@ def test_a_bound_that_is_no_level_is_not_right_of_all_below_it(tmp_path: Path, s
     [
         ("We saw it in 12 of 48 mice (25%), 7/9 (78%) and 31.0% (9 of 29).", []),
         ("We saw it in 10 out of 55 patients (67%).", [("67%", "18.2%")]),
+        ("We saw it in two out of 15 patients (83%), and in Three of the 12 (25%).", [("83%", "13.3%")]),
+        ("We saw it in one of 15 mice, 40% of rats, and in two of 12 regions (80% of cells).", []),
         ("We saw it in 12/48 = 52% and in 41% [9 of 29].", [("52%", "25.0%"), ("41%", "31.0%")]),
         # Of an interval, a ratio and a bound nothing is told.
         ("It rose by 3 of 4 (95% CI 1 to 5), in 9 of 3 (30%), and in <5% (1/90).", []),

@@ -180,6 +180,14 @@ def test_links_are_references_where_there_is_no_list(tmp_path: Path) -> None:
     assert cited(read(tmp_path, "b.md", text + "\n\n# References\n\n1. Roe D. On cells. J X. 2001;1:2.\n")) == []
 
 
+def test_a_mark_before_words_in_brackets_is_no_link(tmp_path: Path) -> None:
+    listed = "# References\n\n1. Roe D. On cells. J X. 2001;1:2.\n2. Roe E.\n"
+    found = read(tmp_path, "a.md", f"A binds B [1,2](see the text of%00%0A C for more).\n\n{listed}")
+
+    assert found.blocks[0].text == "A binds B [1,2](see the text of C for more)."
+    assert cited(found) == [("[1,2]", ("1", "2"))]
+
+
 def test_notes_are_references_where_there_is_no_list(tmp_path: Path) -> None:
     note = "Lee AB, Chan C. Kinase A of yeast. J Cell Biol. 2020;12:4-5."
     found = read(tmp_path, "a.md", f"A binds B.[^1] C too.[^2]\n\n[^1]: {note}\n\n[^2]: Not in mice.\n")

@@ -32,6 +32,8 @@ def test_usual_styles(style: str) -> None:
     [
         ("Roe F von, Lee CA (1933) On old yeast. J Yeast 21: 1-72.", "Roe F", "On old yeast"),
         ("Roe N., Lee C. (2011) On old yeast. J Yeast 11: 7-9.", "Roe N", "On old yeast"),
+        ("The ABC Working Party (1993) On old yeast. J Yeast 3: 1-7.", "The ABC", "On old yeast"),
+        ("Roe H. Yeasts (1901) again. J Yeast. 1921;73: 5-9.", "Roe H", "Yeasts (1901) again"),
         ("Roe HA. Yeasts of W. M. Lee, again. J Yeast. 1921;73: 5-9.", "Roe HA", "Yeasts of W. M. Lee, again"),
     ],
 )

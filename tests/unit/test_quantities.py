@@ -24,6 +24,8 @@ def found(text: str) -> list[tuple[str, str]]:
         ("3.2 \u00d7 10\u22125 M", [("0.000032", "M")]),
         ("1e-3 of 1.2 million", [("0.001", ""), ("1200000.0", "")]),
         ("by \u22120.35 (\u22120.4 to 0.1)", [("-0.35", ""), ("-0.4", ""), ("0.1", "")]),
+        ("2\u00b75 kg (2\u00b710\u20133\u00b715)", [("2.5", "kg"), ("2.10", ""), ("3.15", "")]),
+        ("3\u00b710^4 and 3\u00b7105", [("30000", ""), ("300000", "")]),
         ("a 4-year-old at 37\u00b0C", [("4", "year"), ("37", "\u00b0C")]),
     ],
 )
@@ -69,7 +71,9 @@ def test_a_number_that_is_written_is_read_again(value: Decimal, unit: str) -> No
     assert text[quantity.start : quantity.bare] == f"{value:,}"
 
 
-@pytest.mark.parametrize("piece", ["1", "1,", "1 - ", "9.9.", "10 \u00d7 10 \u00d7 ", "1 to ", "- -1", "(1", "0.0e"])
+@pytest.mark.parametrize(
+    "piece", ["1", "1,", "1 - ", "9.9.", "10 \u00d7 10 \u00d7 ", "1 to ", "- -1", "(1", "0.0e", "1\u00b710"]
+)
 def test_long_texts_take_time_by_their_length(piece: str) -> None:
     once = spent(lambda: quantities(piece * 2_000))
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from kgcheck.grounding.manuscript import Marker, MarkerForm
 from kgcheck.grounding.manuscripts.written import check_length
@@ -17,6 +18,7 @@ _DOI_LINK = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:)(10\.\d{4,9}/\S+)$
 _PUBMED_LINK = re.compile(
     r"^https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/(\d{1,9})/?$"
 )
+_NUMBERS = re.compile(r"[\d,;\s\u2010-\u2015-]{1,200}")
 _ANCHOR = re.compile(r"^#(?:ref|cite|cit|bib)[-_.:]?(.+)$", re.IGNORECASE)
 _CITE = re.compile(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]{0,200}\]){0,2}\{([^{}]{1,1000})\}")
 _QUOTES = {"SingleQuote": ("\u2018", "\u2019"), "DoubleQuote": ("\u201c", "\u201d")}
@@ -142,6 +144,12 @@ class Inlines:
             target = _ESCAPED.sub(r"\1", target)
             content = [content[0], [{**e, "c": _ESCAPED.sub(r"\1", str(e["c"]))} for e in content[1]], content[2]]
         self.take(content[1])
+        shown = self._text[start:]
+        if "%20" in target and _NUMBERS.fullmatch(shown):
+            # [3](see there): pandoc takes words in brackets after a mark for an address.
+            self._text = self._text[:start]
+            self.add(f"[{shown}]({unquote(target)})")
+            return
         if doi := _DOI_LINK.match(target):
             name = f"doi:{doi[1].rstrip('.,;').lower()}"
             self._mark(start, [self._works.get(name, name)], "key")

@@ -189,7 +189,8 @@ def _authors(text: str) -> tuple[tuple[str, ...], str]:
 
 
 _TITLE_LEAD = re.compile(
-    r"^[\s.,:;]*(?:\((?:1[6-9]|20)\d\d[a-z]?(?:, [^()]{2,30})?\)[\s.,:;]*)?(?:(?:1[6-9]|20)\d\d[a-z]?[.:]\s)?"
+    r"^ [^\W\d_][^.,:;()\d]{1,80} \((?:1[6-9]|20)\d\d[a-z]?\)[\s.,:;]*"  # the name of a group went on
+    r"|^[\s.,:;]*(?:\((?:1[6-9]|20)\d\d[a-z]?(?:, [^()]{2,30})?\)[\s.,:;]*)?(?:(?:1[6-9]|20)\d\d[a-z]?[.:]\s)?"
 )
 _END = re.compile(
     r"(?!(?<=\b[A-Z])\. [A-Z]\. )(?<!\b[A-Z]\. [A-Z])"  # a name with two initials goes on: W. M. Gabb
