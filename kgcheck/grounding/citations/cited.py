@@ -71,7 +71,7 @@ class CitedPapers:
             words = statement_of(sentence) if sentence.markers else ""
             if len(words.split()) < _FEWEST_WORDS:
                 continue
-            others = _Others(self._index, papers, sentence, words)
+            others = _Others(self._index, known, papers, sentence, words)
             for marker in sentence.markers:
                 for key in dict.fromkeys(marker.keys):
                     if key in known:
@@ -116,24 +116,34 @@ class _Others:
 
     Args:
         index: The papers.
-        papers: Ids of those that it has, by the key of their reference.
+        references: Those that it has, by key.
+        papers: Their ids there, by key.
         sentence: The sentence.
         words: What it states.
     """
 
-    def __init__(self, index: LiteratureIndex, papers: Mapping[str, str], sentence: Sentence, words: str) -> None:
+    def __init__(
+        self,
+        index: LiteratureIndex,
+        references: Mapping[str, CitedWork],
+        papers: Mapping[str, str],
+        sentence: Sentence,
+        words: str,
+    ) -> None:
         self._index = index
+        self._references = references
         self._papers = papers
         self._words = words
         self._cited = {key for marker in sentence.markers for key in marker.keys}
 
     def far_nearer_than(self, key: str) -> str:
-        """The reference that is far nearer to the sentence than one that it cites, as its label; empty if none is."""
+        """The label of the reference that is far nearer to the sentence than one that it cites; empty if none is."""
         near = {k: cosine for k, cosine in self._nearness.items() if k not in self._cited}
         if key not in self._nearness or len(near) < FEWEST_OTHERS:
             return ""
         nearest = max(near, key=lambda k: (near[k], k))
-        return nearest if near[nearest] - self._nearness[key] >= FARTHER else ""
+        label = self._references[nearest].label or nearest
+        return label if near[nearest] - self._nearness[key] >= FARTHER else ""
 
     @cached_property
     def _nearness(self) -> dict[str, float]:
