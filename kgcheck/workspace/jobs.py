@@ -23,7 +23,7 @@ from kgcheck.curation.config import (
     Retention,
 )
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
@@ -45,9 +45,6 @@ from kgcheck.workspace.opening import Spending, read_settings
 from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
-
-EXAMPLES = 10
-"""New findings that a message shows."""
 
 
 def run_job(
