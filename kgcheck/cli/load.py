@@ -104,7 +104,10 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         note(f"warning: {text}")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
-        note(f"{summary.quarantined:,} rows cannot be loaded{where}")
+        reasons = sum((Counter(file.quarantined) for file in summary.files), Counter[str]())
+        why = ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
+        rows = "row" if summary.quarantined == 1 else "rows"
+        note(f"{summary.quarantined:,} {rows} cannot be loaded ({why}){where}")
 
 
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:

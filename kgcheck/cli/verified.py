@@ -3,7 +3,7 @@
 import click
 
 from kgcheck.cli.options import ledger_option, profile_option, store_option, table_or_json_option
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import json_result, note
 
 
 @click.command("verified")
@@ -27,5 +27,7 @@ def command(edge: str, store: str | None, profile: str, ledger: str | None, form
         json_result(found.model_dump(mode="json") if found else None)
     else:
         results().print(verified_table(edge, found))
+    if found is None:
+        note("it is looked up by ids, as the graph has them: kgcheck check knows names, too")
     outcome = found.outcome.value if found else "unavailable"
     click.get_current_context().exit({"supported": 0, "unavailable": 3}.get(outcome, 1))

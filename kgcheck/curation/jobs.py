@@ -24,6 +24,9 @@ LEASE = timedelta(minutes=5)
 SIGN_EVERY_S = 30.0
 """How often it gives one."""
 
+EXAMPLES = 10
+"""What is new that a message shows."""
+
 
 @dataclass(frozen=True)
 class JobWork:

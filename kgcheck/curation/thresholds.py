@@ -28,7 +28,25 @@ class Severity(StrEnum):
     @property
     def exit_code(self) -> int:
         """What `kgcheck job run` ends with."""
-        return {Severity.ERROR: EXIT_FINDINGS, Severity.UNAVAILABLE: EXIT_INCOMPLETE}.get(self, EXIT_CLEAN)
+        return _EXIT_CODES.get(self, EXIT_CLEAN)
+
+    @classmethod
+    def of(cls, exit_code: int) -> "Severity":
+        """What it is for a job that a check ends with this code.
+
+        Args:
+            exit_code: Of a command; no error of usage.
+
+        Returns:
+            The severity.
+
+        >>> Severity.of(EXIT_INCOMPLETE).value
+        'unavailable'
+        """
+        return next((severity for severity, code in _EXIT_CODES.items() if code == exit_code), cls.OK)
+
+
+_EXIT_CODES = {Severity.ERROR: EXIT_FINDINGS, Severity.UNAVAILABLE: EXIT_INCOMPLETE}
 
 
 def worst(severities: Iterable[Severity]) -> Severity:

@@ -7,7 +7,6 @@ never counts.
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from kgcheck.errors import MissingExtra
 from kgcheck.grounding.facts.check import may_state
@@ -16,12 +15,12 @@ from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.literature.arguments import arguments, missing
-from kgcheck.literature.documents import SOURCE, Document, fingerprint_text
-from kgcheck.literature.edge_reader import SURE_ENOUGH, address
+from kgcheck.literature.documents import Document, fingerprint_text
+from kgcheck.literature.edge_reader import SURE_ENOUGH, paper_evidence
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.verify import Opinion, Verifier, verify
-from kgcheck.model import Evidence, Stance, Tier, World
+from kgcheck.model import Stance
 
 try:
     from rapidfuzz import fuzz
@@ -122,7 +121,8 @@ class PaperSupport:
         ]
         stance = judged.stance if spoken else Stance.SILENT
         remark, state = _STATES[stance]
-        evidence = () if stance is Stance.SILENT else tuple(self._evidence(o, papers[o.document]) for o in spoken)
+        counted = () if stance is Stance.SILENT else spoken
+        evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in counted)
         spoke = {Stance.SUPPORTS: "support it", Stance.CONTRADICTS: "say otherwise"}.get(stance, "say so or deny it")
         count = len(evidence) if evidence else "none"
         return Remarked(
@@ -135,22 +135,6 @@ class PaperSupport:
             stated=claim[:500],
             found=(evidence[0].quote or "")[:500] if evidence else "",
             evidence=evidence,
-        )
-
-    def _evidence(self, opinion: Opinion, document: Document) -> Evidence:
-        manifest = self._index.manifest
-        return Evidence(
-            source=SOURCE,
-            release=f"index of {manifest.papers} documents, {manifest.built_at[:10]}",
-            record=document.id,
-            url=address(document),
-            retrieved_at=datetime.fromisoformat(manifest.built_at).astimezone(UTC),
-            stance=opinion.stance,
-            world=World.OPEN,
-            tier=Tier.TEXT,
-            value=document.title or None,
-            quote=opinion.quotes[0].text if opinion.quotes else None,
-            score=round(opinion.probability, 3),
         )
 
 

@@ -23,7 +23,9 @@ from kgcheck.mcp.server import ToolServer, make_server
 from kgcheck.mcp.text_sources import TextSources
 from kgcheck.service.headers import SecurityHeaders
 from kgcheck.service.limits import ServiceLimits
+from kgcheck.service.listening import listening
 from kgcheck.service.logs import RequestLog, start_logging
+from kgcheck.service.origin import LOOPBACK, is_loopback
 from kgcheck.service.roles import Role
 from kgcheck.workspace.patching import whoami
 from kgcheck.workspace.users import Users
@@ -33,11 +35,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MOST_BYTES = 1024 * 1024
 """Largest body of a request."""
-HEADERS_BYTES = 32 * 1024
-"""Most of one request before its body."""
 
 _FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"}
 _NO_USERS = (
@@ -112,7 +111,7 @@ def make_app(
     server = make_server(workspace, Asking(role, None if users else whoami()), sources, **how)
 
     server.custom_route("/health", methods=["GET"])(_health)
-    names = [*(f"[{host}]" if ":" in host else host for host in LOOPBACK), *hosts]
+    names = [*(f"[{host}]" if ":" in host else host for host in sorted(LOOPBACK)), *hosts]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
@@ -141,8 +140,8 @@ class _Patient(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, wait for the calls, then end the streams."""
-        for listening in self.servers:
-            listening.close()
+        for one in self.servers:
+            one.close()
         with anyio.move_on_after(_STOP_S):
             while self._server.under_way:
                 await anyio.sleep(_LOOK_S)
@@ -198,26 +197,12 @@ def run_http(
         UsageError: Others could reach it, and nobody has a token.
     """
     with users_of(workspace) as users:
-        if users is None and host not in LOOPBACK:
+        if users is None and not is_loopback(host):
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
         start_logging()
         own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
         server, app = make_app(workspace, role, users, [*own, *hosts], limits, sources)
-        config = uvicorn.Config(
-            app,
-            host=host,
-            port=port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(proxies),
-            forwarded_allow_ips=list(proxies),
-            limit_concurrency=_CONNECTIONS,
-            h11_max_incomplete_event_size=HEADERS_BYTES,
-            http="h11",
-            ws="none",
-            timeout_graceful_shutdown=_END_S,
-        )
+        config = listening(app, host, port, proxies=proxies, connections=_CONNECTIONS, end_s=_END_S)
         # uvicorn ends the calls under way, and then raises again what asked it to end.
         with suppress(KeyboardInterrupt):
             _Patient(config, server).run()

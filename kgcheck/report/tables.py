@@ -99,7 +99,6 @@ def difference_table(changes: "Sequence[TableChange]") -> Table:
     return table
 
 
-_SHOWN_UNKNOWN = 12
 _COLOURS = {
     Outcome.REFUTED: "red",
     Outcome.INSUFFICIENT: "yellow",
@@ -232,7 +231,7 @@ def findings_table(findings: Iterable[Finding]) -> Table:
             cell(f.fingerprint[:8]),
             cell(f.verdict.outcome.value, style=colour),
             cell(f.verdict.reason.value),
-            cell(_what(f)),
+            cell(what_of(f)),
             cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
             cell(proposal(f.change)),
         )
@@ -302,29 +301,6 @@ def _dates(e: Evidence) -> str:
     return f"{e.retrieved_at:%Y-%m-%d}{pinned}"
 
 
-def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
-    """How a run ended, in a few lines."""
-    counts = outcomes(tallies)
-    total = sum(counts.values())
-    state = "" if run.finished else " (cut off: go on with --resume)"
-    lines = [f"run {run.id}{state}: {total:,} checked: " + ", ".join(f"{counts[o]:,} {o.value}" for o in Outcome)]
-    lines += [f"  warning: {text}" for text in run.warnings]
-    if run.team:
-        went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
-        lines.append(f"  handed to the team: {sum(run.team.values()):,}: {went}")
-    lines += [f"  the profile does not know: {what}: {n:,}" for what, n in list(run.unknown.items())[:_SHOWN_UNKNOWN]]
-    if len(run.unknown) > _SHOWN_UNKNOWN:
-        lines.append(f"  and {len(run.unknown) - _SHOWN_UNKNOWN} more: kgcheck report {run.id} --format json")
-    missing = Counter[str]()
-    for t in tallies:
-        if t.outcome is Outcome.UNAVAILABLE:
-            missing[f"{t.target}: {t.sources_line}"] += t.count
-    lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(12)]
-    if len(missing) > 12:
-        lines.append(f"  and {len(missing) - 12} more kinds: kgcheck report {run.id} --format markdown")
-    return lines
-
-
 def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:
     """Tasks by outcome."""
     counts = Counter[Outcome]()
@@ -363,7 +339,8 @@ def proposal(change: Change | None) -> str:
             return change.kind.value
 
 
-def _what(f: Finding) -> str:
+def what_of(f: Finding) -> str:
+    """What a finding is about: the task, the value that the graph has, and names."""
     value = f" = {f.task.value!r}" if f.task.attribute and f.task.value else ""
     called = called_in(f)
     return f"{f.task}{value}{f' ({called})' if called else ''}"

@@ -9,6 +9,7 @@ import uvicorn
 
 from kgcheck.errors import UsageError
 from kgcheck.service.app import create_app
+from kgcheck.service.listening import listening
 from kgcheck.service.loading import load
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import is_loopback
@@ -17,9 +18,6 @@ from kgcheck.service.telemetry import start_telemetry, traced
 
 END_S = 20
 """How long requests under way may take when the service ends."""
-
-HEADERS_BYTES = 32 * 1024
-"""Most of one request before its body."""
 
 
 def serve(
@@ -55,22 +53,9 @@ def serve(
     start_logging()
     with service.reading() as workspace:
         provider = start_telemetry() if workspace.settings.telemetry else None
-    config = uvicorn.Config(
-        RequestLog(traced(create_app(service), provider)),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=list(proxies),
-        limit_concurrency=options.limits.connections,
-        timeout_graceful_shutdown=END_S,
-        timeout_keep_alive=15,
-        h11_max_incomplete_event_size=HEADERS_BYTES,
-        http="h11",
-        ws="none",
-    )
+    app = RequestLog(traced(create_app(service), provider))
+    connections = options.limits.connections
+    config = listening(app, host, port, proxies=proxies, connections=connections, end_s=END_S)
     # Who asked for the end by a signal gets it, and it went well.
     with suppress(KeyboardInterrupt):
         _Server(config, service, on_start).run()

@@ -1,13 +1,13 @@
 """The manuscripts of a folder grounded as the work of a job: what is wrong in them, and what of it is new."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from kgcheck.curation.config import GroundJob
-from kgcheck.curation.jobs import JobWork
+from kgcheck.curation.jobs import EXAMPLES, JobWork
 from kgcheck.curation.thresholds import Severity, worst
-from kgcheck.errors import EXIT_FINDINGS, EXIT_INCOMPLETE, InputError, InputMissing, UnknownName
+from kgcheck.errors import InputError, UnknownName
 from kgcheck.grounding.ground import FAILING, Grounded, GroundLimits
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
@@ -15,15 +15,11 @@ from kgcheck.grounding.rendering import place_of, rendered
 from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import refuse_outside
 from kgcheck.outputs import write_text
+from kgcheck.workspace.job_files import files_of_job
 from kgcheck.workspace.workspace import Workspace
-
-EXAMPLES = 10
-"""New remarks that a message shows."""
 
 _MARK = ".ground."
 """In the names of reports, which are no manuscripts."""
-
-_SEVERITIES = {EXIT_FINDINGS: Severity.ERROR, EXIT_INCOMPLETE: Severity.UNAVAILABLE}
 
 
 def ground_folder(
@@ -65,7 +61,7 @@ def ground_folder(
     wrong: dict[str, dict[str, str]] = {}
     counts: Counter[str] = Counter()
     with workspace._grounder(bibliography, results) as (look, notes):
-        for path in _manuscripts(folder, job.files):
+        for path in files_of_job(folder, job.files, _MARK):
             name = path.relative_to(folder).as_posix()
             try:
                 refuse_outside(folder, path)
@@ -74,7 +70,7 @@ def ground_folder(
                 refused.append(error.message)
                 continue
             code = found.exit_code(limits)
-            severities.append(_SEVERITIES.get(code, Severity.OK))
+            severities.append(Severity.of(code))
             more += [f"{name}: {line}" for line in found.exceeded(limits)]
             if found.incomplete:
                 more.append(f"{name}: something could not be looked at")
@@ -98,17 +94,6 @@ def ground_folder(
         notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(notes)),
         figures={"manuscripts": len(severities), "remarks": dict(counts), "alarms": sorted(wrong), "refused": refused},
     )
-
-
-def _manuscripts(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
-    """The files that fit, each once; nothing in a hidden folder, and no report."""
-    if not folder.is_dir():
-        raise InputMissing(f"there is no folder {folder}", "name one with manuscripts")
-    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file() and _MARK not in path.name}
-    shown = sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
-    if not shown:
-        raise InputMissing(f"no file of {folder} is {' or '.join(patterns)}", "correct files or folder of the job")
-    yield from shown
 
 
 def _failing(found: Grounded, limits: GroundLimits) -> list[Remarked]:

@@ -23,7 +23,7 @@ from kgcheck.curation.config import (
     Retention,
 )
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import Delivery, JobWork, Lease, old_runs, open_since, perform
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, Lease, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
@@ -33,7 +33,7 @@ from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType
+from kgcheck.model import CheckType, Outcome
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
@@ -45,9 +45,6 @@ from kgcheck.workspace.opening import Spending, read_settings
 from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
-
-EXAMPLES = 10
-"""New findings that a message shows."""
 
 
 def run_job(
@@ -327,7 +324,7 @@ class _Worker:
             path = self._path(report.path, run, audit.run.id)
             workspace.report(audit.run, report.format, output=path, limit=report.limit)
             reports.append(str(path))
-        outcomes = {outcome.value: count for outcome, count in sorted(audit.outcomes.items())}
+        outcomes = {outcome.value: count for outcome in Outcome if (count := audit.outcomes[outcome])}
         text = ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items())
         return JobWork(
             severity,

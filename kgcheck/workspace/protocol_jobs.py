@@ -4,19 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kgcheck.curation.config import ProtocolsJob
-from kgcheck.curation.jobs import JobWork
-from kgcheck.curation.thresholds import Severity
-from kgcheck.errors import EXIT_FINDINGS, EXIT_INCOMPLETE, InputError, InputMissing
+from kgcheck.curation.jobs import EXAMPLES, JobWork
+from kgcheck.curation.thresholds import Severity, worst
+from kgcheck.errors import InputError
 from kgcheck.inputs import refuse_outside
 from kgcheck.outputs import write_text
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
 from kgcheck.protocols.checking.rendering import rendered_checks
 from kgcheck.protocols.files import read_protocol
+from kgcheck.workspace.job_files import files_of_job
 from kgcheck.workspace.workspace import Workspace
-
-EXAMPLES = 10
-"""Remarks on steps that fell newly, as a message shows them."""
 
 
 def check_folder(
@@ -42,12 +40,10 @@ def check_folder(
         What it came to; a file that is no protocol is named, and is a warning.
 
     Raises:
-        InputMissing: There is no such folder.
+        InputMissing: There is no such folder, or no file in it that fits.
     """
-    if not folder.is_dir():
-        raise InputMissing(f"there is no folder {folder}", "name one with protocols")
     readable, refused = [], []
-    for path in sorted(folder.glob(job.files)):
+    for path in files_of_job(folder, [job.files]):
         try:
             refuse_outside(folder, path)
             read_protocol(path)
@@ -60,15 +56,10 @@ def check_folder(
     new = sorted(set(fallen) - set(before))
     if out:
         write_text(out, rendered_checks(found, "json"))
-    codes = {checked.exit_code(job.fail_on) for checked in found}
-    severity = Severity.WARN if refused else Severity.OK
-    if EXIT_FINDINGS in codes:
-        severity = Severity.ERROR
-    elif EXIT_INCOMPLETE in codes:
-        severity = Severity.UNAVAILABLE
+    severities = [Severity.of(checked.exit_code(job.fail_on)) for checked in found]
     shown = f": {', '.join(list(fallen)[:EXAMPLES])}" if fallen else ""
     return JobWork(
-        severity,
+        worst((*severities, Severity.WARN if refused else Severity.OK)),
         f"{len(found):,} protocols, {len(fallen):,} steps fell{shown}",
         new=len(new),
         examples=tuple(row for name in new[:EXAMPLES] for row in _examples(name, *fallen[name])),

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from kgcheck.grounding.claims.page import claims_page
 from tests.support.claim_maps import TITLES, made_map
+from tests.support.service_pages import visiting
 
 HOSTILE = (
     '</title></svg></script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">{{ 7 * 7 }}\u202egpj'
@@ -28,14 +29,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """The page, opened; whatever it asks for or complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    opened, trouble = context.new_page(), list[str]()
-    opened.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    opened.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    opened.on("request", lambda request: trouble.append(request.url) if request.url != address else None)
-    opened.goto(address)
-    yield opened
-    context.close()
+    with visiting(browser, address) as (opened, trouble):
+        opened.goto(address)
+        yield opened
     assert trouble == []
 
 

@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.audits import kgcheck
+from tests.support.service_pages import visiting
 
 HOSTILE = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 LONG = "very_long_word_without_any_place_to_break_" * 6
@@ -41,14 +42,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """The page, opened; whatever it asks for or complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    opened, trouble = context.new_page(), list[str]()
-    opened.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    opened.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    opened.on("request", lambda request: trouble.append(request.url) if request.url != address else None)
-    opened.goto(address)
-    yield opened
-    context.close()
+    with visiting(browser, address) as (opened, trouble):
+        opened.goto(address)
+        yield opened
     assert trouble == []
 
 

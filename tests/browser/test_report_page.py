@@ -28,6 +28,7 @@ from kgcheck.model import (
     World,
 )
 from kgcheck.report.documents import document
+from tests.support.service_pages import visiting
 
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOSTILE = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
@@ -153,14 +154,9 @@ def _evidence(n: int, stance: Stance) -> Evidence:
 @pytest.fixture
 def page(browser: Browser, report: str) -> Iterator[Page]:
     """The report, opened; whatever it asks for or complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened, trouble = context.new_page(), list[str]()
-    opened.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    opened.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    opened.on("request", lambda request: trouble.append(request.url) if request.url != report else None)
-    opened.goto(report)
-    yield opened
-    context.close()
+    with visiting(browser, report, width=1280) as (opened, trouble):
+        opened.goto(report)
+        yield opened
     assert trouble == []
 
 

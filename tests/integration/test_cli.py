@@ -293,7 +293,11 @@ def test_a_table_that_has_not_all_findings_is_not_silent_about_it(audited: Path)
     cut, whole, asked = (kgcheck("report", *more, cwd=audited) for more in ((), ("--limit", 93), ("--limit", 5)))
 
     assert "these are the first 50 findings; all: kgcheck report " in cut.err
+    assert "  refuted: 8 Gene TRANSLATED_INTO Protein: endpoint_merged\n" in cut.err
+    assert " more kinds: kgcheck report " in cut.err
+    assert "--reason REASON --label LABEL\n" in cut.err
     assert "these are the first" not in whole.err + asked.err
+    assert "  refuted: " not in whole.err + asked.err
 
 
 def test_a_list_that_is_empty_names_its_run(audited: Path) -> None:
@@ -359,6 +363,7 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert f"writing to {store} ...\n" in said.err
     assert f"{store}: 552 nodes, 1,119 edges\n" in said.err
+    assert "\n1 row cannot be loaded (1 duplicate_row): see " in said.err
 
 
 def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:

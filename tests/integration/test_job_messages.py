@@ -1,7 +1,6 @@
 """Messages about runs of jobs, sent for real to an SMTP server and to an HTTP server of this machine."""
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.notify import message_of, notify, occasions
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.ledger.jobs import JobRun, JobState
+from tests.support.ports import free_port
 
 pytest.importorskip("apprise")
 controller = pytest.importorskip("aiosmtpd.controller")
@@ -57,13 +57,6 @@ class Mails:
         assert isinstance(message, EmailMessage)
         self.got.append((envelope.rcpt_tos, message))
         return "250 OK"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture

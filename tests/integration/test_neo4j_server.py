@@ -18,6 +18,7 @@ from tests.support import neo4j_server as support
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
 from tests.support.neo4j_jars import Neo4jUnavailable
 from tests.support.neo4j_server import Neo4jServer, Neo4jStartError
+from tests.support.ports import free_port
 
 
 @pytest.fixture
@@ -105,10 +106,10 @@ def test_failed_start_shows_the_log(tmp_path: Path, taken_port: int) -> None:
 def test_lost_port_is_replaced_and_the_home_keeps_its_password(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, taken_port: int
 ) -> None:
-    find = support._free_port
+    find = free_port
     ports = iter([find(), taken_port, find(), find()])
     with monkeypatch.context() as patch:
-        patch.setattr(support, "_free_port", lambda: next(ports))
+        patch.setattr(support, "free_port", lambda: next(ports))
         with Neo4jServer(tmp_path, "first password") as server:
             assert urlsplit(server.http).port != taken_port
 

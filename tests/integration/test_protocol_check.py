@@ -131,6 +131,9 @@ def test_jobs_that_name_no_such_job_or_folder(folder: Path, job: Said) -> None:
     )
     (folder / "other.toml").write_text(FILE.replace('folder = "designs"', 'folder = "nowhere"'), encoding="utf-8")
     assert kgcheck("job", "run", "designs", "--config", "other.toml", cwd=folder).refuses("there is no folder")
+    (folder / "other.toml").write_text(FILE.replace('folder = "designs"', 'folder = "works"'), encoding="utf-8")
+    nothing = kgcheck("job", "run", "designs", "--config", "other.toml", cwd=folder)
+    assert nothing.refuses(f"no file of {folder / 'works'} is **/protocol.json")
 
 
 def test_a_paper_that_a_list_retracts(folder: Path, job: Said) -> None:

@@ -25,7 +25,8 @@ from kgcheck.workspace import Workspace
 from kgcheck.workspace.users import Users
 from tests.support import ROOT
 from tests.support.audits import demo
-from tests.support.proxy import free_port, nginx, own_certificate, passing_on
+from tests.support.ports import free_port
+from tests.support.proxy import nginx, own_certificate, passing_on
 
 pytestmark = pytest.mark.slow
 PREFIX = "/tools/kg"

@@ -1,7 +1,6 @@
 """What is said when a store cannot be used: one error of the tree, with what to do next."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_ta
 from tests.support import ROOT
 from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.neo4j_server import Neo4jServer
+from tests.support.ports import free_port
 
 CKG = load_schema()
 P1 = Ref(label="Protein", id="P1")
@@ -43,13 +43,6 @@ P1 = Ref(label="Protein", id="P1")
 def settings_for(target: Neo4jTarget, **changes: object) -> Settings:
     values: dict[str, object] = {"neo4j_user": target.user, "neo4j_password": SecretStr(target.password)}
     return Settings.model_validate(values | changes)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import atexit
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -28,6 +27,7 @@ import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from tests.support.neo4j_jars import Neo4jUnavailable, jars, java, last_lines, main_class, neo4j_version, run
+from tests.support.ports import free_port
 
 USER = "neo4j"
 HOST = "127.0.0.1"
@@ -53,13 +53,6 @@ _QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX
 
 class Neo4jStartError(RuntimeError):
     """The server was started and did not come up; the message ends with what it logged."""
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def _die_with_parent() -> list[str]:
@@ -237,7 +230,7 @@ class Neo4jServer:
         return self.home
 
     def _start_once(self) -> None:
-        self._ports = (self._wanted_ports[0] or _free_port(), self._wanted_ports[1] or _free_port())
+        self._ports = (self._wanted_ports[0] or free_port(), self._wanted_ports[1] or free_port())
         self._prepare()
         try:
             self._process = self._spawn()

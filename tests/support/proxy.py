@@ -2,7 +2,6 @@
 
 import http.client
 import shutil
-import socket
 import ssl
 import subprocess
 import threading
@@ -19,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+
+from tests.support.ports import free_port
 
 NGINX = """
 daemon off; master_process off; error_log stderr; pid {folder}/pid;
@@ -41,12 +42,6 @@ http {{
 }}
 """
 """As docs/service.md has it, without TLS."""
-
-
-def free_port() -> int:
-    """A port that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def serving_demo(folder: Path) -> Iterator[Served]:
 
 @contextmanager
 def visiting(
-    browser: Browser, of: Served, *, width: int = 1400, scheme: str = "light", script: bool = True
+    browser: Browser, address: str, *, width: int = 1400, scheme: str = "light", script: bool = True
 ) -> Iterator[tuple[Page, list[str]]]:
     """A page; what it complains of, and what it asks of anybody else, is noted."""
     context: BrowserContext = browser.new_context(
@@ -76,7 +76,7 @@ def visiting(
     page = context.new_page()
     page.on("console", lambda message: trouble.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(of.address) else None)
+    page.on("request", lambda r: trouble.append(r.url) if not r.url.startswith(address) else None)
     try:
         yield page, trouble
     finally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ from kgcheck.progress import CallbackProgress, NoProgress
 from tests.support.claim_maps import TITLES, claim, made_map, pair
 from tests.support.literature import WordsModel
 from tests.support.postgres import fresh_schema
+from tests.support.spent import spent
 
 FINDING = "We found that zincol significantly lowers the blood pressure of old rats."
 
@@ -186,14 +187,9 @@ def test_claims_are_words_of_the_text(abstract: str) -> None:
     "piece", ["We ", "(", "[1,", "a, ", "results of the ", "Conclusion: ", "(a ", "to to ", "aaaaaaaaaa"]
 )
 def test_long_texts_are_read_in_bounded_time(piece: str) -> None:
-    abstract = (piece * 30_000)[:90_000]
-    began = time.process_time()
-
-    choose_claims(PaperText(Document(ids=("p1",), abstract=abstract).with_spans(((0, len(abstract)),))))
-    long = (piece * 300)[:999].strip() + " x."
-    choose_claims(PaperText(Document(ids=("p1",), abstract=long).with_spans(((0, len(long)),))))
-
-    assert time.process_time() - began < 2
+    for abstract in ((piece * 30_000)[:90_000], (piece * 300)[:999].strip() + " x."):
+        paper = Document(ids=("p1",), abstract=abstract).with_spans(((0, len(abstract)),))
+        assert spent(partial(choose_claims, PaperText(paper))) < 1
 
 
 @pytest.mark.parametrize(

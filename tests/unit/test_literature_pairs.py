@@ -193,8 +193,9 @@ def test_denials_of_biorelex(shared_data: Path) -> None:
         if any(denies(text, one, two, BINDS) for one, two in near)
     ]
 
+    # In-sample: of 36 that are read 31 are denials, 4 say that the two bind, and 1 says neither.
     assert len(read) >= 36
-    assert read.count(-1) / len(read) >= 0.8
+    assert len(read) - read.count(-1) <= 5
 
 
 def test_directions_of_lll_and_more_than_naming_both(shared_data: Path) -> None:

@@ -1,7 +1,5 @@
 """Pieces of sentences, and what compares: a claim is borne out by one piece about both of its sides, or not at all."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from kgcheck.literature.comparisons import comparison_objection
 from kgcheck.literature.gate import objection
 from kgcheck.literature.pieces import pieces
+from tests.support.spent import spent
 
 NOTE = (
     "Walking was inversely associated with the risk of gout.",
@@ -98,7 +97,6 @@ def test_pieces_hold_all_words_but_those_between(words: list[str]) -> None:
 @pytest.mark.parametrize("part", ["but x ", "more than ", "; ", "it ", "than 3% ", "compared with "])
 def test_long_sentences_take_time_in_proportion(part: str) -> None:
     sentence = f"Tea lowers gout {part * 4_000}"[:20_000]
-    began = time.process_time()
-    objection("Tea lowers the risk of gout more than coffee in 3% of men.", [sentence], sentence)
+    claim = "Tea lowers the risk of gout more than coffee in 3% of men."
 
-    assert time.process_time() - began < 3
+    assert spent(lambda: objection(claim, [sentence], sentence)) < 3

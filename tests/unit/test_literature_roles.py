@@ -129,8 +129,11 @@ def test_hardly_any_attack_passes() -> None:
     assert len({a.text for a in attacks()}) >= 20
     assert len(wrong) <= 1, wrong
     assert len(final) <= 2, final
-    assert opposites.count("right") >= 0.8 * len(opposites)
-    assert true.count("right") >= 0.8 * len(true)
+    # Measured: 53 right and 7 silent; 91 right and 1 silent.
+    assert (len(opposites), opposites.count("WRONG")) == (60, 0)
+    assert opposites.count("right") >= 52
+    assert (len(true), true.count("WRONG")) == (92, 0)
+    assert true.count("right") >= 90
 
 
 @given(st.text(max_size=300))

@@ -8,7 +8,7 @@ import pytest
 
 from kgcheck.protocols.checking.quality import MEASURES, StudyJudgement, brevity, measured, sentences_a_step
 from tests.support.audits import Said, kgcheck
-from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, chat_server
+from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
 from tests.support.protocols import protocol, step
 
 LONG = "This sentence of a step has more than six words. "
@@ -50,19 +50,7 @@ def test_judges_are_averaged_and_nobody_is_no_measure() -> None:
 
 def scored(folder: Path, script: Callable[[Asked], Move], *more: object) -> tuple[Said, list[Asked]]:
     (folder / "protocol.json").write_text(STUDY.model_dump_json(), encoding="utf-8")
-    asked: list[Asked] = []
-
-    def play(one: Asked) -> Move:
-        asked.append(one)
-        return script(one)
-
-    with chat_server(play) as server, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        environment.setenv("KGCHECK_LLM_MODEL", MODEL)
-        environment.setenv("KGCHECK_LLM_API_KEY", "none")
-        what = ("protocol", "score", "protocol.json", "--brain", "llm", "--format", "json")
-        said = kgcheck(*what, *more, cwd=folder)
-    return said, asked
+    return with_model(script, "protocol", "score", "protocol.json", "--format", "json", *more, cwd=folder)
 
 
 def answering(section: object, whole: object) -> Callable[[Asked], Move]:

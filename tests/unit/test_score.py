@@ -12,7 +12,7 @@ from kgcheck.grounding.results import read_results
 from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, score, score_rules
 from kgcheck.literature.papers import CitedWork, SectionKind
 from tests.support.audits import Said, kgcheck
-from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, chat_server
+from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
 
 NAMES = ("novelty", "contribution", "soundness", "presentation", "reproducibility", "grounding", "gap_relevance",
          "structural_completeness")  # fmt: skip
@@ -79,18 +79,7 @@ def test_a_missing_tier_is_filled_with_nothing() -> None:
 
 def scored(folder: Path, script: Callable[[Asked], Move], *more: object) -> tuple[Said, list[Asked]]:
     (folder / "note.md").write_text(NOTE, encoding="utf-8")
-    asked: list[Asked] = []
-
-    def play(one: Asked) -> Move:
-        asked.append(one)
-        return script(one)
-
-    with chat_server(play) as server, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        environment.setenv("KGCHECK_LLM_MODEL", MODEL)
-        environment.setenv("KGCHECK_LLM_API_KEY", "none")
-        said = kgcheck("score", "note.md", "--brain", "llm", "--format", "json", *more, cwd=folder)
-    return said, asked
+    return with_model(script, "score", "note.md", "--format", "json", *more, cwd=folder)
 
 
 def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""How a run ended, in a few lines."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kgcheck.model import Outcome, Tally
+from kgcheck.report.tables import outcomes
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.ledger import Run
+
+_SHOWN_UNKNOWN = 12
+_SHOWN_KINDS = 12
+
+
+def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
+    """How a run ended, in a few lines."""
+    counts = outcomes(tallies)
+    total = sum(counts.values())
+    state = "" if run.finished else " (cut off: go on with --resume)"
+    lines = [f"run {run.id}{state}: {total:,} checked: " + ", ".join(f"{counts[o]:,} {o.value}" for o in Outcome)]
+    lines += [f"  warning: {text}" for text in run.warnings]
+    if run.team:
+        went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
+        lines.append(f"  handed to the team: {sum(run.team.values()):,}: {went}")
+    lines += [f"  the profile does not know: {what}: {n:,}" for what, n in list(run.unknown.items())[:_SHOWN_UNKNOWN]]
+    if len(run.unknown) > _SHOWN_UNKNOWN:
+        lines.append(f"  and {len(run.unknown) - _SHOWN_UNKNOWN} more: kgcheck report {run.id} --format json")
+    missing = Counter[str]()
+    for t in tallies:
+        if t.outcome is Outcome.UNAVAILABLE:
+            missing[f"{t.target}: {t.sources_line}"] += t.count
+    lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(_SHOWN_KINDS)]
+    if len(missing) > _SHOWN_KINDS:
+        lines.append(f"  and {len(missing) - _SHOWN_KINDS} more kinds: kgcheck report {run.id} --format markdown")
+    return lines
+
+
+def refuted_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
+    """What is refuted most often, and how to list the findings of one kind."""
+    kinds = Counter[tuple[str, str]]()
+    for t in tallies:
+        if t.outcome is Outcome.REFUTED:
+            kinds[str(t.target), t.reason.value] += t.count
+    lines = [f"  refuted: {n:,} {target}: {reason}" for (target, reason), n in kinds.most_common(_SHOWN_KINDS)]
+    if len(kinds) > _SHOWN_KINDS:
+        lines.append(f"  and {len(kinds) - _SHOWN_KINDS} more kinds: kgcheck report {run.id} --format markdown")
+    if kinds:
+        lines.append(f"  of one kind: kgcheck findings --run {run.id} --reason REASON --label LABEL")
+    return lines

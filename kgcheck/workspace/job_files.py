@@ -1,0 +1,31 @@
+"""Which files of its folder a job checks."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kgcheck.errors import InputMissing
+
+
+def files_of_job(folder: Path, patterns: Iterable[str], report: str = "") -> list[Path]:
+    """The files of a folder that fit, each once; nothing in a hidden folder, and no report of the job itself.
+
+    Args:
+        folder: Of the job.
+        patterns: Which files it checks.
+        report: What the names of its reports have in them.
+
+    Returns:
+        The files, by name.
+
+    Raises:
+        InputMissing: There is no such folder, or no such file in it.
+    """
+    if not folder.is_dir():
+        raise InputMissing(f"there is no folder {folder}", "correct the folder of the job")
+    wanted = tuple(patterns)
+    found = {path.relative_to(folder) for pattern in wanted for path in folder.glob(pattern) if path.is_file()}
+    shown = [p for p in sorted(found) if not any(part.startswith(".") for part in p.parts)]
+    files = [folder / path for path in shown if not (report and report in path.name)]
+    if not files:
+        raise InputMissing(f"no file of {folder} is {' or '.join(wanted)}", "correct files or folder of the job")
+    return files
