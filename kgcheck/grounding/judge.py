@@ -114,8 +114,8 @@ def _kept(
 def _question(name: str, text: Manuscript, rule: DimensionRule, client: ChatClient, meter: Meter) -> DimensionJudgement:
     read, small = sections_read(text, rule), client.small
     sent = _cut(read, FEW_CHARACTERS if small else MOST_CHARACTERS)
-    asked = {"question": rule.question} if small else {"dimension": name, "question": rule.question}
-    question = json.dumps({**asked, "title": text.title, "sections": sent}, ensure_ascii=False)
+    given = {"question": rule.question, "title": text.title, "sections": sent}
+    question = json.dumps(given if small else {"dimension": name, **given}, ensure_ascii=False)
     messages = [{"role": "system", "content": _SHORT_TASK if small else _TASK}, {"role": "user", "content": question}]
     answer, _ = client.answer(messages, _form_of(sent, small), meter=meter)
     return DimensionJudgement(

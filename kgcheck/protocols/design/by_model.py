@@ -136,9 +136,8 @@ class ModelDesigner:
         return assembled(self._material, sections, tuple(self._grounds.passages.values()), self._notes)
 
     def _nothing_left(self) -> ModelAnswer:
-        return ModelAnswer(
-            f"nothing that {self._material.made_by} wrote is borne out by what it names", "try another model"
-        )
+        model = self._material.made_by
+        return ModelAnswer(f"nothing that {model} wrote is borne out by what it names", "try another model")
 
     def _fixed(self) -> list[StudySection]:
         """What the graph gives, which the steps of a model take in."""
@@ -186,14 +185,20 @@ class ModelDesigner:
     def _headings(self, written: WrittenHeadings) -> tuple[list[KeptHeading], list[Dropped]]:
         kept: list[KeptHeading] = []
         dropped: list[Dropped] = []
+        stages = [stage.heading for stage in design_rules().stages]
         for one in written.sections:
             heading, reason = _line(one.heading), _line(one.reason.text)
             ids = [*one.reason.rests_on, *one.sources, OBJECTIVE]
             if not heading or len(heading) > design_rules().limits.heading:
                 dropped.append(Dropped(heading, "the heading is empty, or too long"))
                 continue
-            # A heading without a reason that holds is a heading still, if its own words are borne out.
-            if why := self._objection(heading, [i for i in ids if self._known(i)], to_reasons=True):
+            if any(heading == k.heading for k in kept):
+                dropped.append(Dropped(heading, "the heading is there already"))
+                continue
+            # A heading without a reason that holds is a heading still, if its own words are borne out, or are ours.
+            if heading not in stages and (
+                why := self._objection(heading, [i for i in ids if self._known(i)], to_reasons=True)
+            ):
                 dropped.append(Dropped(heading, why))
                 continue
             if reason and (why := self._objection(reason, one.reason.rests_on, to_reasons=True)):
@@ -367,8 +372,10 @@ class ModelDesigner:
         """The verified facts, those between nodes of the objective first."""
         own = {node.ref for node in self._material.nodes}
 
-        def rank(fact: StudyFact) -> bool:
-            return not {fact.task.subject, fact.task.object or fact.task.subject} <= own
+        def rank(fact: StudyFact) -> tuple[bool, bool]:
+            between = {fact.task.subject, fact.task.object or fact.task.subject} <= own
+            # Few are shown to a weak model: those from which something follows.
+            return not between, self._small and fact.task.object is None
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 

@@ -15,7 +15,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import with_schema
 from kgcheck.outputs import write_text
 from kgcheck.protocols.files import digest_of_things
 from kgcheck.protocols.objective import Objective
@@ -174,13 +174,22 @@ class SearchModel:
         return tuple(q.query() for q in answer.queries)
 
     def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Just as many queries as are wanted, with names that end; a weak model writes fewer of them."""
-        number, most = search_rules().limits.queries, 2 if self._client.small else 8
-        schema = narrowed(schema, {}, most)
+        """Just as many queries as are wanted, of plain terms that end; a weak model writes shorter ones."""
+        number, groups, terms = search_rules().limits.queries, 4, 8
+        if self._client.small:
+            groups, terms = 2, 2
+        written = schema["$defs"][QueryAnswer.__name__]["properties"]
         schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
-        groups = schema["$defs"][QueryAnswer.__name__]["properties"]["groups"]
-        groups |= {"minItems": 2, "maxItems": min(4, 2 * most)}
-        groups["items"] |= {"minItems": 1, "items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 -]{1,39}$"}}
+        written["purpose"]["maxLength"] = 60
+        written["groups"] |= {"minItems": 2, "maxItems": groups}
+        written["groups"]["items"] = {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9 -]{1,39}$"}
+            if self._client.small
+            else {"type": "string"},
+            "minItems": 1,
+            "maxItems": terms,
+        }
         return schema
 
     def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:
