@@ -18,6 +18,7 @@ from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import MOST_CHARACTERS, draft_of, revision_of
 from kgcheck.grounding.revision_guard import Revision, objection_to
+from kgcheck.grounding.score import score_rules
 from kgcheck.grounding.source_sections import source_sections, with_body, with_references
 from kgcheck.literature.documents import Document
 from kgcheck.outputs import write_text
@@ -69,7 +70,9 @@ def script(worker: Worker, weak: str = "grounding", raised: float = 9) -> Callab
         if asked.form == "WrittenSection":
             return Say(worker(question, asked))
         better = "BETTER" in question["sections"]
-        value = (raised if better else 1) if question["dimension"] == weak else 9
+        # A weak judge gets the question alone.
+        is_weak = question["question"] == score_rules().dimensions[weak].question
+        value = (raised if better else 1) if is_weak else 9
         quote = question["sections"].splitlines()[1]
         return Say(json.dumps({"quote": quote, "rationale": "Because.", "advice": "Say more of mice.", "score": value}))
 
