@@ -15,18 +15,12 @@ from pydantic import BaseModel, RootModel, create_model
 from kgcheck.errors import UsageError
 from kgcheck.inputs import parse_json
 from kgcheck.llm.client import Reply, ToolCall, ToolSpec
+from kgcheck.llm.forms import Choices, narrowed, with_schema
 
 _HOW = """\
 Your tools cannot be called here. Answer with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}. For
 example: EXAMPLE. Your tools and their arguments:
 """
-
-
-_LONGEST = 160
-"""Characters of a text in a step: weak models seldom end one by themselves."""
-
-Choices = Mapping[str, Sequence[Any]]
-"""What a field of a step can be, by its name; a field without any choice is left out."""
 
 
 class Offer(Protocol):
@@ -68,54 +62,7 @@ def form_of_steps(offers: Sequence[Offer], choices: Choices | None = None) -> ty
     if choices is None:
         return step
     bounds = choices
-
-    class BoundStep(step):  # type: ignore[valid-type, misc]
-        @classmethod
-        def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
-            schema: dict[str, Any] = narrowed(super().model_json_schema(*args, **more), bounds)
-            return schema
-
-    return BoundStep
-
-
-def narrowed(schema: Any, choices: Choices) -> Any:
-    """A JSON schema whose fields can be nothing but what is left to choose.
-
-    Args:
-        schema: Of a form.
-        choices: What fields can be.
-
-    Returns:
-        The schema; fields with choices are required there, and every other text ends after some words.
-
-    >>> schema = {"properties": {"label": {"type": "string"}, "rule": {}}, "required": ["rule"]}
-    >>> narrowed(schema, {"label": ["Gene"], "rule": []})
-    {'required': ['label'], 'properties': {'label': {'enum': ['Gene']}}}
-    """
-    if isinstance(schema, list):
-        return [narrowed(part, choices) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    fields = schema.get("properties")
-    found = {key: narrowed(part, choices) for key, part in schema.items() if key != "properties"}
-    if fields is not None:
-        named = [name for name in fields if choices.get(name)]
-        kept = {name: part for name, part in fields.items() if name not in choices or name in named}
-        found["properties"] = {
-            name: _chosen(part, choices[name]) if name in named else narrowed(part, choices)
-            for name, part in kept.items()
-        }
-        needed = [name for name in kept if name in named or name in schema.get("required", ())]
-        found |= {"required": needed} if needed else {}
-    if schema.get("type") == "string" and not {"enum", "const"} & set(schema):
-        found["maxLength"] = min(_LONGEST, schema.get("maxLength", _LONGEST))
-    return found
-
-
-def _chosen(field: dict[str, Any], choices: Sequence[Any]) -> dict[str, Any]:
-    """The schema of a field that is one of some values, or a list of them."""
-    one = {"enum": list(choices)}
-    return {"type": "array", "items": one, "maxItems": len(choices)} if field.get("type") == "array" else one
+    return with_schema(step, lambda schema: narrowed(schema, bounds))
 
 
 def tools_in_words(offers: Sequence[Offer], example: bool = True) -> str:

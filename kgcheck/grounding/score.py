@@ -8,7 +8,7 @@ import hashlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Literal
 
@@ -66,6 +66,7 @@ class DimensionJudgement(Value):
     """What a judge said of a dimension; ``of`` is the digest of the sections that it read."""
 
     raw: float = Field(ge=0, le=10)
+    quote: str = Field(default="", description="words of these sections that decide")
     rationale: str
     advice: str = ""
     judge: str
@@ -135,7 +136,7 @@ def score(
             rule, judged, _corpus_tier(rule, corpus), features, found.penalty, name, judgement
         )
     missing = [
-        *([] if judgements else ["nobody judged: the first tier, 55 % of the score, is missing"]),
+        *_unjudged(found.manuscript, judgements or {}),
         *([] if corpus else ["no corpus is named: the second tier is missing"]),
         *([] if found.penalty is not None else ["no penalty: it needs citations, a list and canonical results"]),
     ]
@@ -259,6 +260,19 @@ def sections_read(text: Manuscript, rule: DimensionRule) -> str:
 def digest_of(text: str) -> str:
     """By which a judge's answer is known to be of the same sections."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _unjudged(text: Manuscript, judgements: Mapping[str, DimensionJudgement]) -> Iterator[str]:
+    """Where the first tier is missing, and why."""
+    if not judgements:
+        yield "nobody judged: the first tier, 55 % of the score, is missing"
+        return
+    rest = {name: rule for name, rule in score_rules().dimensions.items() if name not in judgements}
+    unread = [name for name, rule in rest.items() if not sections_read(text, rule)]
+    if unread:
+        yield f"no text by which {', '.join(unread)} could be judged: the first tier is missing there"
+    if unusable := [name for name in rest if name not in unread]:
+        yield f"no usable judgement of {', '.join(unusable)}: the first tier is missing there"
 
 
 def _dimension(

@@ -19,6 +19,7 @@ from kgcheck.literature.features import MAX_PASSAGES
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, quote_at
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message
+from kgcheck.llm.forms import with_schema
 from kgcheck.model import Stance
 
 TOGETHER = 8
@@ -151,25 +152,21 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PaperOpinions]:
     """
     sentences = max(min(len(d.passages), MAX_PASSAGES) for d in documents)
 
-    class BoundOpinions(PaperOpinions):
-        @classmethod
-        def model_json_schema(cls, *args: Any, **more: Any) -> dict[str, Any]:
-            schema = super().model_json_schema(*args, **more)
-            parts, opinions = schema["$defs"], schema["properties"]["opinions"]
-            paper, sentence = parts[PaperOpinion.__name__], parts[QuotedSentence.__name__]
-            opinions |= {"minItems": len(documents), "maxItems": len(documents)}
-            paper["properties"]["paper"] |= {"minimum": 1, "maximum": len(documents)}
-            paper["properties"]["quotes"] |= {"maxItems": MOST_QUOTES}
-            sentence["properties"]["sentence"] |= {"minimum": 1, "maximum": max(sentences, 1)}
-            for part in (paper, sentence):
-                part["required"] = list(part["properties"])
-            if small:
-                whole = [w for d in documents for w in d.passages[:MAX_PASSAGES]]
-                parts[QuotedSentence.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
-            return schema
+    def narrow(schema: dict[str, Any]) -> dict[str, Any]:
+        parts, opinions = schema["$defs"], schema["properties"]["opinions"]
+        paper, sentence = parts[PaperOpinion.__name__], parts[QuotedSentence.__name__]
+        opinions |= {"minItems": len(documents), "maxItems": len(documents)}
+        paper["properties"]["paper"] |= {"minimum": 1, "maximum": len(documents)}
+        paper["properties"]["quotes"] |= {"maxItems": MOST_QUOTES}
+        sentence["properties"]["sentence"] |= {"minimum": 1, "maximum": max(sentences, 1)}
+        for part in (paper, sentence):
+            part["required"] = list(part["properties"])
+        if small:
+            whole = [w for d in documents for w in d.passages[:MAX_PASSAGES]]
+            parts[QuotedSentence.__name__] = {"enum": [{"sentence": n, "words": w} for n, w in enumerate(whole, 1)]}
+        return schema
 
-    BoundOpinions.__name__, BoundOpinions.__doc__ = PaperOpinions.__name__, PaperOpinions.__doc__
-    return BoundOpinions
+    return with_schema(PaperOpinions, narrow)
 
 
 def _messages(claim: str, documents: Sequence[Document], small: bool = False) -> list[Message]:

@@ -106,7 +106,7 @@ class Protocols(Grounding):
         with noting() as notes, ChatClient(self.settings) as client:
             material = folder.read()
             if material is None:
-                material = made().model_copy(update={"made_by": client.model})
+                material = made().model_copy(update={"made_by": client.model, "small": client.small})
                 folder.begin(material)
             elif material.objective != objective or material.made_by != client.model:
                 raise InputFormat(

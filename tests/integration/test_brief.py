@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import UnknownName
 from kgcheck.grounding.brief import Brief, BriefFact, FactKind, brief_words
-from kgcheck.grounding.brief_prose import objection
+from kgcheck.grounding.brief_prose import FEW, objection
 from kgcheck.literature.corpus import Corpus
 from kgcheck.model import Outcome, Ref
 from kgcheck.report.documents import page
@@ -292,6 +292,29 @@ def test_a_model_that_obeys_an_instruction_in_a_fact_is_thrown_away(place: Path,
 
     assert [sentence.text for sentence in made.prose] == []
     assert len(made.dropped) == len(made.facts)
+
+
+def test_a_weak_model_gets_a_few_facts_that_go_together(place: Path, settings: Any) -> None:
+    def play(asked: Asked) -> Say:
+        facts = json.loads(asked.messages[1]["content"])["facts"]
+        form = asked.body["response_format"]["json_schema"]["schema"]["$defs"]["WrittenSentence"]["properties"]
+        assert form["facts"]["items"]["enum"] == [fact["id"] for fact in facts]
+        assert list(form) == ["facts", "text"]
+        if facts[0]["standing"] == "refuted":
+            return Say("no JSON")
+        return Say(json.dumps({"sentences": [{"facts": [facts[0]["id"]], "text": facts[0]["sentence"]}]}))
+
+    with chat_server(play) as server:
+        weak = settings(server.url).model_copy(update={"llm_small": True})
+        with _workspace(place, brain="llm", settings=weak) as workspace:
+            made = workspace.brief("Protein O00206", limit=30)
+        asked = [json.loads(one["messages"][1]["content"])["facts"] for one in server.requests]
+
+    standing = [{fact["standing"] for fact in facts} for facts in asked]
+    assert all(len(kinds) == 1 and len(facts) <= FEW for kinds, facts in zip(standing, asked, strict=True))
+    assert {fact["id"] for facts in asked for fact in facts} == {fact.id for fact in made.facts}
+    assert made.prose
+    assert any("gave no usable answer" in dropped.why for dropped in made.dropped)
 
 
 def test_a_model_that_cannot_be_reached_ends_with_3(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

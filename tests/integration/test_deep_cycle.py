@@ -72,7 +72,12 @@ def play(worker: Worker) -> Callable[[Asked], Move]:
         if asked.form == "WrittenSection":
             return Say(json.dumps({"text": worker(question), "left_out": []}))
         weak = question["dimension"] == "soundness" and "BETTER" not in question["sections"]
-        return Say(json.dumps({"rationale": "Because.", "advice": "Do a GO enrichment.", "score": 1 if weak else 9}))
+        quote = question["sections"].splitlines()[1]
+        return Say(
+            json.dumps(
+                {"quote": quote, "rationale": "Because.", "advice": "Do a GO enrichment.", "score": 1 if weak else 9}
+            )
+        )
 
     return move
 

@@ -10,12 +10,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,7 @@ from tests.support import ROOT
 from tests.support.answers import assert_rests_on_results
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.literature import build_index, papers
-from tests.support.real_model import MODELS, Served, absent, served
+from tests.support.real_model import MODELS, Served, Wire, absent, served
 
 pytestmark = pytest.mark.slow
 
@@ -43,71 +39,6 @@ EVERY_MODEL = pytest.mark.parametrize("model", MODELS, indirect=True)
 
 CHECKED = "MGEA5 TRANSLATED_INTO O60502"
 QUESTIONS = {"Which protein is O60502?": ["O60502"], "How many diseases is GDF3 associated with?": 1}
-
-
-class Wire:
-    """Passes requests on to a model, and keeps what went both ways."""
-
-    def __init__(self, target: str) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.answers: list[dict[str, Any]] = []
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _passes_on(self, target))
-        # Requests that were given up are waited for, so that the next test finds the model idle.
-        self._http.daemon_threads = False
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    @property
-    def tokens(self) -> list[int]:
-        """Of each answer, with what was sent for it."""
-        return [answer["usage"]["total_tokens"] for answer in self.answers]
-
-    def conversation(self, question: str) -> list[dict[str, Any]]:
-        """The whole conversation about a question, from its last request."""
-        said: list[list[dict[str, Any]]] = [request["messages"] for request in self.requests]
-        return [messages for messages in said if question in json.dumps(messages, ensure_ascii=False)][-1]
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-
-def _passes_on(wire: Wire, target: str) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            wire.requests.append(json.loads(raw))
-            address = target + self.path.removeprefix("/v1")
-            asked = urllib.request.Request(address, raw, {"Content-Type": "application/json"})
-            try:
-                with urllib.request.urlopen(asked, timeout=REQUEST_S + 1) as answer:
-                    status, body = answer.status, answer.read()
-            except urllib.error.HTTPError as error:
-                status, body = error.code, error.read()
-            except OSError:
-                # Whoever asked has given up by then, and the model stops when nobody listens.
-                self.close_connection = True
-                return
-            if status == 200:
-                wire.answers.append(json.loads(body))
-            try:
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing on stderr."""
-
-    return Handler
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +59,7 @@ def wire(model: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     def over(*_: object) -> None:
         pytest.fail(f"not done after {TEST_S} s")
 
-    wire = Wire(model.url)
+    wire = Wire(model.url, REQUEST_S + 1)
     monkeypatch.setenv("KGCHECK_LLM_BASE_URL", wire.url)
     monkeypatch.setenv("KGCHECK_LLM_MODEL", "small")
     monkeypatch.setenv("KGCHECK_LLM_TIMEOUT_S", str(REQUEST_S))

@@ -17,6 +17,7 @@ from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import MOST_CHARACTERS, draft_of, revision_of
 from kgcheck.grounding.revision_guard import Revision, objection_to
+from kgcheck.grounding.score import score_rules
 from kgcheck.grounding.source_sections import source_sections, with_body, with_references
 from kgcheck.literature.documents import Document
 from kgcheck.outputs import write_text
@@ -69,8 +70,11 @@ def script(worker: Worker, weak: str = "grounding", raised: float = 9) -> Callab
         if asked.form == "WrittenSection":
             return Say(worker(question, asked))
         better = "BETTER" in question["sections"]
-        value = (raised if better else 1) if question["dimension"] == weak else 9
-        return Say(json.dumps({"rationale": "Because.", "advice": "Say more of mice.", "score": value}))
+        # A weak judge gets the question alone.
+        is_weak = question["question"] == score_rules().dimensions[weak].question
+        value = (raised if better else 1) if is_weak else 9
+        quote = question["sections"].splitlines()[1]
+        return Say(json.dumps({"quote": quote, "rationale": "Because.", "advice": "Say more of mice.", "score": value}))
 
     return play
 
@@ -424,3 +428,15 @@ def test_an_entry_is_written_as_those_before_it(body: str, wanted: str) -> None:
     text = f"# References\n\n{body}"
 
     assert with_references(text, source_sections(text, Path("x.md")), {3: "New."}) == f"# References\n\n{wanted}"
+
+
+def test_a_weak_worker_gets_its_section_alone_and_chooses_what_it_leaves_out(bench: Bench) -> None:
+    done = bench.once(written(INTRODUCTION), settings={"llm_small": True})
+    (question,) = bench.asked("WrittenSection")
+    request = next(r for r in bench.server.requests if "left_out" in json.dumps(r["response_format"]))
+    form = request["response_format"]["json_schema"]["schema"]["properties"]
+
+    assert done.outcome == "accepted"
+    assert set(question) == {"task", "question", "section"}
+    assert "Nobody knew what ABC1 does [1]." in form["left_out"]["items"]["enum"]
+    assert form["text"]["maxLength"] < 1.2 * len(question["section"]) + 101

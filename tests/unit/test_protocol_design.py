@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
+from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.outputs import write_text
 from kgcheck.protocols.design.by_rules import design_by_rules
@@ -261,7 +262,8 @@ class Desk:
     def design(self, play: Callable[[Asked], Move], **more: Any) -> StudyProtocol:
         self.server.script = play
         self.server.requests.clear()
-        settings = Settings(llm_base_url=self.server.url, llm_model=MODEL, llm_retries=0)
+        given = {"llm_base_url": self.server.url, "llm_model": MODEL, "llm_retries": 0} | more.pop("settings", {})
+        settings = Settings(**given)
         with Workspace(brain="llm", settings=settings) as workspace:
             # What a graph gives is in the material; here it is given.
             workspace._material = lambda *_: MATERIAL  # type: ignore[method-assign]
@@ -367,6 +369,44 @@ def test_the_reviewer_is_heard_at_most_six_rounds_and_sees_what_was_thrown_away(
     assert [d["text"] for d in details[1]["thrown_away"]] == ["Drink tea."]
     assert "the reviewer did not approve details of section 1 in 6 rounds" in made.notes
     assert design_again(desk.out)[1]
+
+
+def test_a_weak_model_is_asked_in_short_and_bound_to_the_ids_that_it_was_given(desk: Desk) -> None:
+    """What it names beside them is no less looked at: nothing binds an endpoint that knows no schemas."""
+    endless = "Test the differential expression of genes in grey fever. " * 4
+    cut_off = {"sentences": [{"text": endless[:LONGEST_TEXT], "rests_on": [Q]}]}
+    short = {"sentences": [{"text": SENTENCE["text"], "rests_on": [Q]}]}
+    strange = {"sentences": [{"text": SENTENCE["text"], "rests_on": ["Q99"]}]}
+    play = script(lambda _: [cut_off, strange, short], approve=lambda _: False)
+
+    made = desk.design(play, settings={"llm_small": True})
+    schemas = {
+        r["response_format"]["json_schema"]["name"]: json.dumps(r["response_format"]["json_schema"]["schema"])
+        for r in desk.server.requests
+    }
+    (details,) = desk.asked("WrittenDetails")
+
+    assert own(made) == [SENTENCE["text"]]
+    assert "sentences and settings of the model that were thrown away: 2" in made.notes
+    assert "the reviewer did not approve outline in 1 round" in made.notes
+    assert len(desk.server.requests) == 6
+    assert set(details) == {"section", "outline", "sections", "facts", "passages", "analyses"}
+    assert f'"{Q}"' in schemas["WrittenDetails"]
+    assert '"O"' in schemas["WrittenHeadings"]
+    assert '"O"' not in schemas["WrittenDetails"]
+    assert "maxLength" in schemas["DesignReview"]
+    assert design_again(desk.out) == (made, True)
+
+
+def test_without_a_heading_nothing_more_is_asked(desk: Desk) -> None:
+    def play(asked: Asked) -> Move:
+        bad = {"sections": [{"heading": "Tea", "reason": {"text": "Tea.", "rests_on": []}}]}
+        return Say(json.dumps({"approved": True, "remarks": []} if asked.form == "DesignReview" else bad))
+
+    with pytest.raises(ModelAnswer, match="nothing that scripted wrote is borne out"):
+        desk.design(play)
+
+    assert len(desk.server.requests) == 2
 
 
 def test_nothing_that_is_borne_out_is_an_error(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from kgcheck.protocols.report import ExperimentalReport
 from kgcheck.protocols.reports.analysis import analyse, analyse_all
 from kgcheck.protocols.reports.by_model import report_by_model
 from kgcheck.protocols.reports.data_sets import data_repositories, data_set_ids
-from kgcheck.protocols.reports.experimental import experimental_report, named_in
+from kgcheck.protocols.reports.experimental import experimental_report, method_sections, named_in
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.statistic_names import statistics_in
 from kgcheck.protocols.reports.steps import deeds_of, outline_of, species_in, step_of
@@ -377,6 +378,30 @@ def test_a_model_can_only_point_at_words_of_the_paper(tmp_path: Path) -> None:
     assert all(step.text in text["text"] for step, text in zip(steps, wanted, strict=True))
     assert steps[0].parameters
     assert (found.made_by, found.dropped) == ("test", 6)
+
+
+def test_a_weak_model_says_of_each_sentence_whether_it_is_a_step(tmp_path: Path) -> None:
+    forms: list[dict[str, Any]] = []
+
+    def play(request: Asked) -> Move:
+        forms.append(request.body["response_format"]["json_schema"]["schema"])
+        numbers = json.loads(str(request.messages[-1]["content"]))["sentences"]
+        # The first one is a step; a number that nobody sent is none.
+        return Say(text=json.dumps({number: number == "1" for number in numbers} | {"99": True}))
+
+    given = {"llm_api_key": "key", "llm_model": "test", "llm_small": True}
+    whole = paper(tmp_path)
+    with (
+        chat_server(play) as server,
+        ChatClient(Settings.model_validate({"llm_base_url": server.url, **given})) as client,
+    ):
+        found = report_by_model(whole, client)
+
+    steps = [step for section in found.sections for step in section.steps]
+    assert [len(steps), found.dropped] == [len(forms), len(forms)]
+    assert all(form["required"] == list(form["properties"]) for form in forms)
+    sentences = {s.text for m in method_sections(whole) for s in m.sentences}
+    assert {step.text for step in steps} <= sentences
 
 
 def test_the_methods_of_real_papers_are_read(shared_data: Path) -> None:

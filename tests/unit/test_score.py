@@ -82,10 +82,20 @@ def scored(folder: Path, script: Callable[[Asked], Move], *more: object) -> tupl
     return with_model(script, "score", "note.md", "--format", "json", *more, cwd=folder)
 
 
-def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
-    answer = json.dumps({"rationale": "It is short.", "advice": "Write more.", "score": 6})
+def judging(quote: Callable[[str], str]) -> Callable[[Asked], Move]:
+    """A judge that quotes something of the first line that it was sent."""
 
-    said, asked = scored(tmp_path, lambda _: Say(answer))
+    def play(asked: Asked) -> Move:
+        line = json.loads(asked.last)["sections"].splitlines()[1]
+        return Say(json.dumps({"quote": quote(line), "rationale": "So.", "advice": "Write more.", "score": 6}))
+
+    return play
+
+
+def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
+    answers = judging(lambda line: line)
+
+    said, asked = scored(tmp_path, answers)
 
     assert said.code == 0
     assert len(asked) == 8
@@ -93,7 +103,7 @@ def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
     assert card["dimensions"]["novelty"]["judgement"]["advice"] == "Write more."
     assert card["dimensions"]["novelty"]["judged"] == pytest.approx(50 + 16.7 * 0.2)
     (tmp_path / "before.json").write_text(said.out, encoding="utf-8")
-    again, asked_again = scored(tmp_path, lambda _: Say(answer), "--before", "before.json")
+    again, asked_again = scored(tmp_path, answers, "--before", "before.json")
     assert asked_again == []
     assert json.loads(again.out)["dimensions"] == card["dimensions"]
 
@@ -103,7 +113,61 @@ def test_an_answer_that_is_no_judgement_is_an_error(tmp_path: Path, reply: str) 
     said, asked = scored(tmp_path, lambda _: Say(reply))
 
     assert said.refuses(f"the model {MODEL} gave no usable answer", code=3)
-    assert len(asked) == 3
+    assert len(asked) == 3 * 8
+
+
+@pytest.mark.parametrize(
+    "quote", ["", "ABC1 was seen in all mice.", "BC1 was seen in 71.2%", "in treated mice", "## Abstract", "Abstract"]
+)
+def test_a_judgement_counts_only_with_words_of_its_sections(tmp_path: Path, quote: str) -> None:
+    """Not invented ones, half of a word, too few, or a heading."""
+    honest = judging(lambda line: line)
+
+    def play(asked: Asked) -> Move:
+        if json.loads(asked.messages[1]["content"])["dimension"] == "novelty":
+            return Say(json.dumps({"quote": quote, "rationale": "So.", "score": 6}))
+        return honest(asked)
+
+    said, asked = scored(tmp_path, play)
+
+    assert said.code == 0
+    assert len(asked) == 7 + 3
+    card = json.loads(said.out)
+    assert {name for name, d in card["dimensions"].items() if d["judgement"] is None} == {"novelty"}
+    assert card["dimensions"]["novelty"]["score"] is None
+    assert card["overall"] is None
+    assert "no usable judgement of novelty: the first tier is missing there" in card["missing"]
+
+
+def test_where_there_is_no_text_nothing_is_judged() -> None:
+    text = manuscript(("abstract", "[1] A text."))
+    judged = {n: judgement(6) for n in NAMES if n not in ("soundness", "reproducibility", "novelty")}
+    card = score(ground(text, []), None, judged)
+
+    assert card.missing[:2] == (
+        "no text by which soundness, reproducibility could be judged: the first tier is missing there",
+        "no usable judgement of novelty: the first tier is missing there",
+    )
+
+
+def test_a_weak_model_is_asked_in_short_and_chooses_its_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_LLM_SMALL", "true")
+
+    def play(asked: Asked) -> Move:
+        form = asked.body["response_format"]["json_schema"]["schema"]["properties"]
+        sections = json.loads(asked.messages[1]["content"])["sections"]
+        assert form["quote"]["enum"]
+        assert all(quote in sections for quote in form["quote"]["enum"])
+        assert not any(quote.startswith("##") for quote in form["quote"]["enum"])
+        assert form["score"]["enum"] == [*range(11)]
+        assert form["rationale"]["maxLength"] < 200
+        return Say(json.dumps({"quote": form["quote"]["enum"][0], "rationale": "So.", "advice": "", "score": 3}))
+
+    said, asked = scored(tmp_path, play)
+
+    assert said.code == 0
+    assert len(asked) == 8
+    assert all(len(one.messages[0]["content"]) < 600 for one in asked)
 
 
 def test_an_earlier_card_that_is_none_is_refused(tmp_path: Path) -> None:

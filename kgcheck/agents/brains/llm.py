@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from kgcheck.agents.model_steps import (
-    Choices,
     Offer,
     arguments_of,
     as_call,
@@ -31,7 +30,7 @@ from kgcheck.errors import ModelAnswer, UsageError
 from kgcheck.graph.scored import cited_source
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
-from kgcheck.llm.forms import complete_bound
+from kgcheck.llm.forms import Choices, complete_bound
 from kgcheck.model import CheckTask, CheckType, Outcome, Value
 
 MEMORY_STEPS = 20

@@ -5,15 +5,25 @@ An answer that is not of the form, or that names a step that was not sent, is an
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
+from kgcheck.llm.forms import narrowed, with_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.quality import StudyJudgement, quality_rules
 from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
+
+_FEW_STEPS = 5
+"""Of one question to a weak model."""
+
+_FEW_CHARACTERS = 300
+"""Of a step in it."""
+
+_FEW_WRITTEN = 3
+"""Entries of a list of its answers."""
 
 
 class SectionAnswer(BaseModel):
@@ -38,6 +48,9 @@ class WholeAnswer(BaseModel):
     structure: float = Field(ge=0, le=1)
 
 
+B = TypeVar("B", bound=BaseModel)
+
+
 def judge_protocol(
     protocol: StudyProtocol, client: ChatClient, meter: Meter, progress: Progress | None = None
 ) -> StudyJudgement:
@@ -56,20 +69,23 @@ def judge_protocol(
         ModelError: The endpoint refused or failed, or gave no usable answer.
         BudgetExceeded: What all questions may take is used up.
     """
-    lots = list(_lots(protocol))
+    small = client.small
+    lots = list(_lots(protocol, _FEW_STEPS if small else quality_rules().judge.steps))
     added: list[str] = []
     wrong: list[str] = []
     misplaced: list[str] = []
     rationale: list[str] = []
     with (progress or NoProgress()).step(f"judging with {client.model}", len(lots) + 1) as shown:
         for section, steps in lots:
-            answer, _ = client.answer(_section_question(protocol, section, steps), _form_for(steps), meter=meter)
+            form, question = _form_for(steps), _section_question(protocol, section, steps, small)
+            answer, _ = client.answer(question, _bound(form) if small else form, meter=meter)
             added += answer.added
             wrong += answer.wrong
             misplaced += answer.misplaced
             rationale.append(answer.rationale)
             shown.advance()
-        whole, _ = client.answer(_whole_question(protocol), WholeAnswer, meter=meter)
+        form_of_whole = _bound(WholeAnswer) if small else WholeAnswer
+        whole, _ = client.answer(_whole_question(protocol, small), form_of_whole, meter=meter)
         shown.advance()
     return StudyJudgement(
         judge=client.model,
@@ -83,8 +99,7 @@ def judge_protocol(
     )
 
 
-def _lots(protocol: StudyProtocol) -> Iterator[tuple[StudySection, tuple[StudyStep, ...]]]:
-    most = quality_rules().judge.steps
+def _lots(protocol: StudyProtocol, most: int) -> Iterator[tuple[StudySection, tuple[StudyStep, ...]]]:
     for section in protocol.sections:
         for start in range(0, len(section.steps), most):
             yield section, section.steps[start : start + most]
@@ -98,8 +113,21 @@ def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
     return form
 
 
+def _bound(form: type[B]) -> type[B]:
+    """The form as a weak model gets it: short texts, short lists, and tenths."""
+    tenths = [n / 10 for n in range(11)]
+
+    def narrow(schema: dict[str, Any]) -> dict[str, Any]:
+        ids = {name: schema["properties"].get(name, {}).get("items", {}) for name in ("wrong", "misplaced")}
+        steps = {name: one.get("enum") or [one["const"]] for name, one in ids.items() if one}
+        schema = narrowed(schema, {"detail": tenths, "structure": tenths, **steps}, _FEW_WRITTEN)
+        return schema
+
+    return with_schema(form, narrow)
+
+
 def _section_question(
-    protocol: StudyProtocol, section: StudySection, steps: tuple[StudyStep, ...]
+    protocol: StudyProtocol, section: StudySection, steps: tuple[StudyStep, ...], small: bool
 ) -> list[dict[str, object]]:
     rule = quality_rules().judge
     return _question(
@@ -108,14 +136,14 @@ def _section_question(
             "objective": protocol.objective.text,
             "headings": [s.heading for s in protocol.sections],
             "section": section.heading,
-            "steps": {step.id: step.text[: rule.characters] for step in steps},
+            "steps": {step.id: step.text[: _FEW_CHARACTERS if small else rule.characters] for step in steps},
         },
     )
 
 
-def _whole_question(protocol: StudyProtocol) -> list[dict[str, object]]:
+def _whole_question(protocol: StudyProtocol, small: bool) -> list[dict[str, object]]:
     rule = quality_rules().judge
-    room = max(40, 10 * rule.characters // max(1, len(list(protocol.steps))))
+    room = max(40, 10 * (_FEW_CHARACTERS if small else rule.characters) // max(1, len(list(protocol.steps))))
     outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
     return _question(rule.whole, {"objective": protocol.objective.text, "protocol": outline})
 

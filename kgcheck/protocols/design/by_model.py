@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kgcheck.errors import ModelAnswer
+from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.design.assembling import UNNUMBERED, assembled
 from kgcheck.protocols.design.conversation import DesignConversation
@@ -24,6 +25,7 @@ from kgcheck.protocols.design.design_rules import design_rules
 from kgcheck.protocols.design.from_graph import analysis_step, graph_steps, standing_of_fact
 from kgcheck.protocols.design.grounds import OBJECTIVE, Dropped, Grounds
 from kgcheck.protocols.design.material import DesignMaterial
+from kgcheck.protocols.design.short import SHORT_TASKS, bound_to, in_short
 from kgcheck.protocols.protocol import StepItem, StudyFact, StudyProtocol, StudySection, StudyStep
 
 MOST_FACTS = 60
@@ -61,7 +63,7 @@ You review a draft of a protocol of a dry-lab study. {_DATA}
 Is it complete for the objective, in a sound order, exact enough to be done, and free of steps at the bench? Give
 remarks of one sentence each that name what to mend; approve it where nothing important is left to mend."""
 
-F = TypeVar("F", WrittenHeadings, WrittenOutline, WrittenDetails)
+D = TypeVar("D", WrittenHeadings, WrittenOutline, WrittenDetails)
 K = TypeVar("K")
 
 
@@ -87,6 +89,7 @@ class ModelDesigner:
     ) -> None:
         self._material, self._talk = material, conversation
         self._grounds = Grounds(material)
+        self._small = material.small
         self._progress = progress or NoProgress()
         self._dropped = 0
         self._notes: list[str] = []
@@ -102,10 +105,13 @@ class ModelDesigner:
             KgcheckError: A model failed, or the budget is spent; the next call goes on there.
         """
         with self._progress.step("designing a protocol", None) as step:
-            headings = self._reviewed("headings", _HEADINGS, self._overview(), WrittenHeadings, self._headings)
+            overview = self._overview()
+            headings = self._reviewed("headings", _HEADINGS, overview, WrittenHeadings, self._headings)
+            if not headings:
+                raise self._nothing_left()
             step.advance()
             numbered = [{"number": n, "heading": h.heading} for n, h in enumerate(headings, 1)]
-            given = self._overview() | {"headings": numbered}
+            given = overview | {"headings": numbered}
             outline = self._reviewed(
                 "outline", _OUTLINE, given, WrittenOutline, lambda written: self._outline(written, len(headings))
             )
@@ -120,9 +126,7 @@ class ModelDesigner:
                     self._notes.append(f"the section {heading.heading!r} is left out: no step of it is borne out")
                 step.advance()
         if len(sections) == fixed:
-            raise ModelAnswer(
-                f"nothing that {self._material.made_by} wrote is borne out by what it names", "try another model"
-            )
+            raise self._nothing_left()
         if self._dropped:
             self._notes.append(f"sentences and settings of the model that were thrown away: {self._dropped:,}")
         used = {step.analysis for section in sections for step in section.steps}
@@ -130,6 +134,10 @@ class ModelDesigner:
             if name not in used:
                 self._notes.append(f"the ready analysis {name!r} fits, and no step is it")
         return assembled(self._material, sections, tuple(self._grounds.passages.values()), self._notes)
+
+    def _nothing_left(self) -> ModelAnswer:
+        model = self._material.made_by
+        return ModelAnswer(f"nothing that {model} wrote is borne out by what it names", "try another model")
 
     def _fixed(self) -> list[StudySection]:
         """What the graph gives, which the steps of a model take in."""
@@ -145,22 +153,28 @@ class ModelDesigner:
         stage: str,
         task: str,
         given: Mapping[str, object],
-        form: type[F],
-        keep: Callable[[F], tuple[K, list[Dropped]]],
+        form: type[D],
+        keep: Callable[[D], tuple[K, list[Dropped]]],
     ) -> K:
         """A draft that a reviewer approves, or the last of so many rounds."""
         most = design_rules().limits.rounds
+        reviewer, review_form = _REVIEWER, DesignReview
+        if self._small:
+            # What a weak reviewer says is of little use, and each round costs as much as the draft.
+            most, task, reviewer = 1, SHORT_TASKS[stage.partition(" ")[0]], SHORT_TASKS["review"]
+            given = in_short(given)
+            form, review_form = bound_to(form, given), bound_to(DesignReview, {})
         written = self._talk.next("designer", stage, task, given, form)
         for number in range(1, most + 1):
             kept, dropped = keep(written)
             draft = written.model_dump(mode="json")
             left_out = [{"text": d.text[:300], "why": d.why} for d in dropped]
             shown = {"objective": self._objective(), "stage": stage, "draft": draft, "thrown_away": left_out}
-            review = self._talk.next("reviewer", stage, _REVIEWER, shown, DesignReview)
+            review = self._talk.next("reviewer", stage, reviewer, shown, review_form)
             if review.approved:
                 break
             if number == most:
-                self._notes.append(f"the reviewer did not approve {stage} in {most} rounds")
+                self._notes.append(f"the reviewer did not approve {stage} in {most} round{'s'[: most - 1]}")
                 break
             remarks = [" ".join(r.split())[:300] for r in review.remarks]
             again = {**given, "draft": draft, "thrown_away": left_out, "remarks": remarks}
@@ -171,17 +185,23 @@ class ModelDesigner:
     def _headings(self, written: WrittenHeadings) -> tuple[list[KeptHeading], list[Dropped]]:
         kept: list[KeptHeading] = []
         dropped: list[Dropped] = []
+        stages = [stage.heading for stage in design_rules().stages]
         for one in written.sections:
             heading, reason = _line(one.heading), _line(one.reason.text)
             ids = [*one.reason.rests_on, *one.sources, OBJECTIVE]
             if not heading or len(heading) > design_rules().limits.heading:
                 dropped.append(Dropped(heading, "the heading is empty, or too long"))
                 continue
-            # A heading without a reason that holds is a heading still, if its own words are borne out.
-            if why := self._grounds.objection(heading, [i for i in ids if self._known(i)], to_reasons=True):
+            if any(heading == k.heading for k in kept):
+                dropped.append(Dropped(heading, "the heading is there already"))
+                continue
+            # A heading without a reason that holds is a heading still, if its own words are borne out, or are ours.
+            if heading not in stages and (
+                why := self._objection(heading, [i for i in ids if self._known(i)], to_reasons=True)
+            ):
                 dropped.append(Dropped(heading, why))
                 continue
-            if reason and (why := self._grounds.objection(reason, one.reason.rests_on, to_reasons=True)):
+            if reason and (why := self._objection(reason, one.reason.rests_on, to_reasons=True)):
                 dropped.append(Dropped(reason, why))
                 reason = ""
             strange = [i for i in one.sources if i not in self._grounds.sections]
@@ -197,7 +217,7 @@ class ModelDesigner:
             for point in part.points:
                 if part.section > most:
                     dropped.append(Dropped(_line(point.text), f"there is no heading {part.section}"))
-                elif why := self._grounds.objection(_line(point.text), point.rests_on, to_reasons=True):
+                elif why := self._objection(_line(point.text), point.rests_on, to_reasons=True):
                     dropped.append(Dropped(_line(point.text), why))
                 else:
                     kept.setdefault(part.section, []).append(point)
@@ -233,7 +253,7 @@ class ModelDesigner:
         ids: dict[str, None] = {}
         for sentence in written.sentences:
             text = _line(sentence.text)
-            if why := self._grounds.objection(text, sentence.rests_on):
+            if why := self._objection(text, sentence.rests_on):
                 dropped.append(Dropped(text, why))
                 continue
             sentences.append(text if text.endswith((".", "!", "?")) else f"{text}.")
@@ -243,7 +263,7 @@ class ModelDesigner:
         stated = self._grounds.text_of(ids).casefold()
         known = {d.id for d in self._material.data_sets if d.can_be_taken}
         control = _line(written.control)
-        if control and (why := self._grounds.objection(control, [*ids])):
+        if control and (why := self._objection(control, [*ids])):
             dropped.append(Dropped(control, why))
             control = ""
 
@@ -292,6 +312,12 @@ class ModelDesigner:
                 "control": step.control or runs.control,
             }
         )
+
+    def _objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
+        """Why a sentence does not count; a weak model is cut off where a text has its longest."""
+        if self._small and len(text) >= LONGEST_TEXT and not text.endswith((".", "!", "?")):
+            return "it is cut off"
+        return self._grounds.objection(text, ids, to_reasons=to_reasons)
 
     def _known(self, id_: str) -> bool:
         return self._grounds.words_of(id_) is not None
@@ -346,8 +372,10 @@ class ModelDesigner:
         """The verified facts, those between nodes of the objective first."""
         own = {node.ref for node in self._material.nodes}
 
-        def rank(fact: StudyFact) -> bool:
-            return not {fact.task.subject, fact.task.object or fact.task.subject} <= own
+        def rank(fact: StudyFact) -> tuple[bool, bool]:
+            between = {fact.task.subject, fact.task.object or fact.task.subject} <= own
+            # Few are shown to a weak model: those from which something follows.
+            return not between, self._small and fact.task.object is None
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 

@@ -47,6 +47,7 @@ class DesignMaterial(Value):
     objective: Objective
     made_at: datetime
     made_by: str = "rules"
+    small: bool = Field(default=False, description="made by a weak model, which is asked in short")
     nodes: tuple[StudyNode, ...] = ()
     facts: tuple[StudyFact, ...] = ()
     reports: tuple[ExperimentalReport, ...] = ()

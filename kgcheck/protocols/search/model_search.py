@@ -15,6 +15,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
+from kgcheck.llm.forms import with_schema
 from kgcheck.outputs import write_text
 from kgcheck.protocols.files import digest_of_things
 from kgcheck.protocols.objective import Objective
@@ -168,8 +169,28 @@ class SearchModel:
         """
         question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
         task = _QUERIES.format(number=search_rules().limits.queries)
-        answer = self._answer(task, question, QueriesAnswer, QUERY_TEMPERATURE)
+        form = with_schema(QueriesAnswer, self._narrowed)
+        answer = self._answer(task, question, form, QUERY_TEMPERATURE)
         return tuple(q.query() for q in answer.queries)
+
+    def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Just as many queries as are wanted, of plain terms that end; a weak model writes shorter ones."""
+        number, groups, terms = search_rules().limits.queries, 4, 8
+        if self._client.small:
+            groups, terms = 2, 2
+        written = schema["$defs"][QueryAnswer.__name__]["properties"]
+        schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
+        written["purpose"]["maxLength"] = 60
+        written["groups"] |= {"minItems": 2, "maxItems": groups}
+        written["groups"]["items"] = {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9 -]{1,39}$"}
+            if self._client.small
+            else {"type": "string"},
+            "minItems": 1,
+            "maxItems": terms,
+        }
+        return schema
 
     def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:
         """How helpful papers are."""
