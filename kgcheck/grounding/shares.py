@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kgcheck.grounding.quantities import WrittenNumber
 
-_COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,7}"
+_COUNT = r"\d{1,3}(?:,\d{3}){1,9}|\d{1,7}"
 _OF = rf"(?P<part>{_COUNT})\s?(?:/|(?:out\s)?of(?:\sthe|\sall)?)\s?(?P<whole>{_COUNT})(?![\d.,]*\d|\s?%)"
 _PERCENT = r"(?P<percent>\d{1,3}(?:\.\d{1,4})?)\s?%"
 _FORMS = (

@@ -20,10 +20,14 @@ from kgcheck.questions.reading import Name, Noun, Phrase, QuestionReading, Reade
 from kgcheck.questions.scope import Scope
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
-_SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
+_SECOND = re.compile(r"^\W*+\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
 _COUNTS = re.compile(r"^\s*(?:(?:of|the|its|their|an?|different|distinct|various|such|annotated|known)\s+){0,3}$")
 _AN = re.compile(r"\s+an?\s")
 _NOTHING = "the question names nothing that is in the graph"
+
+
+LONGEST_QUESTION = 2_000
+"""Characters. Readers look from every word to the end of the question, so that work grows with its square."""
 
 
 class Compiler:
@@ -52,7 +56,11 @@ class Compiler:
         Raises:
             NotUnderstood: It cannot be read, and why.
         """
-        forms = self._reader.forms(question.strip())
+        if len(question) > LONGEST_QUESTION:
+            raise NotUnderstood(
+                f"the question has more than {LONGEST_QUESTION:,} characters", "ask one question at a time"
+            )
+        forms = self._reader.forms(" ".join(question.split()))
         for form in forms[:-1]:
             try:
                 return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()

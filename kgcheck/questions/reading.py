@@ -10,12 +10,12 @@ from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_o
 from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
 
-_LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
+_LINK = r"[\s,]*+(?:also\s++)?(?:in|with|to|by|of|on|at|from)?\s*+(?:the|also|are|is)?\s*+$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
 _SUFFIX = re.compile(r"(?<=\w)-(associated|related|linked|interacting|encoding|encoded)(?!\w)", re.IGNORECASE)
 _PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
-_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
+_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}(?:\||(?=\))))+\))")
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
 _SYMBOL = re.compile(r"(?=[^\s]*[A-Z0-9])(?=[^\s]*[A-Z])[A-Z0-9][\w./:-]*[A-Z0-9]\w*|[A-Za-z][\w./:-]*\d\w*")
