@@ -26,10 +26,6 @@ _AN = re.compile(r"\s+an?\s")
 _NOTHING = "the question names nothing that is in the graph"
 
 
-LONGEST_QUESTION = 2_000
-"""Characters. Readers look from every word to the end of the question, so that work grows with its square."""
-
-
 class Compiler:
     """Makes plans from questions.
 
@@ -56,11 +52,7 @@ class Compiler:
         Raises:
             NotUnderstood: It cannot be read, and why.
         """
-        if len(question) > LONGEST_QUESTION:
-            raise NotUnderstood(
-                f"the question has more than {LONGEST_QUESTION:,} characters", "ask one question at a time"
-            )
-        forms = self._reader.forms(" ".join(question.split()))
+        forms = self._reader.forms(question)
         for form in forms[:-1]:
             try:
                 return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()

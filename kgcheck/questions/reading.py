@@ -10,6 +10,9 @@ from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_o
 from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
 
+LONGEST_QUESTION = 2_000
+"""Characters. Readers look from every word to the end of the question, so that work grows with its square."""
+
 _LINK = r"[\s,]*+(?:also\s++)?(?:in|with|to|by|of|on|at|from)?\s*+(?:the|also|are|is)?\s*+$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
@@ -166,7 +169,19 @@ class Reader:
         return reading
 
     def forms(self, question: str) -> list[str]:
-        """The question without what only says it again, then the whole question."""
+        """The question without what only says it again, then the whole question.
+
+        Returns:
+            One or both.
+
+        Raises:
+            NotUnderstood: It is too long.
+        """
+        if len(question) > LONGEST_QUESTION:
+            raise NotUnderstood(
+                f"the question has more than {LONGEST_QUESTION:,} characters", "ask one question at a time"
+            )
+        question = " ".join(question.split())
         found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
         if not found:
             return [question]

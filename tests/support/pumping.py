@@ -125,7 +125,7 @@ def _takes(atom: tuple[Any, Any], sign: str) -> bool:
         or (item is sre.CATEGORY and _IN_CLASS[of](sign))
         for item, of in value[negated:]
     )
-    return fits != negated
+    return bool(fits != negated)
 
 
 def _repeats(tree: Any, before: str, signs: list[str]) -> Iterator[tuple[str, Any]]:
@@ -144,10 +144,10 @@ def _example(kind: Any, value: Any, signs: list[str]) -> str:
     if kind in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
         return next(iter(_taken((kind, value), signs)), "")
     if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-        return "".join(_example(*part, signs) for part in value[2]) * value[0]
+        return "".join(_example(of, what, signs) for of, what in value[2]) * int(value[0])
     if kind in (sre.ASSERT, sre.ASSERT_NOT) or not (inside := _inside(kind, value)):
         return ""
-    return "".join(_example(*part, signs) for part in inside[0])
+    return "".join(_example(of, what, signs) for of, what in inside[0])
 
 
 def _taken(atom: tuple[Any, Any], signs: list[str]) -> list[str]:

@@ -6,9 +6,8 @@ import pytest
 
 from kgcheck.profile.lexicon import load_lexicon
 from kgcheck.profile.schema import load_schema
-from kgcheck.questions.compiler import LONGEST_QUESTION
 from kgcheck.questions.names import NameIndex
-from kgcheck.questions.reading import Reader
+from kgcheck.questions.reading import LONGEST_QUESTION, Reader
 from tests.support.pumping import Attack, Expression, attacks, expressions, expressions_in, seconds
 
 SHORT, LONG = 2_000, 8_000
