@@ -117,7 +117,7 @@ def _takes(atom: tuple[Any, Any], sign: str) -> bool:
     if kind is sre.ANY:
         return sign != "\n"
     if kind in (sre.LITERAL, sre.NOT_LITERAL):
-        return (ord(sign) == value) == (kind is sre.LITERAL)
+        return bool((ord(sign) == value) == (kind is sre.LITERAL))
     negated = value[0][0] is sre.NEGATE
     fits = any(
         (item is sre.LITERAL and ord(sign) == of)
