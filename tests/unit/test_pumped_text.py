@@ -58,7 +58,9 @@ def test_what_is_hard_is_found(pattern: str) -> None:
     assert hard(Expression("made up", re.compile(pattern), frozenset({"search"})))
 
 
-@pytest.mark.parametrize("pattern", [r"(?<!-)-++x", r"(?<!\s)\s+$", "(?<!a)(?>a+)+b", r"\([^()]*\)!", "a{1,20}b", "[a-z]+"])
+@pytest.mark.parametrize(
+    "pattern", [r"(?<!-)-++x", r"(?<!\s)\s+$", "(?<!a)(?>a+)+b", r"\([^()]*\)!", "a{1,20}b", "[a-z]+"]
+)
 def test_what_is_not_hard_is_not(pattern: str) -> None:
     assert not hard(Expression("made up", re.compile(pattern), frozenset({"search"})))
 
