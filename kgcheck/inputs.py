@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 import zlib
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
@@ -220,7 +220,7 @@ def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = Fals
     """
     try:
         value = json.loads(
-            text, parse_float=Decimal if decimals else None, parse_constant=_no_number if finite else None
+            text, parse_float=_decimal if decimals else None, parse_constant=_no_number if finite else None
         )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
@@ -245,6 +245,13 @@ def wrong_parts(error: ValueError, most: int = 3) -> str:
         return str(error)
     parts = error.errors(include_url=False, include_context=False, include_input=False)[:most]
     return "; ".join(": ".join(filter(None, (".".join(map(str, e["loc"])), e["msg"]))) for e in parts)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text[:40]} is out of the range of numbers") from None
 
 
 def _no_number(text: str) -> None:

@@ -12,12 +12,11 @@ from urllib.parse import unquote
 HIDDEN = "***"
 """Stands where a secret stood."""
 
-_AT = r"(?:@|%40|\uff20)"
+_AT = re.compile(r"@|%40|\uff20")
+_WRITTEN_AT = re.compile(r"(?:%40|\uff20)(?=[\w\[])")
+_SCHEME = re.compile(r"(?<![a-z0-9+.-])[0-9+.-]*+[a-z][a-z0-9+.-]*+:/{1,3}", re.IGNORECASE)
+_NAME = re.compile(r"(?<![^\s'\"@:/(\[])[^\s'\"@:/(\[]++:(?!/{1,3}\*\*\*@)")
 _RULES = (
-    # An address with somebody before the host; a path has only one of the slashes left.
-    (re.compile(rf"([a-z][a-z0-9+.-]*:/{{1,3}})\S*{_AT}", re.IGNORECASE), rf"\1{HIDDEN}@"),
-    # The same without its scheme.
-    (re.compile(rf"[^\s'\"@:/(\[]+:(?!/{{1,3}}\*\*\*@)[^\s@]*{_AT}(?=[\w\[])"), f"{HIDDEN}@"),
     (
         re.compile(
             r"\b(\w*(?:api[_-]?key|password|passwd|pwd|secret|access[_-]?token|auth[_-]?token|client[_-]?key)=)[^&\s'\"]+",
@@ -44,9 +43,27 @@ def redact(text: str) -> str:
     >>> redact("cannot reach https://me:secret@host/x?key=abc")
     'cannot reach https://***@host/x?key=***'
     """
+    text = re.sub(r"\S+", _without_somebody, text)
+    text = re.sub(r"[^\s@]+(?:@(?=[\w\[]))?", _without_name, text)
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)
     return text
+
+
+def _without_somebody(word: re.Match[str]) -> str:
+    """An address with somebody before its host; a path has only one of the slashes left."""
+    text = word[0]
+    ends = [at.span() for at in _AT.finditer(text)][-1:]
+    begins = _SCHEME.search(text, 0, ends[0][0]) if ends else None
+    return f"{text[: begins.end()]}{HIDDEN}@{text[ends[0][1] :]}" if begins else text
+
+
+def _without_name(part: re.Match[str]) -> str:
+    """The same without its scheme: up to an @ that a host follows."""
+    text = part[0]
+    ends = [(len(text) - 1, len(text))] if text.endswith("@") else [at.span() for at in _WRITTEN_AT.finditer(text)][-1:]
+    begins = next((m.start() for m in _NAME.finditer(text) if ends and m.end() <= ends[0][0]), None)
+    return text if begins is None else f"{text[:begins]}{HIDDEN}@{text[ends[0][1] :]}"
 
 
 def carries_credentials(address: str) -> bool:

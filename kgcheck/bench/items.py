@@ -75,8 +75,10 @@ _MARKS = "\"'`\u2018\u2019\u201c\u201d"
 """Quotes that published instructions carry."""
 
 _QUOTED = f"[{_MARKS}]*"
-_NODE = re.compile(rf"type\s+{_QUOTED}(\w+){_QUOTED}\s*,?\s*(?:with|and)\s+(?:the\s+)?id\s+{_QUOTED}([^\s{_MARKS}]+)")
-_ATTRIBUTE = re.compile(rf"{_QUOTED}(\w+){_QUOTED}\s+attribute", re.IGNORECASE)
+_NODE = re.compile(
+    rf"type\s+{_QUOTED}(\w+){_QUOTED}\s*+(?:,\s*+)?(?:with|and)\s+(?:the\s+)?id\s+{_QUOTED}([^\s{_MARKS}]+)"
+)
+_ATTRIBUTE = re.compile(rf"\b(\w++){_QUOTED}\s+attribute", re.IGNORECASE)
 _RELATION = re.compile(r"\b([A-Z]+(?:_[A-Z]+)+)\b")
 
 

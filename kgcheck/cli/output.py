@@ -17,7 +17,7 @@ from kgcheck.visible import as_json, safe_json, visible
 
 def note(message: str) -> None:
     """A note: one line on stderr, as long as it is."""
-    line = visible(redact(re.sub(r"\s*\n\s*", " ", message.strip("\n"))))
+    line = visible(redact(re.sub(r"(?<!\s)\s*\n\s*", " ", message.strip("\n"))))
     click.echo(line, file=sys.stderr)
 
 

@@ -14,7 +14,7 @@ from kgcheck.model import CheckType, Outcome, Reason, Value
 
 _COMPARISONS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "==": eq, "!=": ne}
 
-_BOUND = re.compile(r"\s*(>=|<=|==|!=|>|<|=)\s*(\d+(?:\.\d+)?)\s*(%?)\s*")
+_BOUND = re.compile(r"\s*+(>=|<=|==|!=|>|<|=)\s*+(\d++(?:\.\d++)?)\s*+(%?)\s*+")
 
 
 class Severity(StrEnum):

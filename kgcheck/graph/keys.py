@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kgcheck.profile.schema import KEY, Label
 
-_NODE = re.compile(r":<(label|head|tail)> \{id: ([^}]+)\}")
+_NODE = re.compile(r":<(label|head|tail)> \{id: ([^{}]+)\}")
 _VALUE = re.compile(r"\b([abn])\.id\b")
 _PLACE_OF = {"n": "label", "a": "head", "b": "tail"}
 """The variables that statements of the catalogue have for nodes, and the place that holds the label of each."""

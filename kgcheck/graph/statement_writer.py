@@ -35,7 +35,7 @@ _EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
 _MOST_HOPS = 30
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 _PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}(?::[A-Za-z][A-Za-z0-9_]{0,63})?", re.ASCII)
-_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"-?(\d++\.?\d*+|\.\d++)(e[+-]?\d++)?", re.ASCII | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.|\Z)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "'": "'", '"': '"', "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 

@@ -51,7 +51,7 @@ def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against
     repair = Repair(start=quantity.start, end=quantity.bare, to=f"{right:,.{places}f}")
     plain = sentence.text[quantity.start : quantity.bare].replace(",", "").lstrip("-")
     # A number with a power of ten or a scale is left to its author.
-    return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d*\.?\d+", plain) else made
+    return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d++(?:\.\d++)?|\.\d++", plain) else made
 
 
 def unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:

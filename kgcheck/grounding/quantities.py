@@ -43,7 +43,7 @@ _NUMBER = re.compile(
     r"""(?<![\w.,/^+])                                      # not within a word, a name or another number
     (?P<comparator>[<>=≤≥~≈\u223c]\s?)?
     (?P<sign>[-\u2212+±]\s?)?
-    (?P<number>\d{1,3}(?:[,\u2009\u202f]\d{3})+(?:\.\d{1,12})?|\d{1,30}(?:\.\d{1,12})?|\.\d{1,12})
+    (?P<number>\d{1,3}(?:[,\u2009\u202f]\d{3}){1,9}(?:\.\d{1,12})?|\d{1,30}(?:\.\d{1,12})?|\.\d{1,12})
     (?:\s?[\u00d7x\u00b7*]\s?10\s?\^?\s?(?P<power>[-\u2212\u2013]?\d{1,3})|[eE](?P<exponent>[-+]?\d{1,3}))?
     (?![\d.,]*\d)""",
     re.VERBOSE,
@@ -165,7 +165,7 @@ def _measures_nothing(
     # 5S, 3T3, 2'-deoxy, 4-hydroxy: a name that begins with digits.
     if not unit and _NAMED_BY_LETTERS.match(text[end : end + 2]):
         return True
-    word = re.search(r"([A-Za-z]+)[.\s]*\(?$", before)
+    word = re.search(r"(?<![A-Za-z])([A-Za-z]+)[.\s]*\(?$", before)
     if word and not match["comparator"] and not unit and word[1].casefold() in rules.before:
         return True
     if any(after.lstrip().startswith(level) for level in rules.after) and unit in ("", "%"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,9 @@ from kgcheck.literature.documents import Span
 from kgcheck.literature.polarity import empty_words, stemmer
 
 MOST_RESULTS = 10_000
+
+_MOST_PLACES = 100
+"""Digits on each side of the point that count; a number may be written with millions."""
 
 _WINDOW = 10
 """Words to each side of a number that tell what it is of."""
@@ -102,7 +106,7 @@ def read_results(path: Path) -> Results:
     """
     text = read_whole(path)
     try:
-        found = list(_leaves(parse_json(text, decimals=True), ()))
+        found = list(islice(_leaves(parse_json(text, decimals=True), ()), MOST_RESULTS + 1))
     except ValueError as error:
         raise InputFormat(
             f"{path} is no JSON: {error}", "give the results as JSON, see docs/howto_ground.md"
@@ -110,7 +114,7 @@ def read_results(path: Path) -> Results:
     if not found:
         raise InputFormat(f"{path} holds no number", "give the results as JSON, see docs/howto_ground.md")
     if len(found) > MOST_RESULTS:
-        raise InputFormat(f"{path} holds {len(found):,} numbers", f"name at most {MOST_RESULTS:,} results")
+        raise InputFormat(f"{path} holds more than {MOST_RESULTS:,} numbers", "name fewer results")
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return Results(path.name, digest, at, canonical=True, found=found)
@@ -207,10 +211,10 @@ def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = 
             yield from _leaves(inner, (*path, str(place)))
     elif isinstance(value, int | Decimal) and not isinstance(value, bool):
         number = Decimal(value)
-        if number.is_finite() and abs(number.adjusted()) < 100:
+        if number.is_finite() and abs(number.adjusted()) < _MOST_PLACES:
             unit = str((more or {}).get("unit") or "")
             words = dict.fromkeys(
                 _placed_stems(" ".join((*path, str((more or {}).get("description") or "")))).stems, 1.0
             )
-            step = Decimal(1).scaleb(int(number.as_tuple().exponent))
+            step = Decimal(1).scaleb(max(int(number.as_tuple().exponent), -_MOST_PLACES))
             yield Result(".".join(path) or "the result", number, step, unit.strip(), words)

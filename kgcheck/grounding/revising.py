@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.manuscripts.markers import plain_number
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.results import Results
 from kgcheck.grounding.revision_guard import Revision
@@ -224,7 +225,7 @@ def revision_of(
     references = draft.manuscript.references
     marks = {name: r.label or r.key for r in references for name in ids_of_reference(r)}
     keyed = any(m.form == "key" for b in draft.manuscript.blocks for m in b.markers)
-    most = max((int(r.label) for r in references if r.label.isdigit()), default=len(references))
+    most = max((n for r in references if (n := plain_number(r.label)) is not None), default=len(references))
     added: dict[int, str] = {}
     cited: dict[str, str] = {}
     for name in dict.fromkeys(n for group in _PASSAGES.findall(written) for n in re.findall(r"P\d+", group)):

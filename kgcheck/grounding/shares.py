@@ -9,7 +9,7 @@ from kgcheck.grounding.quantities import WrittenNumber, with_points
 
 _WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
 _IN_WORDS = rf"(?i:{'|'.join(_WORDS)})"
-_COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,7}"
+_COUNT = r"\d{1,3}(?:,\d{3}){1,9}|\d{1,7}"
 _WHOLE = rf"(?P<whole>{_COUNT})(?![\d.,]*\d|\s?%)"
 _OF = rf"(?P<part>{_COUNT})\s?(?:/|(?:out\s)?of(?:\sthe|\sall)?)\s?{_WHOLE}"
 _OF_WORDS = rf"(?P<part>{_IN_WORDS})\s(?:out\s)?of\s(?:the\s|all\s)?{_WHOLE}"

@@ -47,7 +47,7 @@ def source_sections(text: str, path: Path) -> tuple[SourceSection, ...]:
         if block["t"] != "Header":
             continue
         level, (_, _, attributes), _ = block["c"]
-        numbers = [int(n) for n in re.findall(r"(\d+):\d+", dict(attributes).get("data-pos", ""))]
+        numbers = [int(n) for n in re.findall(r"(?<!\d)(\d{1,9}):\d", dict(attributes).get("data-pos", ""))]
         if numbers:
             places.append((level, min(numbers), max(numbers)))
     found: list[SourceSection] = []

@@ -25,7 +25,7 @@ _Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
 """Place, and the fields of a record as they stand there, or a whole paper."""
 
 _WIDEST_FIELD = 50_000_000
-_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+_QUOTED = re.compile(r"(?<!\\)(?:'((?:[^'\\]|\\.)*+)'|\"((?:[^\"\\]|\\.)*+)\")", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PUBTATOR = re.compile(r"(\d+)\|([ta])\|(.*)")
 

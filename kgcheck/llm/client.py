@@ -330,7 +330,7 @@ def parse_answer(text: str, form: type[A]) -> A:
     >>> parse_answer('```json\n{"input_tokens": 3}\n```', Usage).total
     3
     """
-    fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", text, re.DOTALL)
+    fenced = re.fullmatch(r"\s*+```(?:json)?[^\S\n]*+\n(.*?)\n?```\s*+", text, re.DOTALL)
     try:
         return form.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:

@@ -99,7 +99,7 @@ def _study(answer: ServiceAnswer, *, accession: str) -> DataSetRecord:
         description=" ".join(values("Description")),
         species=tuple(values("Organism")),
         assay=", ".join(values("Study type")),
-        samples=int(counted) if counted.isascii() and counted.isdigit() else None,
+        samples=int(counted) if re.fullmatch("[0-9]{1,12}", counted) else None,
     )
 
 

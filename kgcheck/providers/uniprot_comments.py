@@ -35,7 +35,7 @@ _HEDGED = re.compile(
     r"(?i)\b(?:no|not|non|nor|neither|never|unlikely|unclear|unknown|uncertain|may|might|could|possibl\w*|probabl\w*"
     r"|putativ\w*|suggest\w*|protect\w*|resist\w*|refut\w*|controvers\w*|disput\w*|question\w*|modif\w*|contribut\w*)\b"
 )
-_CITED = re.compile(r"\((?:PubMed|Ref)[^)]*\)|\{[^}]*\}")
+_CITED = re.compile(r"\((?:PubMed|Ref)[^()]*\)|\{[^{}]*\}")
 _WORD = re.compile(r"[A-Za-z0-9][\w'/+-]*|[^\s\w]")
 _BEFORE = frozenset({"in", "the", "and", "or", "adult", "human", "normal", "including", ",", ":"})
 _AFTER = frozenset({"", "and", "or", "where", ",", ".", ";", ")", "("})

@@ -24,7 +24,7 @@ from kgcheck.providers.uniprot_entry import (
     UniProtEntry,
 )
 
-_EVIDENCE_TAG = re.compile(r"\s*\{[^}]*\}")
+_EVIDENCE_TAG = re.compile(r"(?<!\s)\s*+\{[^{}]*\}")
 _FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
 _DISEASE = re.compile(
     r"DISEASE: (?P<name>[^\[]+?) \((?P<acronym>[^()]+)\) \[MIM:(?P<mim>\d+)\]: (?P<rest>.*)", re.DOTALL

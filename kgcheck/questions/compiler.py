@@ -20,7 +20,7 @@ from kgcheck.questions.reading import Name, Noun, Phrase, QuestionReading, Reade
 from kgcheck.questions.scope import Scope
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
-_SECOND = re.compile(r"\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
+_SECOND = re.compile(r"^\W*+\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
 _COUNTS = re.compile(r"^\s*(?:(?:of|the|its|their|an?|different|distinct|various|such|annotated|known)\s+){0,3}$")
 _AN = re.compile(r"\s+an?\s")
 _NOTHING = "the question names nothing that is in the graph"
@@ -52,7 +52,7 @@ class Compiler:
         Raises:
             NotUnderstood: It cannot be read, and why.
         """
-        forms = self._reader.forms(question.strip())
+        forms = self._reader.forms(question)
         for form in forms[:-1]:
             try:
                 return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()

@@ -10,12 +10,15 @@ from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_o
 from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
 
-_LINK = r"[\s,]*(?:also\s+)?(?:in|with|to|by|of|on|at|from)?\s*(?:the|also|are|is)?\s*$"
+LONGEST_QUESTION = 2_000
+"""Characters. Readers look from every word to the end of the question, so that work grows with its square."""
+
+_LINK = r"[\s,]*+(?:also\s++)?(?:in|with|to|by|of|on|at|from)?\s*+(?:the|also|are|is)?\s*+$"
 _AND = re.compile(rf"^[\s,;&]*(?:and|as well as|,|&|together with){_LINK}")
 _STRANDED = re.compile(r"\s+of\s*[?.!]*\s*$")
 _SUFFIX = re.compile(r"(?<=\w)-(associated|related|linked|interacting|encoding|encoded)(?!\w)", re.IGNORECASE)
 _PREPOSITION = "(?:to|in|into|from|of|with|on|by|under|at|as|for|within)"
-_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}\|?)+\))")
+_ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}(?:\||(?=\))))+\))")
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
 _SYMBOL = re.compile(r"(?=[^\s]*[A-Z0-9])(?=[^\s]*[A-Z])[A-Z0-9][\w./:-]*[A-Z0-9]\w*|[A-Za-z][\w./:-]*\d\w*")
@@ -166,7 +169,19 @@ class Reader:
         return reading
 
     def forms(self, question: str) -> list[str]:
-        """The question without what only says it again, then the whole question."""
+        """The question without what only says it again, then the whole question.
+
+        Returns:
+            One or both.
+
+        Raises:
+            NotUnderstood: It is too long.
+        """
+        if len(question) > LONGEST_QUESTION:
+            raise NotUnderstood(
+                f"the question has more than {LONGEST_QUESTION:,} characters", "ask one question at a time"
+            )
+        question = " ".join(question.split())
         found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
         if not found:
             return [question]

@@ -9,7 +9,7 @@ from kgcheck.resources import resource_dir
 
 _PAGE = "reasons.md"
 _SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.M | re.S)
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 
 
 def reason_help(reason: Reason, kind: CheckType) -> str:

@@ -239,7 +239,7 @@ def _methods(app: FastAPI, path: str) -> list[str]:
     """The methods that the API has for a path."""
     found: set[str] = set()
     for template, item in app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\\\{[^}]*\}", "[^/]+", re.escape(template)), path):
+        if re.fullmatch(re.sub(r"\\\{[^{}]*\}", "[^/]+", re.escape(template)), path):
             found |= {method.upper() for method in item}
     return sorted(found)
 

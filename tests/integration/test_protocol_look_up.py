@@ -50,6 +50,15 @@ def states(found: tuple[StudyDataSet, ...]) -> dict[str, tuple[str, str]]:
     return {d.id: (d.state, d.remark) for d in found}
 
 
+def test_a_count_without_end_is_none(services: StudyServices, http: Callable[..., Http]) -> None:
+    samples = {"type": "Samples", "attributes": [{"name": "Sample count", "value": "9" * 5_000}]}
+    services.studies["E-MTAB-9"] = biostudy("E-MTAB-9", section={"subsections": [samples]})
+
+    (found,) = look_up(("E-MTAB-9",), http(), DAY)
+
+    assert (found.state, found.samples) == ("found", None)
+
+
 def test_every_repository_is_read(services: StudyServices, http: Callable[..., Http]) -> None:
     found = look_up((*EVERY, "GSE5"), http(), DAY)
 

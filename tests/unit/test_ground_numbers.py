@@ -243,7 +243,10 @@ def test_what_rounding_gives_never_differs(value: Decimal, places: int) -> None:
     assert [r.remark for r in found] == [Remark.NUMBER_VERIFIED]
 
 
-@pytest.mark.parametrize("text", ["{}", '{"a": "b"}', "[", "[" * 5_000, '{"a": true}', '{"a": NaN}', '{"a": 1e999999}'])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", '{"a": "b"}', "[", "[" * 5_000, '{"a": true}', '{"a": NaN}', '{"a": 1e999999}', '{"a": 1e%s}' % ("9" * 30)],
+)
 def test_a_file_without_results_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "results.json"
     path.write_text(text, encoding="utf-8")

@@ -120,6 +120,13 @@ def test_questions_and_answers(questions: Questions, question: str, wanted: list
     assert (answer.status, ids(answer)) == (Status.ANSWERED, wanted), answer.understood or answer.because
 
 
+def test_a_question_without_end_is_not_read(questions: Questions) -> None:
+    answer = questions.ask("Which proteins does ABC1 act on " * 100)
+
+    assert answer.status is Status.NOT_UNDERSTOOD
+    assert "2,000 characters" in answer.because
+
+
 @pytest.mark.parametrize(
     ("question", "wanted"),
     [

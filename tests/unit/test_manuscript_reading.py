@@ -11,7 +11,7 @@ import pytest
 from kgcheck.errors import InputError, InputFormat, InputMissing, MissingExtra
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts import pandoc
-from kgcheck.grounding.manuscripts.reading import read_manuscript
+from kgcheck.grounding.manuscripts.reading import read_given, read_manuscript
 from tests.support.jats import article
 
 MARKDOWN = """---
@@ -333,3 +333,20 @@ def test_pdf(tmp_path: Path) -> None:
 
     assert [(b.kind, b.section) for b in found.blocks] == [("heading", "methods"), ("paragraph", "methods")]
     assert (cited(found), found.references[0].title) == ([("[9]", ("9",))], "Kinase A of yeast")
+
+
+def test_a_number_without_end_is_no_number_of_a_list(tmp_path: Path) -> None:
+    label = "9" * 5_000
+    body = f'<sec><p>Kinase A binds [<xref ref-type="bibr" rid="r1">{label}</xref>].</p></sec>'
+    entry = (
+        f'<ref-list><ref id="r1"><label>{label}</label><mixed-citation>Lee. Kinase A.</mixed-citation></ref></ref-list>'
+    )
+
+    found = read(tmp_path, "a.xml", article(body=body, back=entry))
+
+    assert cited(found) == [(label, (label,))]
+
+
+def test_half_of_a_character_is_refused() -> None:
+    with pytest.raises(InputFormat, match="half of a character"):
+        read_given("Kinase \ud800 binds.", "text")

@@ -15,6 +15,8 @@ from kgcheck.profile.phrases import check_phrase
 from kgcheck.profile.schema import load_schema
 from kgcheck.profile.toml_files import WrongFile
 from kgcheck.profile.validate import validate_profile
+from kgcheck.questions.names import NameIndex
+from kgcheck.questions.reading import Reader
 from tests.support.spent import spent
 
 
@@ -76,6 +78,17 @@ def test_what_is_accepted_is_looked_for_at_once(text: str, question: str) -> Non
     except ValueError:
         return
     assert spent(lambda: re.compile(phrase(text)).search(question)) < 5
+
+
+def test_prepositions_that_are_parts_of_each_other_are_read_at_once(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(profile_dir("ckg"), mine, ignore=shutil.ignore_patterns("demo"))
+    path = mine / "lexicon.toml"
+    path.write_text(path.read_text().replace("forward = ['", f"forward = ['taken ({'into|' * 200}!)', '", 1))
+    schema = load_schema(str(mine))
+    lexicon = load_lexicon(schema)
+
+    assert spent(lambda: Reader(lexicon, NameIndex(schema, lexicon))) < 5
 
 
 @pytest.mark.parametrize(

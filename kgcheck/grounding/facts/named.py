@@ -24,7 +24,7 @@ from kgcheck.profile.schema import Label
 
 _WORD = re.compile(r"[^\W_](?:[^\s()\[\]{},;:!?\"\u201c\u201d]*[^\W_])?(?:\+(?!\w))?|DOID:\d+|[A-Z]{2,4}:\d+")
 _ID = re.compile(r"[A-Za-z]+:\d+")
-_PART = re.compile(r"[A-Z][A-Za-z]*\d\w*|[A-Z]{3,}\w*")
+_PART = re.compile(r"[A-Z][A-Za-z]*\d\w*|[A-Z]{3}\w*")
 _DASHES = str.maketrans({c: "-" for c in "\u2010\u2011\u2012\u2013\u2212"} | {"\u2019": "'"})
 _MARK = re.compile(r"\[[\d,;\s\u2013-]{1,40}\]")
 _MOST_WORDS = 12

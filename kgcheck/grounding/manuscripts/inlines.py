@@ -131,7 +131,7 @@ class Inlines:
         if content[0]["t"] == "InlineMath":
             self.add(_plain_math(content[1]))
             # What is cited by a formula is a number that is set high and nothing else.
-            if not re.fullmatch(r"\s*\{?\}?\^\{?[\d,\s-]+\}?\s*", content[1]):
+            if not re.fullmatch(r"\s*\{?\}?\^\{?[\d,\s-]++\}?\s*", content[1]):
                 self.barred.append((start, len(self._text)))
         else:
             self._space()

@@ -6,7 +6,7 @@ from typing import Any
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Marker, Table
-from kgcheck.grounding.manuscripts.markers import BlockDraft, NumberKeys
+from kgcheck.grounding.manuscripts.markers import BlockDraft, NumberKeys, plain_number
 from kgcheck.grounding.manuscripts.source_lines import SourceLines
 from kgcheck.grounding.manuscripts.written import Written
 from kgcheck.literature.jats import RunningText, articles, references_of, sections_of
@@ -85,7 +85,7 @@ def _markers(text: str, markers: Sequence[CitationMarker], numbers: NumberKeys) 
     for marker in markers:
         shown = text[marker.start : marker.end].strip("[]() ")
         keys = marker.references
-        if len(keys) == 1 and shown.isascii() and shown.isdigit() and int(shown) not in numbers:
+        if len(keys) == 1 and shown.isascii() and shown.isdigit() and plain_number(shown) not in numbers:
             keys = (shown,)
         form = "numeric" if any(map(str.isdecimal, shown[:4])) or not any(map(str.isalpha, shown)) else "author_year"
         made.append(Marker(start=marker.start, end=marker.end, keys=keys, form=form))

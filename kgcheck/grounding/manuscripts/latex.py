@@ -12,7 +12,7 @@ ENTRY = "kgcheckentry"
 
 DEEPEST_INPUT = 8
 
-_INPUT = re.compile(r"(?<!\\)\\(?:input|include|subfile)\s*\{\s*([^{}\n]{1,200}?)\s*\}")
+_INPUT = re.compile(r"(?<!\\)\\(?:input|include|subfile)\s*+\{\s*+([^{}\n]{1,200}+)\s*+\}")
 _COMMENT = re.compile(r"(?m)(?<!\\)%[^\n]*")
 _LIST_BEGINS = re.compile(r"\\begin\s*\{thebibliography\}(?:\s*\{[^{}\n]{0,100}\})?")
 _LIST_ENDS = re.compile(r"\\end\s*\{thebibliography\}")
@@ -70,7 +70,7 @@ def _with_files(path: Path, text: str, most: int) -> str:
 
     def content(match: re.Match[str]) -> str:
         nonlocal left
-        file = path.parent / match[1]
+        file = path.parent / match[1].rstrip()
         file = file if file.suffix in (".tex", ".ltx", ".bbl", ".txt") else file.with_name(file.name + ".tex")
         refuse_outside(path.parent, file)
         if not file.is_file():

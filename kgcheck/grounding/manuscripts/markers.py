@@ -81,6 +81,11 @@ def _with_notes(block: Block, notes: Sequence[tuple[Span, int]], following: Sequ
     return block.model_copy(update={"markers": tuple(sorted(markers, key=lambda m: m.start))})
 
 
+def plain_number(label: str) -> int | None:
+    """The number that a label is; None where it is none, or one with more digits than any list has entries."""
+    return int(label) if re.fullmatch("[0-9]{1,9}", label) else None
+
+
 class NumberKeys:
     """Keys of references by number: by their labels, or by their place where they have none.
 
@@ -89,10 +94,10 @@ class NumberKeys:
     """
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
-        labels = {int(w.label): w.key for w in references if w.label.isascii() and w.label.isdigit()}
+        labels = {n: w.key for w in references if (n := plain_number(w.label)) is not None}
         self._keys = labels or {n: w.key for n, w in enumerate(references, 1)}
 
-    def __contains__(self, number: int) -> bool:
+    def __contains__(self, number: int | None) -> bool:
         return number in self._keys
 
     def of(self, number: int) -> str:

@@ -86,7 +86,11 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
         InputFormat: It is empty, broken, made to do harm, or names a file with its references.
         MissingExtra: Its form needs an extra that is not installed.
     """
-    given, data = Path("what was given"), text.encode()
+    given = Path("what was given")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise InputFormat(f"{given} holds half of a character: {error.reason} at character {error.start}") from error
     text = _decoded(given, data)
     if form == "text":
         written = read_text_manuscript(text)

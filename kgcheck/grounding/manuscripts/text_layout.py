@@ -14,7 +14,7 @@ _LEGEND = re.compile(
     r"[.:|]\s"
 )
 
-_RULE = re.compile(r"[ +|:=-]*-{3}[ +|:=-]*|[ +|:=-]*={3}[ +|:=-]*")
+_RULE = re.compile(r"(?=[ +|:=-]*?(?:-{3}|={3}))[ +|:=-]+")
 _COLUMN = re.compile(r"[-=:]+")
 
 

@@ -32,7 +32,7 @@ REASONS_OF_FORMAT_1 = {
 _TABLES = ("tally", "finding", "piece", "run")
 _TOGETHER = 5_000
 _TEAM = "team "
-_RELEASE = re.compile(r"(\S+) (.+) \((.+) ([0-9a-f]{12})\)", re.DOTALL)
+_RELEASE = re.compile(r"(\S+) (.+) \(((?:(?! \().)+) ([0-9a-f]{12})\)", re.DOTALL)
 _GAP = re.compile(r"(.+) \(([a-z ]+)\)", re.DOTALL)
 
 

@@ -234,7 +234,7 @@ def _object(text: str, deed: Deed) -> str:
 def _before(text: str, end: int) -> str:
     """The thing that is named before a verb in the passive."""
     clause = _IN_BRACKETS.sub("", text[max(0, end - 240) : end]).rstrip()
-    clause = re.sub(r"\s+(?:was|were|is|are)\b.{0,60}$", "", clause)
+    clause = re.sub(r"(?<!\s)\s+(?:was|were|is|are)\b.{0,60}$", "", clause)
     parts = [p for p in _CLAUSE.split(clause) if p and p.strip()]
     return next((thing for p in reversed(parts) if not _ASIDE.match(p) and (thing := _phrase(p))), "")
 

@@ -1,0 +1,84 @@
+"""Every regular expression against texts that are made from it to be hard: work grows with the text, not its square."""
+
+import re
+
+import pytest
+
+from kgcheck.profile.lexicon import load_lexicon
+from kgcheck.profile.schema import load_schema
+from kgcheck.questions.names import NameIndex
+from kgcheck.questions.reading import LONGEST_QUESTION, Reader
+from tests.support.pumping import Attack, Expression, attacks, expressions, expressions_in, seconds
+
+SHORT, LONG = 4_000, 16_000
+"""Characters; four times the text takes sixteen times the work where each place is begun at anew."""
+
+NOTICED = 0.0015
+"""Seconds of processor time for the short text that are looked into: a linear search takes a tenth of it."""
+
+LIMIT = 0.25
+READS_TEXT = ("literature", "grounding", "providers", "llm", "redact", "visible", "protocols.reports")
+"""What reads text from outside."""
+
+BOUNDED = {
+    "kgcheck.questions": LONGEST_QUESTION,
+    # A place in the last characters of a line.
+    "kgcheck.grounding.manuscripts.reference_lists._BROKEN": 300,
+}
+"""Expressions that are given no more than so many characters, by where they stand: these are to take LIMIT at most."""
+
+
+def hard(found: Expression) -> tuple[str, Attack] | None:
+    """A text that is hard for an expression, and the method by which it is; None where none is."""
+    bound = next((most for where, most in BOUNDED.items() if found.where.startswith(where)), None)
+    kinds = {m if m in ("match", "fullmatch") else "search" for m in found.methods}
+    for method in kinds:
+        for attack in attacks(found.pattern):
+            before = seconds(found.pattern, method, attack.text(bound or SHORT), limit=LIMIT)
+            if before < (LIMIT if bound else NOTICED):
+                continue
+            # Once more: another program may have disturbed it.
+            before = min(before, seconds(found.pattern, method, attack.text(bound or SHORT), limit=LIMIT))
+            if bound:
+                too_long = before >= LIMIT
+            else:
+                after = seconds(found.pattern, method, attack.text(LONG), limit=LIMIT)
+                too_long = before >= NOTICED and (after >= LIMIT or after > 8 * before)
+            if too_long:
+                return method, attack
+    return None
+
+
+def told(found: list[Expression]) -> list[str]:
+    return [f"{one.where} {one.pattern.pattern!r}: {text}" for one in found if (text := hard(one))]
+
+
+@pytest.mark.parametrize("pattern", [r"-*x-*y", r"\s+$", "(a+)+b", "(a|a)*b", r"\(.*?\)!", "(?=.*x)a"])
+def test_what_is_hard_is_found(pattern: str) -> None:
+    assert hard(Expression("made up", re.compile(pattern), frozenset({"search"})))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?<!-)-++x", r"(?<!\s)\s+$", "(?<!a)(?>a+)+b", r"\([^()]*\)!", "a{1,20}b", "[a-z]+"]
+)
+def test_what_is_not_hard_is_not(pattern: str) -> None:
+    assert not hard(Expression("made up", re.compile(pattern), frozenset({"search"})))
+
+
+def test_what_reads_text_from_outside_takes_time_that_grows_with_it() -> None:
+    assert told(expressions(*READS_TEXT)) == []
+
+
+@pytest.mark.slow
+def test_all_expressions_take_time_that_grows_with_the_text() -> None:
+    assert told(expressions()) == []
+
+
+@pytest.mark.slow
+def test_questions_are_short_enough_for_the_phrases_of_a_profile() -> None:
+    schema = load_schema()
+    lexicon = load_lexicon(schema)
+    found = expressions_in(Reader(lexicon, NameIndex(schema, lexicon)), "kgcheck.questions.Reader")
+
+    assert len(found) > 20
+    assert told(found) == []
