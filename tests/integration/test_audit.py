@@ -20,6 +20,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.profile.schema import load_schema
+from tests.support import examples, quick_of
 from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, demo_audit, kgcheck, of_run
 from tests.support.facts import Facts
 
@@ -91,7 +92,7 @@ def checked(tmp_path: Path) -> int:
 # --- filters
 
 
-@pytest.mark.parametrize("kind", CheckType)
+@pytest.mark.parametrize("kind", quick_of(CheckType, CheckType.ATTRIBUTE, CheckType.STRUCTURE))
 def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
     found = rows(audit(tmp_path, "--type", kind, "--format", "jsonl"))
 
@@ -324,7 +325,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", quick_of(HOSTILE, *HOSTILE[::4]))
 @pytest.mark.parametrize("option", ["--id", "--label", "--relation"])
 def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: str, text: str) -> None:
     before = demo().store.read_bytes()
@@ -342,7 +343,7 @@ def copy(store: EmbeddedStore) -> Iterator[tuple[duckdb.DuckDBPyConnection, Grap
         yield db, GraphCopy(db, store)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(text=st.text(max_size=40))
 def test_no_text_is_taken_for_an_id(
     store: EmbeddedStore, copy: tuple[duckdb.DuckDBPyConnection, GraphCopy], text: str

@@ -57,6 +57,7 @@ def _refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said[at:]
 
 
+@pytest.mark.slow
 def test_snapshot(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts, snapshot = world().write(tmp_path / "facts"), disk / "reference.duckdb"
     build = ["reference", "build", str(facts), "--out", str(snapshot)]

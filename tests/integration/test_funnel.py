@@ -24,7 +24,7 @@ from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.report.render import render
 from kgcheck.workspace.opening import live_sources
-from tests.support import loopback
+from tests.support import loopback, quick_of
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index
@@ -113,6 +113,7 @@ def test_a_source_that_is_down_decides_nothing(
     assert {f.verdict.outcome for f in done.findings} == {Outcome.INSUFFICIENT}
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_asks_no_finding_twice(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_run_that_was_cut_off_asks_no_finding_twice(
     assert resumed.tallies == whole.tallies
 
 
+@pytest.mark.slow
 def test_reports_say_how_many_went_each_way(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
 
@@ -190,7 +192,7 @@ def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path,
         return of_run(kept, audit.start(options))
 
 
-@pytest.mark.parametrize("limit", [0, 100])
+@pytest.mark.parametrize("limit", quick_of([0, 100], 0))
 def test_a_paper_that_the_snapshot_lists_as_retracted_does_not_count(
     limit: int, world: World, store: MemoryStore, papers: TripleReader, tmp_path: Path
 ) -> None:
@@ -247,6 +249,7 @@ def test_papers_do_not_overrule_what_a_database_says(
     assert "literature_search" not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_line_hands_papers_to_the_team(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

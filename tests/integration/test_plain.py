@@ -79,7 +79,7 @@ def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:
                 assert next(iter(found))[:2] == ("supported", "confirmed")
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]

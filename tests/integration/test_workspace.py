@@ -511,6 +511,7 @@ def test_exports_are_there_and_come_late() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
     directory = ImportDirectory(tmp_path / "import")
     directory.write(GENES, directory.row(GENES, ID="TP53", name="tumor protein p53"))

@@ -21,6 +21,11 @@ from kgcheck.profile.schema import load_schema
 from tests.support.neo4j_jars import Neo4jUnavailable, jars, java
 from tests.support.neo4j_server import USER, Neo4jServer
 
+SLOWLY_ON_NEO4J = pytest.mark.parametrize(
+    "store", ["embedded", pytest.param("neo4j", marks=pytest.mark.slow)], indirect=True
+)
+"""For a test with the fixture `store` that others stand in for on a server, on every run of the tests."""
+
 _BATCH = 2_000
 
 

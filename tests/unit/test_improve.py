@@ -262,6 +262,7 @@ def test_a_model_that_obeys_the_text_gets_nothing_in(bench: Bench) -> None:
     assert (bench.folder / "note.md").read_text(encoding="utf-8") == NOTE
 
 
+@pytest.mark.slow
 def test_three_failures_in_a_row_go_up_the_ladder(bench: Bench) -> None:
     bench.play(script(lambda *_: written(INTRODUCTION.replace("BETTER", "As before")), raised=1))
 
