@@ -195,6 +195,7 @@ def test_policy_forbids_what_is_not_the_reports_own(browser: Browser, report: st
     page.close()
 
 
+@pytest.mark.slow
 def test_filter_by_typing(page: Page) -> None:
     everything = _shown(page)
 

@@ -174,6 +174,7 @@ def test_a_sample_larger_than_the_graph_is_everything(store: EmbeddedStore, tmp_
     assert len(sampled(store, tmp_path, sample=len(everything) - 1)) == len(everything) - 1
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_from_what_the_filters_leave(store: EmbeddedStore, tmp_path: Path) -> None:
     assert sampled(store, tmp_path, sample=30) < sampled(store, tmp_path)
     assert len(sampled(store, tmp_path, sample=2, labels=(), ids=("O60502",))) == 2
@@ -400,6 +401,7 @@ def test_a_ledger_that_is_none_is_told(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "notes " * 100
 
 
+@pytest.mark.slow
 def test_an_edge_that_a_source_states_in_both_orders_is_missing_once(tmp_path: Path) -> None:
     nodes = {"Protein": [{"id": f"P1000{n}"} for n in range(1, 5)]}
     held = [{"head": "P10003", "tail": "P10004", "score": 0.9, "source": "STRING"}]

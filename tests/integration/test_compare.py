@@ -141,6 +141,7 @@ def test_a_run_that_looked_at_less_tells_nothing_of_the_rest(scene: Scene, tmp_p
     assert kgcheck("diff", "--ledger", ledger, "--fail-on", "new").code == 0
 
 
+@pytest.mark.slow
 def test_a_source_that_is_away_changes_no_finding_and_no_decision(tmp_path: Path) -> None:
     ledger, name = tmp_path / "ledger.sqlite", "Protein ASSOCIATED_WITH Disease"
     facts, less = Facts(), Facts()

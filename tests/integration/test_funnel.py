@@ -24,7 +24,7 @@ from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.report.render import render
 from kgcheck.workspace.opening import live_sources
-from tests.support import loopback, quick_of
+from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index
@@ -90,6 +90,7 @@ def test_the_team_decides_what_the_snapshot_could_not(
     assert refuted.verdict.evidence[0].release == "12.0"
 
 
+@pytest.mark.slow
 def test_the_budget_is_kept(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 2)
 
@@ -192,7 +193,8 @@ def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path,
         return of_run(kept, audit.start(options))
 
 
-@pytest.mark.parametrize("limit", quick_of([0, 100], 0))
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [0, 100])
 def test_a_paper_that_the_snapshot_lists_as_retracted_does_not_count(
     limit: int, world: World, store: MemoryStore, papers: TripleReader, tmp_path: Path
 ) -> None:

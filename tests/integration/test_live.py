@@ -652,6 +652,7 @@ def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> 
     assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
 
 
+@pytest.mark.slow
 def test_a_partner_that_could_not_be_listed_is_not_missing(world: World, tmp_path: Path) -> None:
     world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
     store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})

@@ -130,6 +130,7 @@ def test_a_broken_file_leaves_no_new_store_behind(
     assert list(store.parent.glob("graph.lbdb*")) == []
 
 
+@pytest.mark.slow
 def test_a_compressed_file_is_the_same_file(directory: ImportDirectory, load: Load) -> None:
     load()
     for name, suffix in ((PROTEINS, ".gz"), (ACTS_ON, ".zst")):
@@ -204,6 +205,7 @@ def test_line_ends_blank_lines_and_a_byte_order_mark(
     assert names(store) == {"P1": "x", "P2": "x"}
 
 
+@pytest.mark.slow
 def test_a_very_long_field_is_a_value_but_no_id(directory: ImportDirectory, load: Load, store: Path) -> None:
     long = "x" * (10 << 20)
     directory.write(

@@ -178,7 +178,7 @@ def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(
     assert {("P2", "P3", "string", 0.7), ("P1", "P2", "string", 0.5)} <= place.edges()
 
 
-@SLOWLY_ON_NEO4J
+@pytest.mark.slow
 def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(anywhere: Place) -> None:
     anywhere.apply(*EVERYTHING)
     patched = anywhere.digest()

@@ -323,6 +323,7 @@ def test_a_kill_between_any_two_writes_loses_no_round_and_does_none_twice(
         assert again.text() == wanted == (again.folder / "best.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_spent_budget_ends_with_three_and_is_not_forgotten(bench: Bench) -> None:
     bench.play(script(lambda *_: written(INTRODUCTION)))
 

@@ -75,6 +75,7 @@ def test_bomb_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPa
     assert "MiB" in told or "100 times larger" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "begin", "repeat"), [("jsonl", b'{"id": "1", "abstract": "', b"a"), ("json", b"[", b"[],")]
 )

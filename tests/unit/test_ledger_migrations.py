@@ -193,6 +193,7 @@ def test_all_findings_get_their_basis_when_there_are_many(tmp_path: Path) -> Non
     assert len(bases) == MANY
 
 
+@pytest.mark.slow
 def test_words_are_compared_as_bytes(place: Path | URL) -> None:
     """In PostgreSQL whatever the language of the database, in tables that are new and in those brought forward."""
     if isinstance(place, Path):
