@@ -32,7 +32,7 @@ MANY = 5_500
 """Findings of a ledger that is migrated in several batches."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=quick_of(["sqlite", "postgresql"], "sqlite"))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
     """Where a ledger could be, in each database."""
     if request.param == "sqlite":
@@ -107,6 +107,7 @@ def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
     assert [revision.revision for revision in script.walk_revisions()] == ["6", "5", "4", "3", "2"]
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:
     write_format_2(place, found())
     assert differences(place) != []
