@@ -150,6 +150,7 @@ def test_what_an_audit_leaves_out_changes_nothing(tmp_path: Path) -> None:
     assert len(wanted) < sum(tally.count for tally in quick.tallies)
 
 
+@pytest.mark.slow
 def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
     generate(tmp_path / "import", 60_000, reference=tmp_path / "facts")
     snapshot, limits = tmp_path / "reference.duckdb", Settings()

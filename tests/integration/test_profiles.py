@@ -243,6 +243,7 @@ def test_ids_are_recognised_by_their_form_and_their_label() -> None:
     assert recognise("Note", ["two words and more"]) is None
 
 
+@pytest.mark.slow
 def test_a_folder_anywhere_is_a_profile_and_a_run_finds_it_again(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(profile_dir("hetionet"), mine)

@@ -152,6 +152,7 @@ def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place,
     assert anywhere.digest() == before
 
 
+@pytest.mark.slow
 def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(place: Place) -> None:
     patch = place.apply(NAME, SCORE, NO_EDGE)
     place.write(("P2", "P3", "string", "0.7"), ("P3", "P2", "string", "0.2"), P2="new", P8="n8")
@@ -210,7 +211,7 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
     assert {s.finding for s in summary.settled} == {"0123456789abcdef"}
 
 
-@SLOWLY_ON_NEO4J
+@pytest.mark.slow
 def test_what_is_right_upstream_now_is_said_and_left(anywhere: Place) -> None:
     patch = anywhere.apply(*EVERYTHING)
     patched = anywhere.digest()

@@ -57,7 +57,7 @@ BOMBS: dict[str, tuple[bytes, bytes, bytes, Callable[[Path], object]]] = {
 }
 
 
-@pytest.mark.parametrize("name", quick_of(BOMBS, *(BOMBS.keys() - {"XML elements"})))
+@pytest.mark.parametrize("name", quick_of(BOMBS, *(BOMBS.keys() - {"XML elements", "one XML element"})))
 def test_bomb_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Smaller limits, so that a small bomb meets them: the whole ones are met below.
     monkeypatch.setattr(inputs, "UNPACKED_FREELY", 4 * MIB)
