@@ -103,6 +103,7 @@ def test_a_load_killed_anywhere_is_finished_by_the_same_command(
         assert opened.meta()[LOAD] == DONE
 
 
+@SLOWLY_ON_NEO4J
 def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     store: str, tmp_path: Path, whole: dict[str, list[str]]
 ) -> None:
