@@ -57,11 +57,11 @@ def load_again(store: str, quarantine: Path) -> LoadSummary:
         return load_directory(DEMO, opened, Settings(), quarantine=quarantine)
 
 
-@SLOWLY_ON_NEO4J
 @pytest.mark.parametrize(
     ("writes", "delay_s"),
     [(1, 0.0), pytest.param(1, 0.03, marks=pytest.mark.slow), pytest.param(12, 0.01, marks=pytest.mark.slow)],
 )
+@SLOWLY_ON_NEO4J
 def test_a_killed_load_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], writes: int, delay_s: float
 ) -> None:

@@ -133,8 +133,8 @@ def said(summary: LoadSummary) -> set[tuple[str, str, str]]:
     return {(s.kind, s.what, s.why) for s in summary.settled}
 
 
-@SLOWLY_ON_NEO4J
 @pytest.mark.parametrize("options", quick_of([{}, {"full": True, "prune": True}], {}))
+@SLOWLY_ON_NEO4J
 def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place, options: dict[str, bool]) -> None:
     before = anywhere.digest()
     patch = anywhere.apply(*EVERYTHING)
