@@ -15,7 +15,6 @@ from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Stance
 from kgcheck.profile.folder import profile_dir
 from tests.integration.import_directory import CKG
-from tests.support import quick_of
 from tests.support.audits import MemoryStore, audited, kgcheck
 from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, potential, triple
 
@@ -117,7 +116,8 @@ def test_what_is_too_old_is_shown(snapshot: Path) -> None:
     assert [(e.stance, e.value) for e in evidence] == [(Stance.SILENT, "not in this release, and the graph is of 2024")]
 
 
-@pytest.mark.parametrize("date", quick_of([None, "2024"], "2024"))
+@pytest.mark.slow
+@pytest.mark.parametrize("date", [None, "2024"])
 def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date: str | None) -> None:
     nodes: dict[str, list[dict[str, Any]]] = {
         "Gene": [{"id": i, "name": "tumour protein 53"} for i in ("TP53", "NEW1", "A12M1", "Tp53")],

@@ -159,7 +159,9 @@ def of_the_reader(word: str, folder: Path) -> str:
 SLOW = {
     "docs/howto_curate.md",
     "docs/howto_jobs.md",
+    "docs/claims.md",
     "docs/howto_audit.md",
+    "docs/howto_ground.md",
     "docs/howto_machines.md",
     "docs/howto_repair.md",
     "docs/profiles.md",
