@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 
@@ -21,6 +19,8 @@ def quick_of(values: Iterable[Any], *quick: object) -> list[Any]:
     Returns:
         What `parametrize` takes.
     """
+    import pytest  # what tests start as a process of its own has no need of it
+
     return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
