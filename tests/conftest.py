@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import engine
 
-from tests.support import ROOT
+from tests.support import ROOT, examples
 
 pytest_plugins = [
     "tests.support.neo4j_fixtures",
@@ -20,8 +20,8 @@ pytest_plugins = [
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
+settings.register_profile("dev", deadline=None, print_blob=True, max_examples=examples(50))
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(50))
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.

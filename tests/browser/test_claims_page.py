@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from kgcheck.grounding.claims.page import claims_page
+from tests.support import quick_of
 from tests.support.claim_maps import TITLES, made_map
 from tests.support.service_pages import visiting
 
@@ -65,6 +66,7 @@ def test_words_and_relations_filter(page: Page) -> None:
     expect(page.get_by_text("No paper on this page fits the filter.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_circle_leads_to_the_quotes_by_keyboard(page: Page) -> None:
     circle = page.locator(".node").first
     circle.focus()
@@ -80,7 +82,7 @@ def test_a_circle_leads_to_the_quotes_by_keyboard(page: Page) -> None:
     expect(page.locator(f"#p-{number} .claims blockquote").first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1400])
+@pytest.mark.parametrize("width", quick_of([320, 390, 768, 1400], 320, 1400))
 def test_nothing_sticks_out(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.get_by_role("button", name="Open all").click()
@@ -88,7 +90,7 @@ def test_nothing_sticks_out(page: Page, width: int) -> None:
     assert page.evaluate(OVERFLOW) <= 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", quick_of(["light", "dark"], "light"))
 def test_page_is_built_for_everybody(browser: Browser, address: str, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme, bypass_csp=True)  # type: ignore[arg-type]
     page.goto(address)

@@ -28,6 +28,7 @@ from tests.contract.stores import (
     nodes_table,
     triple,
 )
+from tests.support import examples, quick_of
 
 # --- empty, prepared and described -----------------------------------------------------------------
 
@@ -320,6 +321,7 @@ def test_a_name_that_is_not_in_the_schema_never_reaches_the_store(store: GraphSt
         store.edges(Triple(head=Ref(label="Protein", id="a"), relation="KILLS", tail=Ref(label="Protein", id="b")))
 
 
+@pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
 def test_tens_of_thousands_of_rows(store: GraphStore) -> None:
     ids = [f"P{i:05}" for i in range(25_000)]
     add_nodes(store, PROTEIN, *ids)
@@ -333,6 +335,7 @@ def test_tens_of_thousands_of_rows(store: GraphStore) -> None:
     assert store.ids_named(PROTEIN, "p24999", 2) == ["P24999"]
 
 
+@pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
 def test_a_scan_that_is_given_up_leaves_the_store_usable(store: GraphStore) -> None:
     add_nodes(store, PROTEIN, *(f"P{i}" for i in range(60_000)))
     tables = store.scan_nodes(PROTEIN)
@@ -390,7 +393,7 @@ EDGE = st.fixed_dictionaries(
 def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) -> None:
     numbers = count()
 
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
     @given(ids=st.lists(IDS, min_size=2, max_size=2, unique=True), values=PROPERTIES, edge=EDGE, again=PROPERTIES)
     def check(ids: list[str], values: Properties, edge: Properties, again: Properties) -> None:
         # One store for all examples, so each must have ids of its own.

@@ -212,7 +212,8 @@ def unordered(value: Any) -> Any:
             return value
 
 
-@pytest.mark.parametrize("opener", ["embedded", pytest.param("neo4j", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("opener", ["embedded", "neo4j"], indirect=True)
 def test_what_is_retired_does_not_exist_to_any_reader(opener: Callable[..., SurveyedStore]) -> None:
     chance = random.Random(3)  # noqa: S311 the same graph each time
     with opener(create=True) as store:

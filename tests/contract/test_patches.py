@@ -22,7 +22,8 @@ from kgcheck.ledger.patches import PatchState
 from kgcheck.model import Ref, Triple
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
-from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support import quick_of
+from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.patches import (
     CKG,
     FINDING,
@@ -98,6 +99,7 @@ OPERATIONS: dict[str, list[Operation]] = {
 AWAY = ("merge", "other id", "all but one", "retired node", "two merges")
 
 
+@SLOWLY_ON_NEO4J
 def test_undo_gives_back_the_graph_exactly(store: OpenedStore) -> None:
     before = content_digest(store)
     for name, delete in [*((name, False) for name in OPERATIONS), *((name, True) for name in AWAY)]:
@@ -189,6 +191,7 @@ CHANGES: dict[str, tuple[Operation, Operation, str]] = {
 """An operation, what somebody else does before it, and what the conflict names."""
 
 
+@SLOWLY_ON_NEO4J
 def test_what_has_changed_since_is_a_conflict_and_the_rest_is_done(store: OpenedStore) -> None:
     untouched = content_digest(store)
     for name, (operation, other, message) in CHANGES.items():
@@ -283,6 +286,7 @@ def test_what_does_not_fit_says_why(store: OpenedStore) -> None:
     assert misfits == MISFITS
 
 
+@SLOWLY_ON_NEO4J
 def test_a_hub_is_moved_whole(store: OpenedStore) -> None:
     put_nodes(store, "Protein", *({"id": f"N{i}"} for i in range(60)))
     put_edges(store, *((edge("A", f"N{i}"), {"score": i / 100}) for i in range(60)))
@@ -314,7 +318,7 @@ def statements_in(text: str) -> list[str]:
     return [statement for statement in body.split(";\n") if statement.strip()]
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", quick_of(CHANGES, "value", "edge", "retired"))
 def test_cypher_for_people_does_nothing_where_the_graph_is_another(
     name: str, server: tuple[Official, OpenedStore]
 ) -> None:
@@ -338,27 +342,27 @@ def test_cypher_for_people_does_nothing_where_the_graph_is_another(
     assert content_digest(store) == before
 
 
-def test_cypher_for_people_does_the_same(server: tuple[Official, OpenedStore]) -> None:
+WRITTEN_OUT = ("two values of one node", "merge", "all but one", "other end", "two merges", "new edge")
+
+
+@pytest.mark.parametrize("name", quick_of(WRITTEN_OUT, "two values of one node", "new edge"))
+def test_cypher_for_people_does_the_same(name: str, server: tuple[Official, OpenedStore]) -> None:
     official, store = server
-    for name in ("two values of one node", "merge", "all but one", "other end", "two merges", "new edge"):
-        operations = OPERATIONS[name]
-        with store.statements(write=False) as run:
-            drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
-        assert misfits == []
-        patch = patch_of([d.operation for d in drafted], store, "run", by="x")
-        apply_patch(patch, store, by=HOSTILE)
-        applied, at = content_digest(store), patches_in(store)[patch.id].at
-        undo_patch(patch, store, by="x")
+    with store.statements(write=False) as run:
+        drafted, misfits = fitting(OPERATIONS[name], DraftGraph(StoreChanges(store, run)))
+    assert misfits == []
+    patch = patch_of([d.operation for d in drafted], store, "run", by="x")
+    apply_patch(patch, store, by=HOSTILE)
+    applied, at = content_digest(store), patches_in(store)[patch.id].at
+    undo_patch(patch, store, by="x")
 
-        text, parameters = statements_of(patch, [d.watched for d in drafted], CKG)
-        for statement in statements_in(text):
-            official.run(statement, **parameters, at=at, by=HOSTILE)
-        assert content_digest(store) == applied, name
-        # From what the store keeps of it, there is nothing to undo: the other way back is the same patch.
-        official.run("MATCH (n) WHERE NOT n:KgcheckStore DETACH DELETE n")
-        put_graph(store)
+    text, parameters = statements_of(patch, [d.watched for d in drafted], CKG)
+    for statement in statements_in(text):
+        official.run(statement, **parameters, at=at, by=HOSTILE)
+    assert content_digest(store) == applied
 
 
+@pytest.mark.slow
 def test_two_who_apply_a_patch_at_once_do_it_once(server: tuple[Official, OpenedStore]) -> None:
     official, store = server
     before = content_digest(store)

@@ -20,6 +20,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.profile.schema import load_schema
+from tests.support import examples, quick_of
 from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, demo_audit, kgcheck, of_run
 from tests.support.facts import Facts
 
@@ -91,7 +92,7 @@ def checked(tmp_path: Path) -> int:
 # --- filters
 
 
-@pytest.mark.parametrize("kind", CheckType)
+@pytest.mark.parametrize("kind", quick_of(CheckType, CheckType.ATTRIBUTE, CheckType.STRUCTURE))
 def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
     found = rows(audit(tmp_path, "--type", kind, "--format", "jsonl"))
 
@@ -173,6 +174,7 @@ def test_a_sample_larger_than_the_graph_is_everything(store: EmbeddedStore, tmp_
     assert len(sampled(store, tmp_path, sample=len(everything) - 1)) == len(everything) - 1
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_from_what_the_filters_leave(store: EmbeddedStore, tmp_path: Path) -> None:
     assert sampled(store, tmp_path, sample=30) < sampled(store, tmp_path)
     assert len(sampled(store, tmp_path, sample=2, labels=(), ids=("O60502",))) == 2
@@ -247,7 +249,7 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
     assert len(held["run"]["releases"]) == 34
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "markdown", "html"])
+@pytest.mark.parametrize("format_", quick_of(["table", "json", "jsonl", "markdown", "html"], "table", "html"))
 def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
     said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--output", "new/report")
 
@@ -324,7 +326,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", quick_of(HOSTILE, *HOSTILE[::4]))
 @pytest.mark.parametrize("option", ["--id", "--label", "--relation"])
 def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: str, text: str) -> None:
     before = demo().store.read_bytes()
@@ -342,7 +344,7 @@ def copy(store: EmbeddedStore) -> Iterator[tuple[duckdb.DuckDBPyConnection, Grap
         yield db, GraphCopy(db, store)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(text=st.text(max_size=40))
 def test_no_text_is_taken_for_an_id(
     store: EmbeddedStore, copy: tuple[duckdb.DuckDBPyConnection, GraphCopy], text: str
@@ -399,6 +401,7 @@ def test_a_ledger_that_is_none_is_told(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "notes " * 100
 
 
+@pytest.mark.slow
 def test_an_edge_that_a_source_states_in_both_orders_is_missing_once(tmp_path: Path) -> None:
     nodes = {"Protein": [{"id": f"P1000{n}"} for n in range(1, 5)]}
     held = [{"head": "P10003", "tail": "P10004", "score": 0.9, "source": "STRING"}]

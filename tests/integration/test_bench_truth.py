@@ -83,6 +83,7 @@ def test_the_snapshot_that_judges_is_no_other_one(tmp_path: Path) -> None:
     assert "is the snapshot that judges" in said.err
 
 
+@pytest.mark.slow
 def test_another_snapshot_says_what_is_true(tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
     shutil.copyfile(demo().reference, other)

@@ -479,6 +479,7 @@ def test_what_was_carried_is_verified_by_the_run_that_judged_it(tmp_path: Path) 
         equal(as_first, of_run(ledger, carried_on(again, one)))
 
 
+@pytest.mark.slow
 def test_a_run_of_everything_and_one_of_what_changed_compare_as_the_same(twice: Twice) -> None:
     part = twice.audit()
     with Ledger(twice.folder / "ledger.sqlite") as ledger:

@@ -355,6 +355,7 @@ def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / ".kgcheck").exists()
 
 
+@pytest.mark.slow
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     store = tmp_path / "[red]graphs[" / ":cat:" / "graph.lbdb"
 

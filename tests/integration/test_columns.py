@@ -186,7 +186,7 @@ def test_columns_are_what_values_would_be_written_as(tmp_path: Path) -> None:
     assert kinds == {"repoint", "review", "retire", "set_value", "add_edge"}
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=2, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.one_of(snapshots(), crowded_snapshots().map(lambda crowd: crowd[1])), st.sampled_from(UNITS))
 def test_columns_are_values_in_generated_snapshots(
     tmp_path_factory: pytest.TempPathFactory, facts: Facts, unit: Unit

@@ -141,6 +141,7 @@ def test_a_run_that_looked_at_less_tells_nothing_of_the_rest(scene: Scene, tmp_p
     assert kgcheck("diff", "--ledger", ledger, "--fail-on", "new").code == 0
 
 
+@pytest.mark.slow
 def test_a_source_that_is_away_changes_no_finding_and_no_decision(tmp_path: Path) -> None:
     ledger, name = tmp_path / "ledger.sqlite", "Protein ASSOCIATED_WITH Disease"
     facts, less = Facts(), Facts()
@@ -196,6 +197,7 @@ def test_a_finding_that_stood_for_many_is_not_fixed_while_some_of_them_are_left(
     assert look(*genes[:28]) == {("fold", "still"): 1}
 
 
+@pytest.mark.slow
 def test_an_edge_that_was_missing_is_fixed_by_the_graph_or_by_the_source(tmp_path: Path) -> None:
     ledger, kinds = tmp_path / "ledger.sqlite", {"types": (CheckType.POTENTIAL,), "relations": ("ACTS_ON",)}
     name, ids = "Protein ACTS_ON Protein", [f"P1000{n}" for n in range(1, 6)]
@@ -323,6 +325,7 @@ def assert_states_are_what_the_words_say(folder: Path, pair: Any, options: dict[
     return Counter(expected.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(two_worlds())
 def test_states_are_what_the_words_say(tmp_path_factory: pytest.TempPathFactory, pair: Any) -> None:

@@ -111,6 +111,7 @@ def test_a_part_tells_nothing_of_what_it_left_out_in_many_worlds(
         reject()
 
 
+@pytest.mark.slow
 def test_a_sample_fixes_only_what_it_drew(tmp_path: Path) -> None:
     ids = [f"P{n}" for n in range(10001, 10013)]
     older, newer = Facts(), Facts()

@@ -144,6 +144,7 @@ def test_a_number_that_no_experiment_found_does_not_enter_the_text(tmp_path: Pat
     assert (log.folder / "best.md").read_text(encoding="utf-8") == NOTE
 
 
+@pytest.mark.slow
 def test_without_a_graph_nothing_is_run_and_it_goes_on(tmp_path: Path, ledger: Path) -> None:
     log = improved(tmp_path, lambda question: str(question["section"]), ledger, None)
 

@@ -30,7 +30,7 @@ class Shown(NamedTuple):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     out = tmp_path_factory.mktemp("demo") / "kgcheck-demo"
-    said = kgcheck("demo", "--protocol", "--out", out)
+    said = kgcheck("demo", "--out", out)
     return Shown(out, said, findings(out))
 
 
@@ -147,30 +147,36 @@ def test_the_example_of_a_note_has_four_faults_and_the_rest_is_confirmed(shown: 
     }
 
 
+@pytest.fixture(scope="module")
+def shown_again(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """The demo with its protocols, in a folder that holds other files and what is left of an earlier one."""
+    out = tmp_path_factory.mktemp("again")
+    (out / "mine.txt").write_text("mine")
+    (out / "graph.lbdb").write_bytes(b"not a graph")
+    (out / "ledger.sqlite").write_bytes(b"not a ledger")
+    said = kgcheck("demo", "--protocol", "--out", out, "--limit", 3)
+    return Shown(out, said, findings(out))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["alzheimer", "rasopathies"])
-def test_demo_designs_protocols_on_what_it_verified(shown: Shown, name: str) -> None:
-    protocol = read_protocol(shown.out / "protocols" / name / "protocol.json")
+def test_demo_designs_protocols_on_what_it_verified(shown_again: Shown, name: str) -> None:
+    protocol = read_protocol(shown_again.out / "protocols" / name / "protocol.json")
     facts = {fact.id: fact for fact in protocol.facts}
 
     assert {step.analysis for step in protocol.steps} == {"", "enrichment", "proximity", "neighbourhood"}
     assert all(facts[id_].verified for step in protocol.steps for id_ in step.facts)
     assert sum(fact.verified for fact in protocol.facts) > 80
     assert any(fact.outcome is Outcome.REFUTED for fact in protocol.facts)
-    assert f"protocol: {shown.out / 'protocols' / name / 'protocol.html'}" in shown.said.out
-    assert kgcheck("protocol", "replay", shown.out / "protocols" / name).code == 0
+    assert f"protocol: {shown_again.out / 'protocols' / name / 'protocol.html'}" in shown_again.said.out
+    assert kgcheck("protocol", "replay", shown_again.out / "protocols" / name).code == 0
 
 
 @pytest.mark.slow
-def test_demo_replaces_an_earlier_one_and_leaves_other_files(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    (tmp_path / "graph.lbdb").write_bytes(b"not a graph")
-    (tmp_path / "ledger.sqlite").write_bytes(b"not a ledger")
-
-    said = kgcheck("demo", "--out", tmp_path, "--limit", 3)
-
-    assert said.code == 0
-    assert as_documented(findings(tmp_path)) == documented()
-    assert (tmp_path / "mine.txt").read_text() == "mine"
+def test_demo_replaces_an_earlier_one_and_leaves_other_files(shown_again: Shown) -> None:
+    assert shown_again.said.code == 0
+    assert as_documented(shown_again.findings) == documented()
+    assert (shown_again.out / "mine.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["graph.lbdb", "ledger.sqlite"])

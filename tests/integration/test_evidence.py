@@ -318,6 +318,7 @@ def test_list_says_which_names_it_lacks(snapshot: Path) -> None:
     assert found.value == "P53"
 
 
+@pytest.mark.slow
 def test_without_a_snapshot_only_the_form_of_an_id_can_be_judged() -> None:
     for found in verdicts_together(None, TASKS):
         if found.evidence:

@@ -133,6 +133,7 @@ def test_link_of_a_facts_folder_is_refused(folder: Path) -> None:
         build.build_snapshot(folder, folder.parent / "x.duckdb", SCHEMA, SETTINGS)
 
 
+@pytest.mark.slow
 def test_folder_whose_name_is_a_pattern_is_read(tmp_path: Path) -> None:
     for name in ("[x] {a,b}", "**'s", "what?"):
         folder = tmp_path / name

@@ -176,6 +176,7 @@ def test_snapshot_behind_a_link_is_one(tmp_path: Path, good: Path) -> None:
 # damage
 
 
+@pytest.mark.slow
 def test_snapshot_that_is_cut_short_or_garbled_is_told(
     tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

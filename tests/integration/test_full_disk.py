@@ -57,6 +57,7 @@ def _refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said[at:]
 
 
+@pytest.mark.slow
 def test_snapshot(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts, snapshot = world().write(tmp_path / "facts"), disk / "reference.duckdb"
     build = ["reference", "build", str(facts), "--out", str(snapshot)]
@@ -128,6 +129,7 @@ def test_report_and_transcripts(
     assert [p for p in disk.rglob("*") if p.is_file() and p.name not in ("filler", "report.html")] == []
 
 
+@pytest.mark.slow
 def test_index(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index, papers = disk / "index", tmp_path / "papers.jsonl"
     papers.write_text(_papers("p53 binds MDM2", 3))

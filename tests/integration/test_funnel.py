@@ -90,6 +90,7 @@ def test_the_team_decides_what_the_snapshot_could_not(
     assert refuted.verdict.evidence[0].release == "12.0"
 
 
+@pytest.mark.slow
 def test_the_budget_is_kept(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 2)
 
@@ -113,6 +114,7 @@ def test_a_source_that_is_down_decides_nothing(
     assert {f.verdict.outcome for f in done.findings} == {Outcome.INSUFFICIENT}
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_asks_no_finding_twice(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +142,7 @@ def test_a_run_that_was_cut_off_asks_no_finding_twice(
     assert resumed.tallies == whole.tallies
 
 
+@pytest.mark.slow
 def test_reports_say_how_many_went_each_way(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
 
@@ -190,6 +193,7 @@ def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path,
         return of_run(kept, audit.start(options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 100])
 def test_a_paper_that_the_snapshot_lists_as_retracted_does_not_count(
     limit: int, world: World, store: MemoryStore, papers: TripleReader, tmp_path: Path
@@ -247,6 +251,7 @@ def test_papers_do_not_overrule_what_a_database_says(
     assert "literature_search" not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_line_hands_papers_to_the_team(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ def _shown(client: TestClient, world: HostileWorld) -> None:
         assert MARK in client.get(path).text, path
 
 
+@pytest.mark.slow
 def test_no_page_takes_a_text_for_more_than_text(tmp_path: Path) -> None:
     world = HostileWorld(tmp_path, seed=7)
     with _client(tmp_path, world) as client:

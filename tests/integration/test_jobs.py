@@ -12,6 +12,7 @@ from kgcheck.ledger.jobs import JobState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.profile.folder import profile_dir
 from kgcheck.workspace.jobs import run_job
+from tests.support import quick_of
 from tests.support.audits import demo, kgcheck
 
 AUDIT = """
@@ -72,7 +73,7 @@ def test_warnings_end_with_0(folder: Path) -> None:
     assert "warn: 1 refuted of 3 looked at, > 0" in ended.out
 
 
-@pytest.mark.parametrize("replaced", [0, 1])
+@pytest.mark.parametrize("replaced", quick_of([0, 1], 1))
 def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one(
     folder: Path, replaced: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

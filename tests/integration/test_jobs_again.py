@@ -71,6 +71,7 @@ def decide(folder: Path, action: Action) -> Decision:
         return decision
 
 
+@pytest.mark.slow
 def test_what_is_old_or_rejected_fails_no_more(folder: Path) -> None:
     project = read_project(folder / "kgcheck.toml")
 

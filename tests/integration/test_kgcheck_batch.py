@@ -253,6 +253,7 @@ def test_several_workers_come_to_what_one_does(tmp_path: Path) -> None:
         assert one == four
 
 
+@pytest.mark.slow
 def test_several_workers_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "many.json"
     words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])

@@ -20,6 +20,8 @@ from kgcheck.settings import Settings
 from tests.support import kgqa_answers
 from tests.support.audits import kgcheck
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def path(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -35,7 +37,6 @@ def questions(path: Path) -> Iterator[Questions]:
         yield Questions(store)
 
 
-@pytest.mark.slow
 def test_dev_split(questions: Questions, shared_data: Path) -> None:
     asked = read_questions(shared_data / "biokgbench" / "kgqa_dev.json")
 
@@ -60,7 +61,6 @@ def is_right(answer: Answer, wanted: object) -> bool:
     return answer.status is status and answer.count is None and sorted(f.ref.id for f in answer.found) == wanted
 
 
-@pytest.mark.slow
 def test_questions_of_our_own(questions: Questions) -> None:
     wanted = kgqa_answers.answers()
     asked = [q["question"] for q in kgqa_answers.questions()]

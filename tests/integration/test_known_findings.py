@@ -26,7 +26,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def test_finding_stands_alone_as_in_the_list(workspace: Workspace) -> None:
-    for listed in workspace.list_findings().page(limit=20):
+    for listed in workspace.list_findings().page(limit=8):
         known = workspace.known_finding(listed.fingerprint)
         assert (known.finding, known.state, known.basis, known.version) == (
             listed.finding,

@@ -367,6 +367,7 @@ def test_pieces_of_several_audits_do_not_wait_for_each_other(
         assert set(ledger.done(run())) == {"one"}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_started_again_loses_nothing(server: PostgresServer, expected: Audited) -> None:
     """Between pieces nobody notices; within one it is said, and the run goes on."""
     place = named(fresh_schema(server.address()))
@@ -437,6 +438,7 @@ with Ledger(ledger_place(place, Settings())) as ledger:
 """
 
 
+@pytest.mark.slow
 @MOSTLY_POSTGRESQL
 def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
     """One of them is killed; its pieces are whole, and nobody else notices."""

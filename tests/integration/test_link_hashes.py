@@ -21,6 +21,7 @@ from kgcheck.reference.hashes import (
     have_digests,
 )
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots
+from tests.support import examples
 from tests.support.facts import SCHEMA, Facts, of_format, world
 from tests.support.snapshots import TERMS
 
@@ -63,6 +64,7 @@ def test_a_release_is_known_by_its_place_among_those_of_its_source(tmp_path: Pat
     assert len(set(hashes[0])) == len(hashes[0]) > 1
 
 
+@pytest.mark.slow
 def test_snapshots_without_hashes_are_read_and_others_of_their_form_are_not(tmp_path: Path) -> None:
     new = facts().build(tmp_path / "new")
     old = of_format(5, new, tmp_path / "old.duckdb")
@@ -152,6 +154,7 @@ def snapshots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {what: other(what).build(folder / what) for what in OTHERS}
 
 
+@pytest.mark.slow
 def test_digests_tell_what_all_hashes_tell(snapshots: dict[str, Path]) -> None:
     older, unlike = snapshots["nothing"], set[str]()
     for what, newer in snapshots.items():
@@ -179,6 +182,7 @@ def test_digests_tell_what_all_hashes_tell(snapshots: dict[str, Path]) -> None:
     assert unlike == set(OTHERS) - {"nothing", "one twice"}
 
 
+@pytest.mark.slow
 def test_two_snapshots_are_compared_as_if_every_row_were_looked_at(snapshots: dict[str, Path], tmp_path: Path) -> None:
     older = snapshots["nothing"]
     pairs = [pair for newer in snapshots.values() for pair in ((older, newer), (newer, older))]
@@ -226,7 +230,7 @@ def stated(db: duckdb.DuckDBPyConnection, side: str, table: str, source: str) ->
 HASHES = st.lists(st.builds(lambda part, rest: (part << 48) + rest, st.integers(0, 3), st.integers(0, 4)), max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(HASHES, HASHES, st.booleans())
 def test_what_differs_is_what_one_side_alone_has(older: list[int], newer: list[int], has_digests: bool) -> None:
     summed = (

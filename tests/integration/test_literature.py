@@ -316,6 +316,7 @@ def test_the_team_asks_papers_too(graph: Path, tmp_path: Path) -> None:
     assert [e for e in without["evidence"] if e["source"] == "literature"] == []
 
 
+@pytest.mark.slow
 def test_an_audit_asks_papers_where_it_is_told_to(graph: Path, tmp_path: Path) -> None:
     options = (
         "--type",

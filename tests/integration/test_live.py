@@ -16,7 +16,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
 from kgcheck.report.render import render
-from tests.support import loopback
+from tests.support import loopback, quick_of
 from tests.support.audits import MemoryStore, comparable, demo, kgcheck
 from tests.support.facts import Facts, attribute, existence, potential, triple, verdicts_on
 from tests.support.loopback import Fault
@@ -158,7 +158,10 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize("fault", [f for _, f in FAULTS], ids=[n for n, _ in FAULTS])
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)],
+)
 def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
     world.uniprot.server.always = world.string.server.always = fault
     judged = world.verdicts(ASKED, http_pause_s=60, **loopback.limits(fault))
@@ -241,6 +244,7 @@ def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World
     assert world.calls == before
 
 
+@pytest.mark.slow
 def test_two_thousand_pairs_take_five_calls_of_string(world: World, tmp_path: Path) -> None:
     accessions = [f"P{n:05}" for n in range(10001, 14001)]
     world.uniprot.add(*map(entry, accessions[5:]))
@@ -575,6 +579,7 @@ def test_the_command_line_offline_without_kept_answers(
     assert world.calls == 0
 
 
+@pytest.mark.slow
 def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
     world.string.link("9606.E1", "9606.E4", 0.95)
@@ -598,7 +603,7 @@ def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> No
     assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
 
 
-@pytest.mark.parametrize("kind", [t for t in CheckType if t is not CheckType.STRUCTURE])
+@pytest.mark.parametrize("kind", quick_of([t for t in CheckType if t is not CheckType.STRUCTURE], CheckType.TRIPLE))
 def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
     names = [
@@ -625,6 +630,7 @@ def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World,
     assert world.calls == calls
 
 
+@pytest.mark.slow
 def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
     world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
     world.uniprot.server.always = world.string.server.always = loopback.reset
@@ -646,6 +652,7 @@ def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> 
     assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
 
 
+@pytest.mark.slow
 def test_a_partner_that_could_not_be_listed_is_not_missing(world: World, tmp_path: Path) -> None:
     world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
     store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})

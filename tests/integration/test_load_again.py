@@ -26,6 +26,7 @@ from tests.integration.import_directory import (
     content,
     read_quarantine,
 )
+from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J
 
 PROTEIN, INTERACTION = CKG.label("Protein"), CKG.pattern("Protein", "ACTS_ON", "Protein")
 EDGES = str(INTERACTION)
@@ -80,6 +81,7 @@ def test_an_edge_with_a_new_score_takes_the_place_of_the_old_one(
     assert edges(store) == {("P1", "P2", "string", 0.7), ("P1", "P3", "intact", None), ("P1", "P3", "string", 0.9)}
 
 
+@SLOWLY_ON_NEO4J
 def test_a_fact_of_another_source_is_another_fact(directory: ImportDirectory, store: str, tmp_path: Path) -> None:
     load(directory, store, tmp_path)
     write_edges(directory, ("P1", "P2", "biogrid", "0.5"))
@@ -88,6 +90,7 @@ def test_a_fact_of_another_source_is_another_fact(directory: ImportDirectory, st
     assert (summary.left, summary.edges) == ({EDGES: 3}, 4)
 
 
+@SLOWLY_ON_NEO4J
 def test_what_no_file_states_stays_and_is_told_until_it_is_pruned(
     directory: ImportDirectory, store: str, tmp_path: Path
 ) -> None:
@@ -105,6 +108,7 @@ def test_what_no_file_states_stays_and_is_told_until_it_is_pruned(
     assert (again.removed, counts(again)) == ({}, (0, 0, 3, 0))
 
 
+@SLOWLY_ON_NEO4J
 def test_an_edge_to_a_node_that_is_pruned_goes_with_it(directory: ImportDirectory, store: str, tmp_path: Path) -> None:
     load(directory, store, tmp_path)
     write_proteins(directory, P1="A", P2="B")
@@ -113,6 +117,7 @@ def test_an_edge_to_a_node_that_is_pruned_goes_with_it(directory: ImportDirector
     assert (counts(summary), summary.nodes, summary.edges) == ((0, 0, 3, 2), 2, 1)
 
 
+@SLOWLY_ON_NEO4J
 def test_a_dry_run_tells_what_the_load_then_does_and_writes_nothing(
     directory: ImportDirectory, store: str, tmp_path: Path
 ) -> None:
@@ -134,6 +139,7 @@ def test_a_dry_run_tells_what_the_load_then_does_and_writes_nothing(
     assert counts(done) == (1, 2, 1, 1)
 
 
+@SLOWLY_ON_NEO4J
 def test_the_manifest_says_what_was_loaded_from_where_and_when(
     directory: ImportDirectory, store: str, tmp_path: Path
 ) -> None:
@@ -206,6 +212,7 @@ def test_a_changed_label_is_read_with_the_edges_that_end_at_it_and_no_more(
     assert not {Path(PROTEINS).name, Path(ACTS_ON).name} & set(read)
 
 
+@pytest.mark.slow
 def test_rejected_rows_that_were_lost_are_found_again(directory: ImportDirectory, path: str, tmp_path: Path) -> None:
     write_edges(directory, ("P1", "P2", "string", "0.5"), ("P1", "P9", "string", "0.5"))
     quarantine = load(directory, path, tmp_path).quarantine
@@ -217,6 +224,7 @@ def test_rejected_rows_that_were_lost_are_found_again(directory: ImportDirectory
         assert quarantine.read_text() == told
 
 
+@SLOWLY_ON_NEO4J
 def test_a_store_that_has_lost_facts_gets_them_back(directory: ImportDirectory, store: str, tmp_path: Path) -> None:
     load(directory, store, tmp_path)
     with open_store(store, CKG, Settings(), create=True) as opened:
@@ -225,6 +233,7 @@ def test_a_store_that_has_lost_facts_gets_them_back(directory: ImportDirectory, 
     assert counts(load(directory, store, tmp_path)) == (2, 0, 4, 0)
 
 
+@pytest.mark.slow
 def test_a_load_of_an_older_kgcheck_is_compared_as_a_whole(
     directory: ImportDirectory, path: str, tmp_path: Path, read: list[str]
 ) -> None:

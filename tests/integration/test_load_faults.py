@@ -20,7 +20,7 @@ from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
 from tests.support import ROOT
-from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.neo4j_server import Neo4jServer
 
 DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
@@ -61,6 +61,7 @@ def load_again(store: str, quarantine: Path) -> LoadSummary:
     ("writes", "delay_s"),
     [(1, 0.0), pytest.param(1, 0.03, marks=pytest.mark.slow), pytest.param(12, 0.01, marks=pytest.mark.slow)],
 )
+@SLOWLY_ON_NEO4J
 def test_a_killed_load_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], writes: int, delay_s: float
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_load_killed_anywhere_is_finished_by_the_same_command(
         assert opened.meta()[LOAD] == DONE
 
 
+@SLOWLY_ON_NEO4J
 def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     store: str, tmp_path: Path, whole: dict[str, list[str]]
 ) -> None:
@@ -202,7 +204,8 @@ def run_child(*arguments: object, limit: int | None = None) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("limit", [1 << 18, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1 << 12, 3 << 20))])
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1 << 18, 0, 1 << 12, 3 << 20])
 def test_a_full_disk_before_the_writing_is_one_clear_error(crowd: ImportDirectory, tmp_path: Path, limit: int) -> None:
     store, quarantine = tmp_path / "graph.lbdb", tmp_path / "q.jsonl"
     assert run_child(store, DEMO, quarantine).returncode == 0

@@ -90,7 +90,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 # With 3072 kB LadybugDB 0.22 aborts its process as it closes the database.
-@pytest.mark.parametrize("kilobytes", [3072, *(pytest.param(n, marks=SLOW) for n in (64, 512, 1536, 5120))])
+@pytest.mark.slow
+@pytest.mark.parametrize("kilobytes", [3072, 64, 512, 1536, 5120])
 def test_a_new_store_on_a_full_disk(disk: Disk, whole: dict[str, list[str]], kilobytes: int) -> None:
     store = disk.folder / "graph.lbdb"
     disk.resize(kilobytes)
@@ -157,9 +158,10 @@ def gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGABRT, "SIGABRT from within"), pytest.param(signal.SIGKILL, "want of memory", marks=SLOW)],
+    [(signal.SIGABRT, "SIGABRT from within"), (signal.SIGKILL, "want of memory")],
 )
 def test_a_load_whose_process_dies_is_one_clear_line(
     tmp_path: Path, crowd: ImportDirectory, number: signal.Signals, words: str

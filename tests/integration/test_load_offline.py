@@ -94,6 +94,7 @@ def test_a_second_import_into_a_database_is_refused_with_what_the_program_says(
     assert "already" in caught.value.message or "exist" in caught.value.message
 
 
+@pytest.mark.slow
 def test_without_an_installation_the_command_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli, ["load", str(DEMO), "--offline", "files here"])

@@ -17,6 +17,8 @@ from kgcheck.settings import Settings
 from tests.integration.import_directory import CKG, check_sums, content, read_quarantine
 from tests.support.neo4j_fixtures import Neo4jTarget
 
+pytestmark = pytest.mark.slow
+
 NODES, EDGES, UNKNOWN_ENDS = 92_257, 331_765, 24_218
 
 
@@ -87,7 +89,6 @@ def test_a_second_load_changes_nothing(path: Path, folder: Path, manifest: dict[
     assert (summary.total("loaded"), summary.total("changed"), summary.total("unchanged")) == (0, 0, NODES + EDGES)
 
 
-@pytest.mark.slow
 def test_neo4j_holds_the_same_graph(
     path: Path, folder: Path, manifest: dict[str, Any], server: Neo4jTarget, tmp_path: Path
 ) -> None:

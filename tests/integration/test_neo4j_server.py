@@ -52,6 +52,7 @@ def test_wrong_password_is_refused(neo4j_server: Neo4jTarget, password: str) -> 
         driver.verify_connectivity()
 
 
+@pytest.mark.slow
 def test_erase_leaves_only_the_lookup_indexes(clean_neo4j: Neo4jTarget) -> None:
     with clean_neo4j.driver() as driver:
         driver.execute_query("CREATE CONSTRAINT `it's ``odd``` FOR (n:Protein) REQUIRE n.id IS UNIQUE")
@@ -117,6 +118,7 @@ def test_lost_port_is_replaced_and_the_home_keeps_its_password(
         Neo4jServer(tmp_path, "second password").start()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_failed_admin_command_shows_what_it_printed(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"no-such-database exited with 70:\nFailed to prepare"):

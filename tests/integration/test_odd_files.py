@@ -147,6 +147,7 @@ def test_folder_and_files_that_are_not_utf8_are_told(
         _one_line(said)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_what_is_in_a_folder_that_cannot_be_written_is_read(places: Places) -> None:
     _open_folders(places.folder)

@@ -116,6 +116,7 @@ def test_what_is_too_old_is_shown(snapshot: Path) -> None:
     assert [(e.stance, e.value) for e in evidence] == [(Stance.SILENT, "not in this release, and the graph is of 2024")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("date", [None, "2024"])
 def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date: str | None) -> None:
     nodes: dict[str, list[dict[str, Any]]] = {
@@ -142,6 +143,7 @@ def test_an_audit_ends_as_single_checks_do(snapshot: Path, tmp_path: Path, date:
             assert found == (alone.outcome, alone.reason), finding.task
 
 
+@pytest.mark.slow
 def test_dates_come_from_the_manifest_of_the_directory(tmp_path: Path) -> None:
     files = {"databases/Gene.tsv": ["2017-02", "2024 (NeurIPS D&B)"], "ontologies/Tissue.tsv": ["2021_01", "release 7"]}
     folder = tmp_path / "import"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.model import CheckTask, CheckType, Outcome
-from tests.support import loopback
+from tests.support import loopback, quick_of
 from tests.support.audits import Audited, MemoryStore
 from tests.support.facts import existence, potential, triple
 from tests.support.loopback import Reply
@@ -156,11 +156,7 @@ def judged(world: World, folder: Path, **more: Any) -> list[Outcome]:
     return [v.outcome for v in world.verdicts([task for task, _ in ASKED], cache_dir=folder, **more)]
 
 
-QUICK = ("other proteins", "one row more", "negative numbers", "a key twice", "deep nesting", "pages without end")
-"""Changes that are tried on every run of the tests; the others in the slow ones."""
-
-
-@pytest.mark.parametrize("change", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CHANGES])
+@pytest.mark.parametrize("change", quick_of(CHANGES, "other proteins"))
 def test_nothing_rests_on_an_answer_about_something_else(change: str, world: World, tmp_path: Path) -> None:
     world.uniprot.server.always = world.string.server.always = faulty(change)
     said = judged(world, tmp_path / "kept")

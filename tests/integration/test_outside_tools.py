@@ -31,7 +31,7 @@ from kgcheck.settings import Settings
 from kgcheck.workspace.opening import live_sources
 from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
-from tests.support import loopback
+from tests.support import loopback, quick_of
 from tests.support import team_scripts as team
 from tests.support.audits import MemoryStore, kgcheck
 from tests.support.audits import demo as demo_graph
@@ -212,6 +212,7 @@ def test_the_entry_of_an_accession_that_is_gone_is_its_life(world: World, tools:
 # --- STRING
 
 
+@pytest.mark.slow
 def test_pairs_live(world: World, tools: Tools) -> None:
     world.string.link("9606.E2", "9606.E9", 0.8, escore=0.6, tscore=0.7)
     lookups = tools.lookups(world)
@@ -484,7 +485,7 @@ def obedient(order: str, asked: Asked) -> play.Move:
         ("ask something else", "only the task that the KG agent handed over is to be looked up"),
     ],
 )
-@pytest.mark.parametrize("name", OUTSIDE_TOOLS)
+@pytest.mark.parametrize("name", quick_of(OUTSIDE_TOOLS, *list(OUTSIDE_TOOLS)[:2]))
 def test_instructions_in_what_a_tool_shows_are_data(
     world: World, tools: Tools, name: str, order: str, refused: str
 ) -> None:

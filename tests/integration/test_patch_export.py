@@ -56,7 +56,8 @@ def as_written(place: Place, how: str) -> None:
                 path.with_name(path.name + ".gz").write_bytes(gzip.compress(data))
 
 
-@pytest.mark.parametrize("how", ["quoted", *(pytest.param(how, marks=pytest.mark.slow) for how in ("crlf", "gzip"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["quoted", "crlf", "gzip"])
 def test_loading_the_corrected_files_gives_what_applying_gives(tmp_path: Path, how: str) -> None:
     place = Place(tmp_path)
     as_written(place, how)
@@ -92,6 +93,7 @@ def test_only_the_touched_rows_are_others(tmp_path: Path) -> None:
             assert sum(x != y for x, y in zip(a.split(b"\t"), b.split(b"\t"), strict=True)) == 1
 
 
+@pytest.mark.slow
 def test_values_that_need_quotes_and_those_that_have_no_place(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.load()

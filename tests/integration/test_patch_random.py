@@ -108,7 +108,7 @@ GRAPHS = {
 }
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(**GRAPHS)
 def test_undo_gives_back_any_graph(
     empty: Path, nodes: list[dict[str, Any]], edges: list[Any], operations: list[Operation], delete: bool

@@ -79,7 +79,7 @@ def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:
                 assert next(iter(found))[:2] == ("supported", "confirmed")
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
@@ -150,6 +150,7 @@ def test_what_an_audit_leaves_out_changes_nothing(tmp_path: Path) -> None:
     assert len(wanted) < sum(tally.count for tally in quick.tallies)
 
 
+@pytest.mark.slow
 def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
     generate(tmp_path / "import", 60_000, reference=tmp_path / "facts")
     snapshot, limits = tmp_path / "reference.duckdb", Settings()

@@ -93,6 +93,7 @@ def test_the_kgx_demo_from_file_to_finding(tmp_path: Path) -> None:
     assert counts["supported"] > 200
 
 
+@pytest.mark.slow
 def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path) -> None:
     demo, folder = profile_dir("kgx") / "demo", copied("kgx", tmp_path)
     snapshot = build(demo / "reference", tmp_path / "r.duckdb", "kgx")
@@ -198,6 +199,7 @@ def test_a_draft_of_the_ckg_demo_on_a_server_audits_without_an_edit(
     assert drafted_counts["supported"] >= 0.9 * counts["supported"]
 
 
+@pytest.mark.slow
 def test_nodes_of_several_labels_are_read_by_the_one_that_says_most(
     clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -241,6 +243,7 @@ def test_ids_are_recognised_by_their_form_and_their_label() -> None:
     assert recognise("Note", ["two words and more"]) is None
 
 
+@pytest.mark.slow
 def test_a_folder_anywhere_is_a_profile_and_a_run_finds_it_again(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(profile_dir("hetionet"), mine)

@@ -20,6 +20,7 @@ from kgcheck.loading.load import load_directory
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
+from tests.support import examples
 from tests.support.attacks import HONEST, Canaries, attacks
 from tests.support.audits import demo
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
@@ -82,7 +83,7 @@ def test_both_stores_answer_alike(server: Neo4jStore, embedded: EmbeddedStore, t
 
 
 @given(attack=attacks())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_no_attack_does_harm_on_a_server(server: Neo4jStore, canaries: Canaries, attack: str) -> None:
     try:
         found = Toolbox(server, Source()).call(AgentRole.KG, "cypher", {"query": canaries.aim(attack)})

@@ -159,7 +159,12 @@ def of_the_reader(word: str, folder: Path) -> str:
 SLOW = {
     "docs/howto_curate.md",
     "docs/howto_jobs.md",
+    "docs/claims.md",
     "docs/howto_audit.md",
+    "docs/howto_ground.md",
+    "docs/howto_machines.md",
+    "docs/howto_repair.md",
+    "docs/profiles.md",
     "docs/howto_papers.md",
     "docs/literature.md",
     "README.md",
@@ -204,6 +209,7 @@ def programs(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
 
 
+@pytest.mark.slow
 def test_python_of_the_pages_runs(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,8 @@ from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease
 from tests.support.facts import SCHEMA, SETTINGS, existence, verdict_on
 
+pytestmark = pytest.mark.slow
+
 Rows = list[tuple[Any, ...]]
 Stanza = dict[str, list[str]]
 TABLES = ("release", "topic", "covered", "entity", "value", "link", "lifecycle", "ancestor")
@@ -227,7 +229,6 @@ def test_network_export_with_another_cut_off_covers_nothing(real: Path) -> None:
     assert {Path(str(file)).name.split("_")[0] for (file,) in covering} == {"dsx", "fert", "wsmm"}
 
 
-@pytest.mark.slow
 def test_building_twice_gives_the_same(real: Path, shared_data: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.duckdb"
     build_snapshot(shared_data, again, SCHEMA, SETTINGS)

@@ -331,6 +331,7 @@ def test_every_address_is_one_of_the_provider() -> None:
         assert file.url.startswith("https://"), file.url
 
 
+@pytest.mark.slow
 def test_the_real_files_of_annotations(shared_data: Path, tmp_path: Path) -> None:
     sources = shared_data / "ckg_sources"
     names = ["goa_500.gaf", "hgnc_entries_2017.tsv", "human_disease_knowledge_full.tsv.gz", "ReactomePathways.gmt"]

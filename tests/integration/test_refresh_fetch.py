@@ -130,6 +130,7 @@ def refused(upstream: Upstream) -> None:
     assert not list(upstream.folder.glob(".*.duckdb"))
 
 
+@pytest.mark.slow
 def test_a_refresh_takes_what_changed_and_loses_nothing_where_the_provider_fails(upstream: Upstream) -> None:
     first = upstream.refresh()
     assert first.code == 0, first.err

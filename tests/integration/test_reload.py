@@ -19,6 +19,8 @@ from kgcheck.model import Reason, Ref, Triple
 from kgcheck.settings import Settings
 from tests.contract.stores import all_edges, all_nodes
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, check_sums, read_quarantine
+from tests.support import quick_of
+from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J
 
 PROTEIN, INTERACTION = CKG.label("Protein"), CKG.pattern("Protein", "ACTS_ON", "Protein")
 FINDING = {"finding": "0123456789abcdef", "basis": "b", "reason": Reason.ID_MERGED}
@@ -131,7 +133,8 @@ def said(summary: LoadSummary) -> set[tuple[str, str, str]]:
     return {(s.kind, s.what, s.why) for s in summary.settled}
 
 
-@pytest.mark.parametrize("options", [{}, {"full": True, "prune": True}])
+@pytest.mark.parametrize("options", quick_of([{}, {"full": True, "prune": True}], {}))
+@SLOWLY_ON_NEO4J
 def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place, options: dict[str, bool]) -> None:
     before = anywhere.digest()
     patch = anywhere.apply(*EVERYTHING)
@@ -149,6 +152,7 @@ def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place,
     assert anywhere.digest() == before
 
 
+@pytest.mark.slow
 def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(place: Place) -> None:
     patch = place.apply(NAME, SCORE, NO_EDGE)
     place.write(("P2", "P3", "string", "0.7"), ("P3", "P2", "string", "0.2"), P2="new", P8="n8")
@@ -175,6 +179,7 @@ def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(
     assert {("P2", "P3", "string", 0.7), ("P1", "P2", "string", 0.5)} <= place.edges()
 
 
+@pytest.mark.slow
 def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(anywhere: Place) -> None:
     anywhere.apply(*EVERYTHING)
     patched = anywhere.digest()
@@ -206,6 +211,7 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
     assert {s.finding for s in summary.settled} == {"0123456789abcdef"}
 
 
+@pytest.mark.slow
 def test_what_is_right_upstream_now_is_said_and_left(anywhere: Place) -> None:
     patch = anywhere.apply(*EVERYTHING)
     patched = anywhere.digest()
@@ -264,6 +270,7 @@ def test_another_property_of_a_patched_edge_is_loaded_again_and_again(anywhere: 
     assert ("P2", "P3", "string", 0.7) in anywhere.edges()
 
 
+@pytest.mark.slow
 def test_a_node_that_no_file_states_stays_with_what_patches_made_at_it(place: Place) -> None:
     place.apply(ADDED, NAME)
     place.write(without=("P1", "P7"))
@@ -276,6 +283,7 @@ def test_a_node_that_no_file_states_stays_with_what_patches_made_at_it(place: Pl
     assert ("conflict", "Protein P7", "no file states it, and curated edges are at it") in said(summary)
 
 
+@pytest.mark.slow
 def test_taken_away_for_good_it_stays_away(place: Place) -> None:
     with open_store(place.store, CKG, Settings(), create=True) as store:
         store.prepare_records()

@@ -190,6 +190,7 @@ def child(path: Path, statements: int, scope: Scope, store: Path, reference: Pat
     return done.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scope", "seed"), [("genes", 1), everything(1), everything(2)], indirect=["scope"])
 def test_a_run_killed_again_and_again_ends_the_same(
     undisturbed: Audited, tmp_path: Path, scope: Scope, seed: int
@@ -264,6 +265,7 @@ def pieces_in(path: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_run_double_nothing(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
     path = tmp_path / "ledger.sqlite"
     with embedded() as store:

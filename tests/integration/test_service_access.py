@@ -30,7 +30,7 @@ from kgcheck.service.routes import RouteRow, routes_of, routes_table
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import IDLE, LONGEST
-from tests.support import ROOT
+from tests.support import ROOT, examples
 from tests.support.audits import kgcheck
 
 HERE = "http://127.0.0.1:8000"
@@ -469,7 +469,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOSTILE)
 def test_no_text_is_taken_for_a_token_or_a_session(world: World, text: str) -> None:
     users = world.service.users
@@ -478,7 +478,7 @@ def test_no_text_is_taken_for_a_token_or_a_session(world: World, text: str) -> N
     assert users.sign_in(text) is None
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=80).map(lambda raw: raw.translate(None, b"\r\n\0")), st.sampled_from(["Bearer ", "bearer", ""])
 )
@@ -489,7 +489,7 @@ def test_no_header_is_taken_for_a_token_or_a_session(world: World, value: bytes,
         assert answer.status_code == 401
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 60), st.characters(codec="utf-8"))
 def test_no_token_with_another_sign_counts(world: World, place: int, sign: str) -> None:
     token = world.tokens["admin"]

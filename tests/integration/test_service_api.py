@@ -396,6 +396,7 @@ def test_readiness_is_answered_at_once_while_the_store_is_written_to(api: TestCl
     assert got(api, "/v1/health/ready")["status"] == "ready"
 
 
+@pytest.mark.slow
 def test_readiness_does_not_wait_for_what_hangs(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     over, looked = threading.Event(), list[str]()
 

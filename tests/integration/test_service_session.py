@@ -49,6 +49,7 @@ def begun(command: list[str], folder: Path, port: int) -> Iterator[None]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_session_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     curl = shutil.which("curl")
     if curl is None:

@@ -89,6 +89,7 @@ def test_a_check_is_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
         assert here.out.splitlines()[1:] == there.out.splitlines()[1:]
 
 
+@pytest.mark.slow
 def test_questions_are_the_same_in_both(demo_server: str) -> None:
     for question in (
         "Which protein does the gene MGEA5 code for?",

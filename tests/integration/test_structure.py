@@ -384,6 +384,7 @@ def test_a_protein_may_bind_its_own_kind(graph: Graph, tmp_path: Path) -> None:
     assert structure(graph, tmp_path).findings == []
 
 
+@pytest.mark.slow
 def test_filters_apply_to_faults(graph: Graph, tmp_path: Path) -> None:
     for spoil in (self_loop, orphan_node, placeholder_text, wrong_end_label):
         spoil(graph)

@@ -179,6 +179,7 @@ def test_findings_as_csv(tmp_path: Path) -> None:
 # --- how old
 
 
+@pytest.mark.slow
 def test_only_sources_that_the_run_asks_are_warned_about(tmp_path: Path) -> None:
     where = ("--store", demo().store, "--reference", demo().reference)
     everything = kgcheck("audit", *where, cwd=tmp_path).err
@@ -223,6 +224,7 @@ def test_evidence_says_when_its_file_was_fetched_and_when_that_was_pinned(tmp_pa
 # --- files that may be cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_last_line_without_its_end_is_warned_about(tmp_path: Path, packed: bool) -> None:
     directory = ImportDirectory(tmp_path / "import")

@@ -117,6 +117,7 @@ def _column(db: duckdb.DuckDBPyConnection, path: Path, name: str = "outcome") ->
     return name if name in names else "NULL"
 
 
+@pytest.mark.slow
 def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audited], reader: VerifiedReader) -> None:
     asked_about = 0
     with (

@@ -67,6 +67,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- the same as the command line
 
 
+@pytest.mark.slow
 def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
     workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,6 +308,7 @@ def test_load_build_audit_and_report(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgcheck.audit.pieces import Worker
 
@@ -511,6 +513,7 @@ def test_exports_are_there_and_come_late() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
     directory = ImportDirectory(tmp_path / "import")
     directory.write(GENES, directory.row(GENES, ID="TP53", name="tumor protein p53"))

@@ -1,6 +1,29 @@
 """Helpers that the tests share and that are not tests themselves."""
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
+
+
+def quick_of(values: Iterable[Any], *quick: object) -> list[Any]:
+    """Values of a parameter, of which all but a few are left to the slow tests.
+
+    Args:
+        values: All of them, in their order.
+        quick: Those that are tried on every run of the tests.
+
+    Returns:
+        What `parametrize` takes.
+    """
+    import pytest  # what tests start as a process of its own has no need of it
+
+    return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def examples(most: int) -> int:
+    """How many examples a property gets: all of them in CI, and a third where somebody waits for the tests."""
+    return most if os.environ.get("CI") else max(most // 3, 1)

@@ -21,6 +21,14 @@ from kgcheck.profile.schema import load_schema
 from tests.support.neo4j_jars import Neo4jUnavailable, jars, java
 from tests.support.neo4j_server import USER, Neo4jServer
 
+SLOWLY_ON_NEO4J = pytest.mark.parametrize(
+    "store", ["embedded", pytest.param("neo4j", marks=pytest.mark.slow)], indirect=True
+)
+"""For a test with the fixture `store` for which others stand in on a server, on every run of the tests.
+
+The last decorator, so that the id of a test begins with the store: tests.support.spreading goes by that.
+"""
+
 _BATCH = 2_000
 
 

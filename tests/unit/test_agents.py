@@ -633,6 +633,7 @@ def test_which_of_parallel_edges_has_the_score(rows: list[Row], value: str | Non
     assert str(task) == (asked if "P04637" in cites else turned)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     st.lists(

@@ -41,6 +41,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
+from tests.support import examples
 from tests.support.audits import kgcheck
 
 TODAY = datetime.now(UTC).date()
@@ -261,7 +262,7 @@ def decided(draw: st.DrawFn) -> list[Decision]:
     return decisions
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(decided(), st.sampled_from(["1" * 16, "2" * 16, "3" * 16]), st.integers(1, 5))
 def test_sql_and_python_agree_where_a_finding_stands(made: list[Decision], basis: str, day: int) -> None:
     today = date(2026, 5, day)
@@ -300,7 +301,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(texts, texts, st.sampled_from(list(Action))), max_size=5), st.sampled_from([".toml", ".jsonl"])
 )
@@ -445,7 +446,7 @@ def many(ledger: Ledger) -> Run:
     return of
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.fixed_dictionaries(
         {},

@@ -263,6 +263,7 @@ def test_a_model_that_obeys_the_text_gets_nothing_in(bench: Bench) -> None:
     assert (bench.folder / "note.md").read_text(encoding="utf-8") == NOTE
 
 
+@pytest.mark.slow
 def test_three_failures_in_a_row_go_up_the_ladder(bench: Bench) -> None:
     bench.play(script(lambda *_: written(INTRODUCTION.replace("BETTER", "As before")), raised=1))
 
@@ -323,6 +324,7 @@ def test_a_kill_between_any_two_writes_loses_no_round_and_does_none_twice(
         assert again.text() == wanted == (again.folder / "best.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_spent_budget_ends_with_three_and_is_not_forgotten(bench: Bench) -> None:
     bench.play(script(lambda *_: written(INTRODUCTION)))
 

@@ -25,6 +25,7 @@ from kgcheck.errors import (
 from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.progress import NoProgress
+from tests.support import quick_of
 from tests.support.postgres import fresh_schema
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
@@ -33,7 +34,7 @@ GOOD = JobWork(Severity.OK, "all is well", run="r1")
 NEVER = RetryRule()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=quick_of(["sqlite", "postgresql"], "sqlite"))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
     if request.param == "sqlite":
         return tmp_path / "ledger.sqlite"
@@ -51,6 +52,7 @@ def silent(run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
     return []
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_job_is_begun_once(runs: JobRuns) -> None:
     first = runs.begin("nightly", "a 1", NOW, LEASE)
 

@@ -23,7 +23,7 @@ from kgcheck.ledger.migrations import format_2
 from kgcheck.ledger.rows import finding_row, run_row, tally_row
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, VERSION
 from kgcheck.model import Change, ChangeKind, Finding
-from tests.support import ROOT
+from tests.support import ROOT, quick_of
 from tests.support.postgres import fresh_schema
 from tests.unit.test_ledger import finding, run, tally
 
@@ -32,7 +32,7 @@ MANY = 5_500
 """Findings of a ledger that is migrated in several batches."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=quick_of(["sqlite", "postgresql"], "sqlite"))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
     """Where a ledger could be, in each database."""
     if request.param == "sqlite":
@@ -107,6 +107,7 @@ def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
     assert [revision.revision for revision in script.walk_revisions()] == ["6", "5", "4", "3", "2"]
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:
     write_format_2(place, found())
     assert differences(place) != []
@@ -133,7 +134,7 @@ def write_format(place: Path | URL, format_: int, findings: list[Finding]) -> No
     engine.dispose()
 
 
-@pytest.mark.parametrize("format_", [3, 4, 5])
+@pytest.mark.parametrize("format_", quick_of([3, 4, 5], 3))
 def test_a_ledger_of_a_format_between_keeps_all(place: Path | URL, format_: int) -> None:
     write_format(place, format_, found())
     assert version(place) == str(format_)
@@ -193,6 +194,7 @@ def test_all_findings_get_their_basis_when_there_are_many(tmp_path: Path) -> Non
     assert len(bases) == MANY
 
 
+@pytest.mark.slow
 def test_words_are_compared_as_bytes(place: Path | URL) -> None:
     """In PostgreSQL whatever the language of the database, in tables that are new and in those brought forward."""
     if isinstance(place, Path):

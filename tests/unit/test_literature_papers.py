@@ -281,6 +281,7 @@ def plos(folder: Path) -> list[tuple[str, Any, WholePaper]]:
     return found
 
 
+@pytest.mark.slow
 def test_sections_of_every_paper_are_those_of_the_xml(shared_data: Path) -> None:
     """Headings, depth, and the words of every paragraph, by a reading that shares nothing with the reader."""
     sections = paragraphs = 0

@@ -435,6 +435,7 @@ def test_what_the_graph_says_reaches_the_model_only_as_marked_data() -> None:
         assert message["content"].endswith("\n</data>")
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_and_every_answer_has_its_call() -> None:
     played = Played(team.agents(kg=(team.EDGES,)), team_limits=Limits(turns=60))
 

@@ -21,6 +21,7 @@ from kgcheck.profile.schema import load_schema
 from kgcheck.questions.answer import Answer, Status
 from kgcheck.settings import Settings
 from tests.support import chat_server as play
+from tests.support import examples
 from tests.support.answers import assert_rests_on_results
 from tests.support.audits import MemoryStore, Rows, demo, kgcheck
 from tests.support.chat_server import Call, Fail, Say, Script
@@ -492,7 +493,7 @@ class Scripted:
         return Reply(calls=(ToolCall(id=f"c{len(messages)}", name=call.name, arguments=call.text),))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(calls=st.lists(CALLS, max_size=4), answer=ANSWERS)
 def test_whatever_a_model_does_its_answer_is_in_what_it_was_told(calls: list[Call], answer: dict[str, Any]) -> None:
     """The checker reads the conversation alone; it knows nothing of the code that it checks."""

@@ -14,6 +14,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import Reading
 from kgcheck.profile.schema import load_schema
+from tests.support import examples
 from tests.support.attacks import HONEST, attacks
 from tests.support.audits import demo
 from tests.unit.test_llm_brain import Source
@@ -164,20 +165,20 @@ def test_no_text_breaks_the_guard(text: str) -> None:
         st.sampled_from([*re.findall(r"\w+|\S", " ".join(t for t, _ in HONEST)), "`", "'", "\\", "//"]), max_size=40
     )
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_shuffled_statement_breaks_the_guard(words: list[str]) -> None:
     assert_refused_or_plain("MATCH (p:Protein) " + " ".join(words) + " RETURN p.id")
 
 
 @given(attacks())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_attacks_are_refused_or_written_anew(attack: str) -> None:
     assert_refused_or_plain(attack)
 
 
 @pytest.mark.slow
 @given(attacks())
-@settings(max_examples=2000)
+@settings(max_examples=examples(2000))
 def test_two_thousand_attacks_are_refused_or_written_anew(attack: str) -> None:
     assert_refused_or_plain(attack)
 

@@ -23,6 +23,7 @@ def _noisy() -> Iterator[Finding]:
     yield from _many(500, kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND)
 
 
+@pytest.mark.slow
 def test_a_noisy_reason_does_not_push_out_the_others() -> None:
     page = Page(written("html", _noisy()))
 

@@ -118,6 +118,7 @@ def test_gaps_take_the_cause_that_is_known_later(tables: WorkingTables) -> None:
     }
 
 
+@pytest.mark.slow
 def test_reset_leaves_nothing(tables: WorkingTables) -> None:
     tables.add_task(1, "P1", items=["a", "b"])
     tables.set_unseen("SELECT task, head FROM task")
