@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.choices import GROUND_FORMS, GROUND_STATES
-from kgcheck.cli.options import FilePath, format_options, manuscript_options
+from kgcheck.cli.options import FilePath, brain_options, format_options, manuscript_options
 from kgcheck.cli.output import note, text_result
 
 
@@ -41,6 +41,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 )
 @click.option("--min-coverage", type=click.FloatRange(0, 1), help="Least share of the references that the text cites.")
 @click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
+@brain_options()
 @format_options(("table", *GROUND_FORMS))
 @click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
 def command(
@@ -58,6 +59,9 @@ def command(
     most: dict[str, int],
     min_coverage: float | None,
     fix: Path | None,
+    brain: str,
+    tokens: int | None,
+    money: float | None,
     format_: str,
     output: Path | None,
     out: Path | None,
@@ -65,7 +69,9 @@ def command(
     """Tell what each sentence of FILE rests on, and which of its citations and numbers are wrong.
 
     FILE is Markdown, LaTeX, docx, JATS, PDF or plain text. Sentences are held against the graph of --store, papers,
-    their own citations and the canonical results, each as far as it is named; what was not looked at is shown.
+    their own citations and the canonical results, each as far as it is named; what was not looked at is shown. With
+    --brain llm a model reads the sentences in which the rules find nothing; what it reads verifies and contradicts
+    nothing. --tokens and --money are for the whole manuscript.
 
     Exit codes: 0 clean, 1 remarks at or over --fail-on or over a limit, 2 usage or configuration, 3 something could not
     be looked at.
@@ -86,9 +92,10 @@ def command(
         profile=profile,
         live=live,
         offline=offline,
+        brain=brain,
         progress=RichProgress(),
     ) as workspace:
-        found, notes = workspace.ground(file, bibliography=bibliography, results=results)
+        found, notes = workspace.ground(file, bibliography=bibliography, results=results, tokens=tokens, money=money)
     for line in notes:
         note(line)
     code = found.exit_code(limits)

@@ -18,6 +18,9 @@ from kgcheck.literature.works import Works
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 
+STATEMENTS = "statements"
+"""Key of what is not looked at where a model was to read sentences, and did not read all."""
+
 FAILING = {
     "contradicted": frozenset({SentenceState.CONTRADICTED}),
     "unsupported": frozenset({SentenceState.CONTRADICTED, SentenceState.UNSUPPORTED}),
@@ -123,7 +126,7 @@ class Grounded(Value):
     @property
     def incomplete(self) -> bool:
         """Whether something could not be looked at."""
-        return any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
+        return STATEMENTS in self.not_looked or any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
 
     def exit_code(self, limits: GroundLimits) -> int:
         """What the command ends with: 1 over the limits, else 3 if something could not be looked at, else 0."""

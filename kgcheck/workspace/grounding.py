@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kgcheck.grounding.facts.check import FactCheck
+    from kgcheck.grounding.facts.model_reader import ModelReader
     from kgcheck.grounding.ground import Grounded, SentenceCheck
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.manuscript import Manuscript
@@ -38,15 +39,25 @@ class Grounding(ReadingPapers):
     """What checks a text; see Workspace."""
 
     def ground(
-        self, manuscript: str | Path, *, bibliography: str | Path | None = None, results: str | Path | None = None
+        self,
+        manuscript: str | Path,
+        *,
+        bibliography: str | Path | None = None,
+        results: str | Path | None = None,
+        tokens: int | None = None,
+        money: float | None = None,
     ) -> "tuple[Grounded, tuple[str, ...]]":
         """Hold a manuscript against the graph, papers, its citations and its results, as far as the workspace has them.
+
+        With the brain ``llm`` a model reads the sentences in which the rules find nothing stated of the graph.
 
         Args:
             manuscript: Markdown, LaTeX, docx, JATS, PDF or plain text.
             bibliography: Bibliography snapshot in which its references are looked up; where the workspace is live, the
                 services are asked for those that it does not have.
             results: JSON file with the canonical results, by which its numbers are checked.
+            tokens: Most tokens that a model may take for all of it.
+            money: Most money that it may cost.
 
         Returns:
             What was found of each sentence and reference, with the measures and what was not looked at; and notes.
@@ -54,13 +65,36 @@ class Grounding(ReadingPapers):
         Raises:
             InputError: A file cannot be read.
             StoreMissing: The graph that is named is not there.
+            ModelError: The model's endpoint refused or failed.
         """
+        from kgcheck.grounding.ground import STATEMENTS
         from kgcheck.grounding.manuscripts.reading import read_manuscript
 
         text = read_manuscript(Path(manuscript))
-        with self._grounder(_optional(bibliography), _optional(results)) as (look, notes):
+        with ExitStack() as opened:
+            reader = opened.enter_context(self._model_reader(Spending(tokens, money))) if self.brain == "llm" else None
+            look, notes = opened.enter_context(self._grounder(_optional(bibliography), _optional(results), reader))
             found = look(text)
-        return found, tuple(notes)
+        if reader is None:
+            return found, tuple(notes)
+        if reader.left:
+            why = f"the budget of {reader.model} is spent; {reader.left:,} sentences were left to the rules"
+            found = found.model_copy(update={"not_looked": {**found.not_looked, STATEMENTS: why}})
+        read = f"{reader.model} read {reader.sentences:,} sentences in which the rules find nothing"
+        unusable = f"; of {reader.unusable:,} it gave no usable answer" if reader.unusable else ""
+        return found, (*notes, f"{read}{unusable}", *spent_note(reader.meter))
+
+    @contextmanager
+    def _model_reader(self, spending: "Spending") -> "Iterator[ModelReader]":
+        """What reads sentences with a model."""
+        from kgcheck.grounding.facts.model_reader import ModelReader
+        from kgcheck.llm.budget import Meter
+        from kgcheck.llm.client import ChatClient
+        from kgcheck.profile.claims import load_claim_forms
+
+        with ChatClient(self.settings) as client:
+            meter = Meter(spending.limits(), client.prices, total_meter(self.settings))
+            yield ModelReader(client, meter, self.schema, load_claim_forms(self.schema.address))
 
     def ground_text(
         self,
@@ -93,7 +127,9 @@ class Grounding(ReadingPapers):
         return found, tuple(notes)
 
     @contextmanager
-    def _grounder(self, bibliography: Path | None, results: Path | None) -> "Iterator[tuple[_Look, list[str]]]":
+    def _grounder(
+        self, bibliography: Path | None, results: Path | None, reader: "ModelReader | None" = None
+    ) -> "Iterator[tuple[_Look, list[str]]]":
         """What grounds texts, with everything open that they are held against; and notes."""
         from kgcheck.grounding.ground import ground
         from kgcheck.grounding.results import read_results
@@ -105,6 +141,7 @@ class Grounding(ReadingPapers):
         with noting() as notes, ExitStack() as opened:
             facts = self._facts(not_looked)
             if facts:
+                facts.model = reader
                 checkers.append(facts)
                 if not self.reference:
                     not_looked["sources"] = "no reference snapshot is named"
@@ -150,10 +187,13 @@ class Grounding(ReadingPapers):
         Raises:
             InputFormat: The earlier card is none.
         """
+        from kgcheck.grounding.manuscripts.reading import read_manuscript
         from kgcheck.grounding.score import score
 
         earlier = _card(Path(before)) if before else None
-        found, notes = self.ground(manuscript, bibliography=bibliography, results=results)
+        text = read_manuscript(Path(manuscript))
+        with self._grounder(_optional(bibliography), _optional(results)) as (look, notes):
+            found = look(text)
         more = list(notes)
         corpus = self._corpus(found.manuscript, more)
         judgements = None

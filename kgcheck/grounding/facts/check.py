@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import Observed
@@ -19,6 +19,9 @@ from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import Pattern, Schema
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.facts.model_reader import ModelReader
 
 _SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
 """Sections whose sentences may state something: what is done stands under methods."""
@@ -61,6 +64,12 @@ _STATES_OF_DENIALS = {
     Remark.EDGE_UNVERIFIED: SentenceState.UNSUPPORTED,
 }
 
+_STATES_OF_MODELS = {
+    SentenceState.VERIFIED: SentenceState.SUPPORTED,
+    SentenceState.CONTRADICTED: SentenceState.UNSUPPORTED,
+}
+"""What a model reads, it may have misread."""
+
 _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Remark.EDGE_UNKNOWN)
 
 
@@ -72,7 +81,13 @@ class FactCheck:
         verified: What audits have judged; None where there was none.
         reference: Sources that judge now what was not judged; None where there are none.
         schema: Profile.
+
+    Attributes:
+        names: Of the graph.
+        model: Reads sentences in which the rules find nothing, or None.
     """
+
+    model: "ModelReader | None" = None
 
     def __init__(
         self, graph: GraphStore, verified: VerifiedReader | None, reference: FactSource | None, schema: Schema
@@ -98,7 +113,8 @@ class FactCheck:
         for sentence in manuscript.sentences:
             named = things[sentence.number]
             if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text, named)):
-                stated[sentence.number] = self._reader.read(sentence.text, named)
+                edges = self._reader.read(sentence.text, named)
+                stated[sentence.number] = edges or (self.model.read(sentence.text, named) if self.model else [])
         found = self._edges(stated) + value_remarks(manuscript, things, self._graph)
         if self._outdated:
             found += self._outdated.remarks(manuscript, things, human)
@@ -186,6 +202,9 @@ class FactCheck:
         could_not = bool(best.not_looked) and remark is Remark.EDGE_UNKNOWN
         why = f"{best.why}; could not look: {best.not_looked}" if could_not else best.why
         words = f"{edge.head.text} {best.task.relation} {edge.tail.text}"
+        if edge.model:
+            state = _STATES_OF_MODELS.get(state, state)
+            words = f"{words}, as {edge.model} reads it"
         return Remarked(
             remark=remark,
             check=Check.GRAPH,

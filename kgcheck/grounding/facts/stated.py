@@ -19,7 +19,7 @@ from kgcheck.profile.claims import ClaimForm
 _TOKEN = re.compile(r"\u00a7\d+|(?<=\s)'s\b|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
 _JOINED = re.compile(r"(\u00a7\d+) (?:together|along) with ")
 _BRACKET = re.compile(r"\([^()]{0,200}\)")
-_LONGEST = 1_500
+LONGEST = 1_500
 """Characters of a sentence; a longer one is no sentence."""
 
 _MOST_THINGS = 40
@@ -36,12 +36,14 @@ class StatedEdge(NamedTuple):
         head: The thing that is the head.
         tail: The thing that is the tail.
         denied: Whether the sentence denies it.
+        model: Who reads the sentence so; empty for the rules.
     """
 
     form: ClaimForm
     head: NamedThing
     tail: NamedThing
     denied: bool
+    model: str = ""
 
 
 class SentenceReader:
@@ -65,7 +67,7 @@ class SentenceReader:
         Returns:
             Its edges, each once for every form that it may be of.
         """
-        if len(text) > _LONGEST or not 2 <= len(things) <= _MOST_THINGS or text.rstrip().endswith("?"):
+        if len(text) > LONGEST or not 2 <= len(things) <= _MOST_THINGS or text.rstrip().endswith("?"):
             return []
         named = {i: thing for i, thing in enumerate(things) if not self._is_word(thing)}
         tokens: dict[frozenset[int], list[str]] = {}
