@@ -253,10 +253,11 @@ class ModelDesigner:
         ids: dict[str, None] = {}
         for sentence in written.sentences:
             text = _line(sentence.text)
-            if why := self._objection(text, sentence.rests_on):
+            whole = text if text.endswith((".", "!", "?")) else f"{text}."
+            if why := "it is there twice" if whole in sentences else self._objection(text, sentence.rests_on):
                 dropped.append(Dropped(text, why))
                 continue
-            sentences.append(text if text.endswith((".", "!", "?")) else f"{text}.")
+            sentences.append(whole)
             ids |= dict.fromkeys(i for i in sentence.rests_on if i != OBJECTIVE and i not in self._grounds.sections)
         if not sentences:
             return None
