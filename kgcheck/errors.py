@@ -56,6 +56,10 @@ EXIT_USAGE = 2
 EXIT_INCOMPLETE = 3
 
 
+LET_READ = "see that the file is whole, and that you may read it"
+"""What to do about a file that cannot be read."""
+
+
 class KgcheckError(Exception):
     """Root of the tree. What looks like a secret is taken out of what it says.
 

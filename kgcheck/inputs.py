@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from kgcheck.errors import InputError, InputFormat, InputMissing
+from kgcheck.errors import LET_READ, InputError, InputFormat, InputMissing
 
 MIB = 1 << 20
 
@@ -147,7 +147,7 @@ def check_packed(path: Path) -> None:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputFormat(f"{path} cannot be unpacked: {error}", "it may be truncated: get it again") from error
     except OSError as error:
-        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
 
 
 def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -> str:
@@ -195,7 +195,7 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise InputFormat(f"{path} is a folder, not a file") from None
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
-        raise InputFormat(f"cannot read {path}: {why}") from error
+        raise InputFormat(f"cannot read {path}: {why}", LET_READ) from error
     if len(data) > most:
         raise InputFormat(
             f"{path} is larger than {most // MIB} MiB",

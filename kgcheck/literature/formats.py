@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kgcheck.errors import InputFormat, InputMissing, SourceAnswer
+from kgcheck.errors import LET_READ, InputFormat, InputMissing, SourceAnswer
 from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
@@ -159,7 +159,7 @@ def text_lines(path: Path) -> Iterator[str]:
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
-        raise InputFormat(f"cannot read {path}: {why}") from error
+        raise InputFormat(f"cannot read {path}: {why}", LET_READ) from error
 
 
 def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kgcheck.errors import InputFormat, InputMissing, MissingExtra
+from kgcheck.errors import LET_READ, InputFormat, InputMissing, MissingExtra
 from kgcheck.inputs import LARGEST_WHOLE, MIB
 from kgcheck.literature.documents import Rejected, clean, sentences
 from kgcheck.literature.papers import REFERENCES_HEADING, Paragraph, Section, SectionKind, WholePaper, kind_of
@@ -90,7 +90,7 @@ def pdf_text(path: Path) -> PdfText | Rejected:
             raise InputFormat(f"{path} is larger than {LARGEST_WHOLE // MIB} MiB", "split it")
         data = path.read_bytes()
     except OSError as error:
-        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     if b"%PDF-" not in data[:1024]:
         raise InputFormat(f"{path} is no PDF")
     try:

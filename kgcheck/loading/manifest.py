@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from kgcheck import __version__
-from kgcheck.errors import InputError, InputMissing
+from kgcheck.errors import LET_READ, InputError, InputMissing
 from kgcheck.graph.store import DONE, LOAD, Counts
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.loading.staging import OF_NONE, Staging, holder_name
@@ -143,7 +143,7 @@ def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
                 with path.open("rb") as stream:
                     found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
             except OSError as error:
-                raise InputMissing(f"cannot read {path}: {error.strerror}") from error
+                raise InputMissing(f"cannot read {path}: {error.strerror}", LET_READ) from error
             step.advance()
     return found
 

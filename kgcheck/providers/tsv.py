@@ -16,7 +16,7 @@ from typing import NamedTuple, TextIO
 import duckdb
 
 from kgcheck.duck import identifier, literal
-from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.errors import LET_READ, InputFormat, InputMissing
 from kgcheck.inputs import MIB, Bounded, check_packed
 
 
@@ -52,7 +52,7 @@ def check_file(path: Path, *, whole_lines: bool) -> None:
             stream.seek(-1, os.SEEK_END)
             last = stream.read(1)
     except OSError as error:
-        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     # A packed file carries a checksum of its own, which is checked when it is read.
     if whole_lines and path.suffix != ".gz" and last != b"\n":
         raise InputFormat(f"the last line of {path} has no end", "the file may be truncated: get it again")
@@ -113,7 +113,7 @@ def _header(path: Path, form: Form) -> list[str]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputFormat(f"{path} cannot be unpacked: {error}", "it may be truncated: get it again") from error
     except OSError as error:
-        raise InputMissing(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}") from error
     names = [name.strip('"') for name in line.split(form.delimiter)]

@@ -240,12 +240,8 @@ class ModelDesigner:
         )
 
     def _details(self, written: WrittenDetails) -> tuple[list[StudyStep], list[Dropped]]:
-        kept: list[StudyStep] = []
         dropped: list[Dropped] = []
-        for one in written.steps:
-            step = self._step(one, dropped)
-            if step is not None:
-                kept.append(step)
+        kept = [step for one in written.steps if (step := self._step(one, dropped)) is not None]
         return kept, dropped
 
     def _step(self, written: WrittenStep, dropped: list[Dropped]) -> StudyStep | None:
@@ -254,7 +250,8 @@ class ModelDesigner:
         for sentence in written.sentences:
             text = _line(sentence.text)
             whole = text if text.endswith((".", "!", "?")) else f"{text}."
-            if why := "it is there twice" if whole in sentences else self._objection(text, sentence.rests_on):
+            why = "it is there twice" if whole in sentences else self._objection(text, sentence.rests_on)
+            if why:
                 dropped.append(Dropped(text, why))
                 continue
             sentences.append(whole)
