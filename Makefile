@@ -9,7 +9,8 @@ PYTEST := $(BIN)/pytest
 # A file stays with one worker, for the sake of its fixtures, and those that need a Neo4j server with the one that starts it
 # (tests/support/spreading.py). They go out in their order and not, as xdist would have it, those of most tests first: so the slow ones of
 # few tests come before the many small ones of tests/unit, and no worker is left alone with a slow one at the end.
-WORKERS ?= 2
+# One more than two cores: the worker of the Neo4j server waits for it half of the time.
+WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
