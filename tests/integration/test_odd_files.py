@@ -188,7 +188,8 @@ from kgcheck.cli.main import run
 for found in pkgutil.iter_modules(kgcheck.cli.__path__):
     importlib.import_module("kgcheck.cli." + found.name)
 import duckdb, sqlalchemy.dialects.sqlite, jinja2, rich.table
-import kgcheck.ledger.ledger, kgcheck.report.tables, kgcheck.report.render, kgcheck.literature.corpus, kgcheck.literature.search
+import kgcheck.ledger.ledger, kgcheck.report.tables, kgcheck.report.render
+import kgcheck.literature.corpus, kgcheck.literature.search
 commands, target, user, first = json.loads(sys.argv[1])
 answers = os.fdopen(os.dup(1), "w")
 if user:

@@ -314,7 +314,7 @@ def test_a_model_writes_in_three_stages_each_reviewed_and_the_replay_has_the_sam
         ("Test expression of DEF2, which is associated with grey fever.", [Q]),
         ("Test expression. " * 60, [Q]),
         ("", [Q]),
-        (SENTENCE["text"].rstrip("."), [Q]),  # once more
+        ("Test the differential expression of genes in grey fever with LimmaX", [Q]),  # once more
     ],
 )
 def test_what_is_not_borne_out_is_dropped_and_counted(desk: Desk, sentence: str, ids: list[str]) -> None:
