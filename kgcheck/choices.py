@@ -87,10 +87,10 @@ def day(text: str) -> str:
     '2024-06'
     """
     if not _DAY.fullmatch(text):
-        raise UsageError(f"{text!r} is no date: write 2024, 2024-06 or 2024-06-30")
+        raise UsageError(f"{text!r} is no date", "write 2024, 2024-06 or 2024-06-30")
     # Somewhere on earth it is tomorrow already.
     if text > (datetime.now(UTC) + timedelta(days=1)).date().isoformat():
-        raise UsageError(f"{text} has not come yet: name a date of the past")
+        raise UsageError(f"{text} has not come yet", "name a date of the past")
     return text
 
 

@@ -59,6 +59,21 @@ EXIT_INCOMPLETE = 3
 LET_READ = "see that the file is whole, and that you may read it"
 """What to do about a file that cannot be read."""
 
+LET_WRITE = "see that there is room, and that you may write there"
+"""What to do about a place that cannot be written."""
+
+NAME_THERE = "name one that is there"
+"""What to do about a file that is not there."""
+
+AS_UTF8 = "write it again as UTF-8"
+"""What to do about a text of another encoding."""
+
+FROM_A_COPY = "it was changed by another program: put it back from a copy"
+"""What to do about rows that kgcheck did not write."""
+
+INSTALL_AGAIN = "it comes with kgcheck: install it again"
+"""What to do about a file of the package that was changed or lost."""
+
 
 class KgcheckError(Exception):
     """Root of the tree. What looks like a secret is taken out of what it says.
@@ -74,6 +89,11 @@ class KgcheckError(Exception):
         self.message = redact(message)
         self.hint = redact(hint)
         super().__init__(self.message)
+
+    @property
+    def in_one_line(self) -> str:
+        """The message, and what to do next."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 class UsageError(KgcheckError):

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from kgcheck.errors import LET_READ, InputError, InputFormat, InputMissing
+from kgcheck.errors import AS_UTF8, LET_READ, NAME_THERE, InputError, InputFormat, InputMissing
 
 MIB = 1 << 20
 
@@ -169,7 +169,7 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
     try:
         return data.decode(encoding, errors)
     except UnicodeDecodeError as error:
-        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}", AS_UTF8) from error
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -190,9 +190,9 @@ def read_bytes(path: Path, most: int) -> bytes:
         with _opened(path) as stream:
             data = stream.read(most + 1)
     except FileNotFoundError:
-        raise InputMissing(f"there is no file {path}") from None
+        raise InputMissing(f"there is no file {path}", NAME_THERE) from None
     except IsADirectoryError:
-        raise InputFormat(f"{path} is a folder, not a file") from None
+        raise InputFormat(f"{path} is a folder, not a file", "name a file in it") from None
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
         raise InputFormat(f"cannot read {path}: {why}", LET_READ) from error

@@ -208,7 +208,7 @@ class _Conversation:
         try:
             result = self._result(call)
         except (UsageError, UnknownName) as error:
-            result = {"refused": f"{error.message}; {error.hint}" if error.hint else error.message}
+            result = {"refused": error.in_one_line}
             if isinstance(error, Unsupported):
                 self._unsupported.append(error.message)
                 if len(self._unsupported) == MOST_UNSUPPORTED:

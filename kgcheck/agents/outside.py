@@ -62,7 +62,7 @@ class Outside:
         try:
             found = self._reader.passages(wanted.triple)
         except UnknownName as error:
-            why = f"{error.message}; {error.hint}"
+            why = error.in_one_line
             return LiteratureResult(
                 triple=wanted.triple, source=SOURCE, status="not_available", reason=Reason.NOT_COVERED, why=why
             )

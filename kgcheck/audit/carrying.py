@@ -161,4 +161,7 @@ def _refuse_kinds(options: AuditOptions) -> None:
     }
     for name, wanted in kinds.items():
         if wanted:
-            raise UsageError(f"{name} cannot be given with --changed-since: what it finds may be other each time")
+            raise UsageError(
+                f"{name} cannot be given with --changed-since: what it finds may be other each time",
+                "leave one of them out",
+            )

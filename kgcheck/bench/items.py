@@ -113,7 +113,7 @@ def read_items(path: Path, schema: Schema) -> list[Item]:
 def _item(row: Mapping[str, Any], schema: Schema) -> Item:
     filled = dict(row)
     if not filled.get("check") and not filled.get("instruction"):
-        raise UsageError("an item needs a check or an instruction")
+        raise UsageError("an item needs a check or an instruction", "see docs/howto_batches.md")
     key = f"{filled.get('instruction')}|{filled.get('check')}|{filled.get('seed')}"
     filled.setdefault("id", sha256(key.encode()).hexdigest()[:12])
     if "type" not in filled:
@@ -167,7 +167,9 @@ def _meant(text: str, head: Ref, tail: Ref, schema: Schema, store: GraphStore | 
     schema.label(head.label), schema.label(tail.label)
     patterns = [p for p in schema.relations if (p.head, p.tail) == (head.label, tail.label)]
     if not patterns:
-        raise UsageError(f"no relation joins {head.label} and {tail.label}")
+        raise UsageError(
+            f"no relation joins {head.label} and {tail.label}", "name nodes of labels that the profile joins"
+        )
     mentioned = set(_RELATION.findall(text))
     named = [p for p in patterns if p.type in mentioned]
     if named:

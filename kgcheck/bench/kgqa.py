@@ -17,6 +17,8 @@ from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.questions.answer import Answer, Found, Status
 
+_OF_QUESTIONS = "name a file of questions of BioKGBench"
+
 
 class Question(Value):
     """One item: what is asked, and what is right; a null answer means that the graph has none."""
@@ -100,9 +102,9 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             rows = [parse_json(line) for line in text.splitlines() if line.strip()]
         found = _ROWS.validate_python(rows)
     except ValueError as error:
-        raise InputFormat(f"{path} is neither a JSON list nor JSON lines: {str(error)[:200]}") from error
+        raise InputFormat(f"{path} is neither a JSON list nor JSON lines: {str(error)[:200]}", _OF_QUESTIONS) from error
     if not found:
-        raise InputFormat(f"{path} holds no items")
+        raise InputFormat(f"{path} holds no items", _OF_QUESTIONS)
     return found
 
 

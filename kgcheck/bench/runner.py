@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from kgcheck.errors import BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.errors import LET_READ, LET_WRITE, BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.locks import lock_open_file
 from kgcheck.outputs import write_text
@@ -116,7 +116,7 @@ def read_results(path: Path) -> dict[str, Result]:
         with path.open("rb") as file:
             return _read(file, path)
     except OSError as error:
-        raise InputError(f"cannot read the results {path}: {error.strerror}") from error
+        raise InputError(f"cannot read the results {path}: {error.strerror}", LET_READ) from error
 
 
 def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
@@ -197,7 +197,7 @@ def _appending(out: Path) -> Iterator[IO[bytes]]:
         out.parent.mkdir(parents=True, exist_ok=True)
         file = out.open("a+b")
     except OSError as error:
-        raise InputError(f"cannot write the results {out}: {error.strerror}") from error
+        raise InputError(f"cannot write the results {out}: {error.strerror}", LET_WRITE) from error
     with file:
         if not lock_open_file(file.fileno(), exclusive=True):
             raise UsageError(f"another process is writing to {out}", "wait until it ends")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
+from kgcheck.errors import NAME_THERE, ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
 from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.search import LiteratureIndex
@@ -97,7 +97,7 @@ def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
         try:
             found.append(ClaimRecipe.model_validate(read_toml(path)))
         except (ValidationError, ValueError) as error:
-            raise ConfigurationError(f"{path} is wrong: {error}") from error
+            raise ConfigurationError(f"{path} is wrong: {error}", "correct the recipe") from error
     return tuple(sorted(found, key=lambda r: (-len(r.needs), r.name)))
 
 
@@ -117,7 +117,7 @@ def read_items(path: Path, recipe: str | None = None) -> list[ClaimItem]:
         UnknownName: There is no such recipe.
     """
     if not path.is_file():
-        raise InputMissing(f"there is no file {path}")
+        raise InputMissing(f"there is no file {path}", NAME_THERE)
     recipes = {r.name: r for r in load_claim_recipes()}
     if recipe and recipe not in recipes:
         raise UnknownName("claim recipe", recipe, recipes)
@@ -140,7 +140,9 @@ def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
                 if line.strip():
                     record = parse_json(line)
                     if not isinstance(record, dict):
-                        raise InputFormat(f"{path}, line {number}: not an object")
+                        raise InputFormat(
+                            f"{path}, line {number}: not an object", "each line is one claim as a JSON object"
+                        )
                     yield {"@row": number, **record}
         else:
             whole = parse_json(text)

@@ -226,13 +226,19 @@ class LabelledFacts:
                 self._lives[schema.label(label).name][id_] = TrueState(state, None, fact.record, fact.source)
             case ("attribute", label, id_, name):
                 if name not in schema.label(label).properties or fact.value is None:
-                    raise UsageError(f"an attribute of {label} and its value are wanted, not {name!r}")
+                    raise UsageError(
+                        f"an attribute of {label} and its value are wanted, not {name!r}",
+                        "name a property of the label, and give its value",
+                    )
                 self._values[label, name][id_] = fact.value
             case (head, relation, tail):
                 for pattern in parse_request((head, relation, tail), schema).patterns:
                     self._links[str(pattern)][in_one_order(pattern, (head, tail))] = fact
             case _:
-                raise UsageError(f"{' '.join(fact.check)!r} is no check")
+                raise UsageError(
+                    f"{' '.join(fact.check)!r} is no check",
+                    "write it in the words of kgcheck check",
+                )
 
     def lives(self, label: Label) -> dict[str, TrueState]:
         return self._lives[label.name]

@@ -149,7 +149,7 @@ def _one_of_both(query: str | None, topic: str | None, *, of_query: bool, of_top
     if topic and of_query:
         raise UsageError("--limit, --references and --citations go with QUERY", "with --topic, --keep names how many")
     if query and of_topic:
-        raise UsageError("--seeds, --rounds, --tau and --keep go with --topic")
+        raise UsageError("--seeds, --rounds, --tau and --keep go with --topic", "leave them out, or name a topic")
 
 
 def _gather_query(wanted: "Gathering", corpus: "Corpus", http: "Http") -> None:

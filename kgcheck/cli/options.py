@@ -119,7 +119,7 @@ def graph_date_option() -> Decorator:
         try:
             return day(value) if value else value
         except UsageError as error:
-            raise click.BadParameter(error.message) from None
+            raise click.BadParameter(error.in_one_line) from None
 
     return click.option(
         "--graph-date",

@@ -64,7 +64,7 @@ def _one_of(kind: str, known: tuple[str, ...]) -> Any:
         try:
             return chosen(kind, name, known)
         except UnknownName as error:
-            raise ValueError(f"{error.message}: {error.hint}" if error.hint else error.message) from None
+            raise ValueError(error.in_one_line) from None
 
     return AfterValidator(check), Field(json_schema_extra={"enum": list(known)})
 
@@ -73,14 +73,14 @@ def _day(text: str) -> str:
     try:
         return day(text)
     except KgcheckError as error:
-        raise ValueError(error.message) from None
+        raise ValueError(error.in_one_line) from None
 
 
 def _ledger(name: str) -> str:
     try:
         return checked_place(name)
     except KgcheckError as error:
-        raise ValueError(f"{error.message}: {error.hint}") from None
+        raise ValueError(error.in_one_line) from None
 
 
 def _zone(name: str) -> str:

@@ -215,12 +215,17 @@ def _entries(path: Path, text: str) -> Iterator[tuple[str, Any]]:
                 try:
                     yield f"line {number}", parse_json(line)
                 except ValueError as error:
-                    raise InputFormat(f"{path}, line {number}, is no JSON: {error}") from None
+                    raise InputFormat(
+                        f"{path}, line {number}, is no JSON: {error}",
+                        "correct the line, or export it again: kgcheck decisions export",
+                    ) from None
         return
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputFormat(f"{path} is no TOML: {error}") from None
+        raise InputFormat(
+            f"{path} is no TOML: {error}", "correct it, or export it again: kgcheck decisions export"
+        ) from None
     stated = tables.pop("decision", [])
     if tables or not isinstance(stated, list):
         raise InputFormat(

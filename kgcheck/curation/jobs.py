@@ -229,7 +229,7 @@ def _try(runs: JobRuns, run: JobRun, rule: RetryRule, work: Work, lease: Lease) 
 
 def _failed(runs: JobRuns, run: JobRun, error: KgcheckError, notify: Notify) -> None:
     severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
-    text = f"{error.message}: {error.hint}" if error.hint else error.message
+    text = error.in_one_line
     sent = notify(run, JobWork(severity, error.message), text)
     result = {**runs.get(run.number).result, "notifications": [d.as_row() for d in sent]}
     runs.finish(run, JobState.FAILED, now(), severity=severity.value, message=text, result=result)

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from kgcheck.errors import InputError, InputFormat, InputMissing
+from kgcheck.errors import LET_READ, InputError, InputFormat, InputMissing
 from kgcheck.inputs import Bounded, parse_json, wrong_parts
 from kgcheck.model import Identifier, Reason, Ref, Triple, Value
 from kgcheck.outputs import write_text
@@ -185,7 +185,7 @@ def read_patch(folder: Path) -> Patch:
     except UnicodeDecodeError:
         raise InputFormat(f"{path} is not UTF-8", _AGAIN) from None
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raise InputError(f"cannot read {path}: {error.strerror}", LET_READ) from error
     if not lines:
         raise InputFormat(f"{path} is empty", _AGAIN)
     header = _header(path, lines[0])

@@ -18,7 +18,7 @@ from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.operations import Operation, Patch, in_words
 from kgcheck.curation.steps import STEPS, DraftGraph, Step, do, do_all, inverse, touched
-from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UsageError
+from kgcheck.errors import FROM_A_COPY, StoreError, StoreMissing, StoreSchema, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import LOAD, UNDER_WAY, unfinished
@@ -368,7 +368,7 @@ def _record_of(key: str, text: str | None) -> PatchRecord:
     try:
         return PatchRecord.model_validate_json(text or "")
     except ValidationError:
-        raise StoreError(f"what the store says of the {key} cannot be read") from None
+        raise StoreError(f"what the store says of the {key} cannot be read", FROM_A_COPY) from None
 
 
 def _note(changes: StoreChanges, patch: Patch, stamp: Stamp, state: PatchState) -> None:

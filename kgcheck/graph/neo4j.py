@@ -69,7 +69,9 @@ class Neo4jStore(CypherServerStore):
                 user_agent="kgcheck",
             )
         except (ValueError, ConfigurationError) as error:
-            raise StoreError(f"{uri!r} is not an address of a Neo4j server: {error}") from error
+            raise StoreError(
+                f"{uri!r} is not an address of a Neo4j server: {error}", "write it as bolt://HOST:7687"
+            ) from error
         try:
             self._connect()
             self.check(create=create, any_profile=any_profile)

@@ -10,7 +10,7 @@ from sqlalchemy import column as plain_column
 from sqlalchemy import table as plain_table
 from sqlalchemy.sql.expression import TableClause
 
-from kgcheck.errors import LedgerError
+from kgcheck.errors import FROM_A_COPY, LedgerError
 from kgcheck.ledger.bulk import copy_in
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.tables import FORMAT, METADATA
@@ -53,7 +53,9 @@ def copy_ledger(source: Database, target: Database, progress: Progress) -> list[
         with source.reading() as before, target.writing() as after, target.reading() as there:
             return _copied(before, after, there, Places(source.where, target.where), progress)
     except (ValueError, TypeError) as error:
-        raise LedgerError(f"the ledger {source.where} holds a row that cannot be copied: {error}") from error
+        raise LedgerError(
+            f"the ledger {source.where} holds a row that cannot be copied: {error}", FROM_A_COPY
+        ) from error
 
 
 class Places(NamedTuple):

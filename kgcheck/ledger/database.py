@@ -205,7 +205,7 @@ class Database:
         except DatabaseError as error:
             raise self._backend.in_words(error) from error
         except SQLAlchemyError as error:
-            raise LedgerError(f"the ledger {self.where} cannot be used: {error}") from error
+            raise LedgerError(f"the ledger {self.where} cannot be used: {error}", _ANOTHER) from error
 
 
 def _backend(where: LedgerPlace | URL, create: bool) -> Backend:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
 
 from kgcheck.closing import Closing
-from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
+from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
 from kgcheck.ledger.comparisons import COMPARISON
 from kgcheck.ledger.database import Database
@@ -314,7 +314,7 @@ class Ledger(Closing):
         try:
             yield
         except (ValidationError, ValueError, TypeError) as error:
-            raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read") from error
+            raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read", FROM_A_COPY) from error
 
 
 def now() -> datetime:

@@ -84,7 +84,10 @@ class SentenceModel:
             self._pieces = Tokenizer.from_file(str(path / "tokenizer.json"))
         # Tokenizers and OpenVINO raise bare exceptions.
         except Exception as error:
-            raise ConfigurationError(f"{path} holds no BERT sentence model: {str(error)[:200]}") from error
+            raise ConfigurationError(
+                f"{path} holds no BERT sentence model: {str(error)[:200]}",
+                "name the folder of another model with --model, or fetch this one again",
+            ) from error
         self._pieces.enable_truncation(PIECES)
         self._pieces.no_padding()
         self.dimension = int(self._places.shape[1])

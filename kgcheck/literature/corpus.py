@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgcheck.choices import SECTIONS
-from kgcheck.errors import IndexFault, InputError, InputFormat, InputMissing, StoreError
+from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Document, Rejected
 from kgcheck.literature.embed import WORDS_ALONE, Embedder, packed
@@ -89,7 +89,7 @@ class Corpus:
         except StoreError as error:
             raise IndexFault(f"the index in {folder} is in use by another process", "wait until it ends") from error
         except OSError as error:
-            raise IndexFault(f"cannot make an index in {folder}: {error.strerror}") from error
+            raise IndexFault(f"cannot make an index in {folder}: {error.strerror}", LET_WRITE) from error
         try:
             self.store = DocumentStore(folder / DOCUMENTS, create=create)
         except BaseException:
@@ -178,7 +178,7 @@ class Corpus:
             with path.open("a", encoding="utf-8") as file:
                 yield lambda item: file.write(item.model_dump_json() + "\n")
         except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}") from error
+            raise InputError(f"cannot write {path}: {error.strerror}", LET_WRITE) from error
 
     @property
     def model(self) -> tuple[str, str] | None:

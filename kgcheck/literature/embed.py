@@ -112,7 +112,9 @@ def model_digest(path: Path) -> str:
         if (path / name).is_file():
             with (path / name).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    raise ConfigurationError(f"{path} holds no model weights ({' or '.join(_WEIGHTS)})")
+    raise ConfigurationError(
+        f"{path} holds no model weights ({' or '.join(_WEIGHTS)})", "name the folder of a sentence model"
+    )
 
 
 def lacking(model: str = PACKAGED) -> MissingExtra | None:

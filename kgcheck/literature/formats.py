@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kgcheck.errors import LET_READ, InputFormat, InputMissing, SourceAnswer
+from kgcheck.errors import LET_READ, NAME_THERE, InputFormat, InputMissing, SourceAnswer
 from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
@@ -44,7 +44,7 @@ def choose_recipe(path: Path) -> CorpusRecipe:
         InputFormat: No recipe knows it.
     """
     if not path.is_file():
-        raise InputMissing(f"there is no file {path}")
+        raise InputMissing(f"there is no file {path}", NAME_THERE)
     known: list[str] = []
     wrong = ""
     for recipe in by_suffix(path):
@@ -80,7 +80,7 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
         InputFormat: The file has another form from its first record on.
     """
     if not path.is_file():
-        raise InputMissing(f"there is no file {path}")
+        raise InputMissing(f"there is no file {path}", NAME_THERE)
     count = 0
     try:
         for place, raw in _READERS[recipe.format](path, recipe):
@@ -155,7 +155,7 @@ def text_lines(path: Path) -> Iterator[str]:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
             for line in text:
                 if "\0" in line:
-                    raise InputFormat(f"{path} is no text file")
+                    raise InputFormat(f"{path} is no text file", "name a file of text")
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or error
@@ -190,7 +190,10 @@ def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     if isinstance(records, dict):
         records = [{**r, "@key": key} if isinstance(r, dict) else r for key, r in records.items()]
     if not isinstance(records, list):
-        raise InputFormat(f"{path} holds no records{f' under {recipe.records}' if recipe.records else ''}")
+        raise InputFormat(
+            f"{path} holds no records{f' under {recipe.records}' if recipe.records else ''}",
+            "correct the file, or name another recipe with --recipe",
+        )
     for number, raw in enumerate(records, 1):
         place = f"{path}, record {number}"
         yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
@@ -272,7 +275,7 @@ def read_retractions(path: Path) -> Iterable[str]:
         InputFormat: A line does not begin with a number.
     """
     if not path.is_file():
-        raise InputMissing(f"there is no file {path}")
+        raise InputMissing(f"there is no file {path}", NAME_THERE)
     ids: list[str] = []
     for number, line in enumerate(text_lines(path), 1):
         first = re.split(r"[\t,;\s]", line.strip())[0].removeprefix("pmid:")

@@ -171,7 +171,9 @@ def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> Who
     except OSError as error:
         raise IndexFault(f"cannot write in {index}: {error.strerror}", "free disk space") from error
     except (InputFormat, ValidationError) as error:
-        raise SourceAnswer(f"{service.name} sent {record.full_text} in a form that cannot be read: {error}") from error
+        raise SourceAnswer(
+            f"{service.name} sent {record.full_text} in a form that cannot be read: {error}", "leave --full-text out"
+        ) from error
     paper = read[0] if len(read) == 1 else None
     if isinstance(paper, WholePaper) and set(paper.ids) & {*record.ids, f"pmc:{record.full_text}"}:
         return paper

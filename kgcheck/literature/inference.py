@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.errors import ConfigurationError, InputError, MissingExtra
+from kgcheck.errors import LET_READ, ConfigurationError, InputError, MissingExtra
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.bert import import_openvino
 from kgcheck.literature.embed import EXTRA
@@ -28,6 +28,7 @@ LONGEST = 512
 _CHARACTERS = 20_000
 """Of a text that are cut into word pieces: far more than a model reads."""
 
+_ANOTHER = "name another folder, or fetch the model again"
 _PADDED_TO = 32
 _FOR, _AGAINST, _NEITHER = range(3)
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -75,7 +76,7 @@ class InferenceModel:
             self._pieces = Tokenizer.from_file(str(files.tokenizer))
         # Tokenizers and OpenVINO raise bare exceptions.
         except Exception as error:
-            raise ConfigurationError(f"{folder} holds no model of inference: {_first_line(error)}") from error
+            raise ConfigurationError(f"{folder} holds no model of inference: {_first_line(error)}", _ANOTHER) from error
         self._inputs = _inputs(graph, folder)
         wanted = graph.inputs[0].partial_shape[1]
         self._fixed = wanted.get_length() if wanted.is_static else 0
@@ -93,7 +94,7 @@ class InferenceModel:
         try:
             self._request = core.compile_model(graph, "CPU", options).create_infer_request()
         except Exception as error:
-            raise ConfigurationError(f"{folder} cannot be computed: {_first_line(error)}") from error
+            raise ConfigurationError(f"{folder} cannot be computed: {_first_line(error)}", _ANOTHER) from error
         self._folder = folder
         self.read("A claim.", ["A sentence."])
 
@@ -154,7 +155,9 @@ class InferenceModel:
             try:
                 made = self._request.infer([np.array([columns[n]], dtype=kind) for n, kind in self._inputs])
             except Exception as error:
-                raise ConfigurationError(f"{self._folder} cannot be computed: {_first_line(error)}") from error
+                raise ConfigurationError(
+                    f"{self._folder} cannot be computed: {_first_line(error)}", _ANOTHER
+                ) from error
             return np.array(next(iter(made.values())), dtype=np.float64).reshape(-1)
 
 
@@ -186,7 +189,7 @@ class _Files(NamedTuple):
                 with path.open("rb") as file:
                     whole.update(hashlib.file_digest(file, "sha256").digest())
             except OSError as error:
-                raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
+                raise ConfigurationError(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
         return whole.hexdigest()[:16]
 
 

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from kgcheck.errors import ConfigurationError, InputError
+from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.features import Numbers
 from kgcheck.literature.inference import InferenceModel, Odds
@@ -166,7 +166,7 @@ def head_of(folder: Path, digest: str) -> InferenceHead | None:
     try:
         head = InferenceHead.model_validate(parse_json(read_whole(path)))
     except (InputError, ValueError) as error:
-        raise ConfigurationError(f"the weights in {path} cannot be read: {str(error)[:200]}") from error
+        raise ConfigurationError(f"the weights in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN) from error
     if head.digest != digest:
         raise ConfigurationError(
             f"the weights in {path} are for the model {head.digest}, and this is {digest}", "train them again"

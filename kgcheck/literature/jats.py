@@ -113,7 +113,10 @@ def articles(path: Path) -> Iterator[Any]:
             if isinstance(element.tag, str):
                 element.tag = element.tag.rpartition("}")[2]
             if not elements.around and element.tag not in _ROOTS:
-                raise InputFormat(f"{path} is no JATS XML: it begins with <{element.tag}>")
+                raise InputFormat(
+                    f"{path} is no JATS XML: it begins with <{element.tag}>",
+                    "name a file whose root is an article or a set of articles",
+                )
 
         for element in elements.ends(start):
             if element.tag == "article" and not any(e.tag == "article" for e in elements.around):

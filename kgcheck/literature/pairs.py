@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgcheck.errors import ConfigurationError, InputError
+from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import Span
 from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
@@ -285,4 +285,6 @@ def load_pair_weights() -> PairWeights:
     try:
         return PairWeights.model_validate(parse_json(read_whole(path)))
     except (InputError, ValueError) as error:
-        raise ConfigurationError(f"the weights of pairs in {path} cannot be read: {str(error)[:200]}") from error
+        raise ConfigurationError(
+            f"the weights of pairs in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN
+        ) from error

@@ -92,7 +92,7 @@ def pdf_text(path: Path) -> PdfText | Rejected:
     except OSError as error:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     if b"%PDF-" not in data[:1024]:
-        raise InputFormat(f"{path} is no PDF")
+        raise InputFormat(f"{path} is no PDF", "name a PDF, or another form by its own suffix")
     try:
         reader = pypdf.PdfReader(path)
         if reader.is_encrypted:

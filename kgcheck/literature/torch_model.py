@@ -49,7 +49,9 @@ class TorchModel:
                 str(path), device=device, model_kwargs={"dtype": kind}, local_files_only=True
             )
         except (OSError, ValueError, KeyError) as error:
-            raise ConfigurationError(f"{path} holds no sentence-transformers model: {error}") from error
+            raise ConfigurationError(
+                f"{path} holds no sentence-transformers model: {error}", "name the folder of a sentence model"
+            ) from error
         self.dimension = int(self._model.get_embedding_dimension())
         self._torch: Any = torch
         self._threads: int = torch.get_num_threads()

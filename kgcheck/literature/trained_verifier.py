@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kgcheck.errors import ConfigurationError, InputError
+from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
@@ -299,7 +299,9 @@ def load_weights() -> Weights:
     try:
         weights = Weights.model_validate(parse_json(read_whole(path)))
     except (InputError, ValueError) as error:
-        raise ConfigurationError(f"the weights of the verifier in {path} cannot be read: {str(error)[:200]}") from error
+        raise ConfigurationError(
+            f"the weights of the verifier in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN
+        ) from error
     for vectors, heads in ((True, weights.vectors), (False, weights.words)):
         for head in heads.values():
             if list(head.stance.names) != kept_names(vectors=vectors) or list(head.selector.names) != selector_names(

@@ -19,6 +19,7 @@ _XML = (".xml", ".nxml")
 _LINES = (".jsonl", ".ndjson", "")
 """Suffixes of files with one object a line; OpenAlex calls its own ``part_000.gz``."""
 
+_OF_WORKS = "name a file of works of OpenAlex or Crossref"
 _LONGEST = 2_000
 """Characters of a title or a name; what is longer is none."""
 
@@ -95,7 +96,7 @@ def _of_xml(path: Path) -> Iterator[ReadWork]:
             elements.around[-1].clear() if len(elements.around) == 1 else None
             elements.end_record()
         if not number:
-            raise InputFormat(f"{path} has no record of PubMed and no article of JATS")
+            raise InputFormat(f"{path} has no record of PubMed and no article of JATS", "name a file of PubMed or JATS")
 
 
 def _ended(element: Any, elements: XmlElements) -> list[tuple[str, WorkFields | Rejected]] | None:
@@ -185,7 +186,9 @@ def _of_json(path: Path, suffix: str) -> Iterator[ReadWork]:
         if not source:
             detail = "it is no work of OpenAlex or Crossref"
             if number == 1:
-                raise InputFormat(f"{path} holds no works: its first record has neither an OpenAlex id nor a DOI")
+                raise InputFormat(
+                    f"{path} holds no works: its first record has neither an OpenAlex id nor a DOI", _OF_WORKS
+                )
             yield ReadWork(place, "", Rejected(reason="malformed", detail=detail, record=str(raw)[:200]))
             continue
         try:
@@ -216,7 +219,7 @@ def _items(path: Path) -> Iterator[tuple[str, dict[str, Any] | Rejected]]:
         raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
     items = whole.get("items", [whole]) if isinstance(whole, dict) else whole
     if not isinstance(items, list):
-        raise InputFormat(f"{path} holds no works")
+        raise InputFormat(f"{path} holds no works", _OF_WORKS)
     for number, raw in enumerate(items, 1):
         place = f"{path}, record {number}"
         yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object", place=place)

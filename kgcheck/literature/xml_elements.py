@@ -50,7 +50,9 @@ class XmlElements:
                 start(element)
             self.around.append(element)
             if len(self.around) > DEEPEST:
-                raise InputFormat(f"{self._path} nests elements deeper than {DEEPEST}")
+                raise InputFormat(
+                    f"{self._path} nests elements deeper than {DEEPEST}", "no paper does: get the file again"
+                )
 
     def end_record(self) -> None:
         """Say that a record has ended: the next one may be as long again."""

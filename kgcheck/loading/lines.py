@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.errors import InputFormat, InputMissing
+from kgcheck.errors import NAME_THERE, InputFormat, InputMissing
 from kgcheck.inputs import LONGEST_LINE, Unpacking
 
 COMPRESSIONS = ("", ".gz", ".zst")
@@ -58,7 +58,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
                 yield first, lines
                 first += len(lines)
     except FileNotFoundError as error:
-        raise InputMissing(f"cannot read {path}: there is no such file") from error
+        raise InputMissing(f"cannot read {path}: there is no such file", NAME_THERE) from error
     except (pa.ArrowInvalid, OSError) as error:
         after = f" after line {first - 1}" if first > 1 else ""
         raise InputFormat(

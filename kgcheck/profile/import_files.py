@@ -209,7 +209,7 @@ def _unknown_names(recipe: Recipe, schema: Schema) -> Iterator[Mistake]:
         try:
             holder = _holder(entry, schema)
         except UnknownName as error:
-            yield Mistake(where=where, what=f"{error.message}{f'; {error.hint}' if error.hint else ''}")
+            yield Mistake(where=where, what=error.in_one_line)
             continue
         if unknown := sorted(set(entry.properties) - set(holder.properties)):
             what = f"{entry.file} sets {unknown}, which graph.toml does not describe"

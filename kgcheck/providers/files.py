@@ -46,7 +46,9 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Rows, str, str]:
         with open_text(path) as stream:
             graph = obonet.read_obo(stream, ignore_obsolete=False)
     except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
-        raise InputFormat(f"{path} is not an OBO file: {error}") from error
+        raise InputFormat(
+            f"{path} is not an OBO file: {error}", "get it again, and see that it is the OBO form"
+        ) from error
     if not len(graph):
         raise InputFormat(f"{path} holds no OBO term", "it may be empty or truncated")
     parsed = empty_rows()

@@ -162,10 +162,15 @@ class StringDb:
         """
         requested = frozenset(proteins)
         if not 2 <= len(requested) <= AT_ONCE:
-            raise SourceRefused(f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(requested):,}")
+            raise SourceRefused(
+                f"STRING is asked for 2 to {AT_ONCE:,} proteins at once, not {len(requested):,}", "name as many"
+            )
         kinds = {self.species_of(protein) for protein in requested}
         if len(kinds) > 1:
-            raise SourceRefused(f"STRING links no proteins of two species: {', '.join(map(str, sorted(kinds)))}")
+            raise SourceRefused(
+                f"STRING links no proteins of two species: {', '.join(map(str, sorted(kinds)))}",
+                "name proteins of one species",
+            )
         form = {
             "identifiers": "\r".join(sorted(requested)),
             "required_score": LOWEST,

@@ -16,7 +16,7 @@ from typing import NamedTuple, TextIO
 import duckdb
 
 from kgcheck.duck import identifier, literal
-from kgcheck.errors import LET_READ, InputFormat, InputMissing
+from kgcheck.errors import AS_UTF8, LET_READ, InputFormat, InputMissing
 from kgcheck.inputs import MIB, Bounded, check_packed
 
 
@@ -48,7 +48,7 @@ def check_file(path: Path, *, whole_lines: bool) -> None:
     try:
         with path.open("rb") as stream:
             if not stream.seek(0, os.SEEK_END):
-                raise InputFormat(f"{path} is empty")
+                raise InputFormat(f"{path} is empty", "get it again")
             stream.seek(-1, os.SEEK_END)
             last = stream.read(1)
     except OSError as error:
@@ -88,7 +88,10 @@ def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form =
             """
         ).fetchall()
     except duckdb.InvalidInputException as error:
-        raise InputFormat(f"{path} is not a tab separated UTF-8 table: {first_words(error)}") from error
+        raise InputFormat(
+            f"{path} is not a tab separated UTF-8 table: {first_words(error)}",
+            "get it again, or name its source as another form",
+        ) from error
     except duckdb.IOException as error:
         raise InputFormat(
             f"{path} cannot be unpacked: {first_words(error)}", "it may be truncated: get it again"
@@ -115,8 +118,11 @@ def _header(path: Path, form: Form) -> list[str]:
     except OSError as error:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     except UnicodeDecodeError as error:
-        raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}") from error
+        raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}", AS_UTF8) from error
     names = [name.strip('"') for name in line.split(form.delimiter)]
     if len({name.casefold() for name in names}) < len(names) or not all(names):
-        raise InputFormat(f"the header of {path} does not name every column once: {line[:100]!r}")
+        raise InputFormat(
+            f"the header of {path} does not name every column once: {line[:100]!r}",
+            "name each column once in its first line",
+        )
     return names

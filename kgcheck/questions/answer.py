@@ -105,7 +105,7 @@ class Questions:
         try:
             plan = self.plan(question)
         except NotUnderstood as error:
-            because = f"{error.message}; {error.hint}" if error.hint else error.message
+            because = error.in_one_line
             return Answer(question=question, status=Status.NOT_UNDERSTOOD, because=because)
         return run_plan(question, plan, self._store)
 
@@ -128,7 +128,7 @@ def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
     try:
         ids, reached, notes = _reached(plan, store)
     except BudgetExceeded as error:
-        return _answer(question, plan, Status.STOPPED, read_as, because=f"{error.message}; {error.hint}")
+        return _answer(question, plan, Status.STOPPED, read_as, because=error.in_one_line)
     # Whoever asks for a number does not read thousands of names.
     shown = ids[:MOST_PATHS] if plan.count or plan.whether else ids
     found = tuple(_found(plan.target.label, shown, reached, store))

@@ -272,7 +272,10 @@ class _Builder:
                     f"the recipe fills {rows.table} ({', '.join(COLUMNS[rows.table])})",
                 ) from error
             except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
-                raise InputFormat(f"{path} holds a value of another type: {first_words(error)}") from error
+                raise InputFormat(
+                    f"{path} holds a value of another type: {first_words(error)}",
+                    "get the file again, or correct the recipe",
+                ) from error
 
     def _refuse_bad_rows(self, release_id: int, path: Path) -> None:
         """A file that gives nothing, or rows that name nothing, is not what its name promises."""

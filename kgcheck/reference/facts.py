@@ -115,13 +115,17 @@ def _refuse_repeated_releases(db: duckdb.DuckDBPyConnection, folder: Path) -> No
         f"SELECT source, release, count(*) AS n FROM {_view('releases')} GROUP BY ALL HAVING n > 1 ORDER BY ALL"
     ).fetchall()
     if rows:
-        raise InputFormat(f"{folder}/releases.tsv lists {rows[0][0]} {rows[0][1]} {rows[0][2]} times")
+        raise InputFormat(
+            f"{folder}/releases.tsv lists {rows[0][0]} {rows[0][1]} {rows[0][2]} times", "list each release once"
+        )
 
 
 def _add_releases(db: duckdb.DuckDBPyConnection, folder: Path, add_release: AddRelease) -> None:
     stated = db.execute(f"SELECT {', '.join(COLUMNS['releases'])} FROM {_view('releases')}").fetchall()
     if not stated:
-        raise InputFormat(f"{folder}/releases.tsv lists no release")
+        raise InputFormat(
+            f"{folder}/releases.tsv lists no release", "list one at least: source, release, date and licence"
+        )
     db.execute(
         "CREATE OR REPLACE TEMP TABLE known (source VARCHAR, release VARCHAR, id INTEGER, complete BOOLEAN)"
     ).fetchall()
@@ -159,7 +163,8 @@ def _refuse_unknown_releases(db: duckdb.DuckDBPyConnection, folder: Path) -> Non
         ).fetchall()
         if stray:
             raise InputFormat(
-                f"{folder / name}.tsv names {stray[0][0]} {stray[0][1]}, which releases.tsv does not list"
+                f"{folder / name}.tsv names {stray[0][0]} {stray[0][1]}, which releases.tsv does not list",
+                "add it to releases.tsv",
             )
 
 

@@ -131,7 +131,7 @@ def _path(what: str, given: str | Path | None) -> Path | None:
     """A path; an address, which may hold a password, is none, and no file is made under its name."""
     text = str(given or "")
     if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
-        raise UsageError(f"the {what} is an address, and a path is wanted")
+        raise UsageError(f"the {what} is an address, and a path is wanted", "name a file or folder of this machine")
     return Path(text) if text else None
 
 

@@ -184,7 +184,10 @@ class _Worker:
         """Fetch, build, compare, put in place, and audit: each is done once, also where the run is cut off between."""
         reference = self._project.reference_of(job)
         if reference is None or reference.files is None:
-            raise UsageError(f"job {self._name} names no reference with files")
+            raise UsageError(
+                f"job {self._name} names no reference with files",
+                "name them in kgcheck.toml, under the job's reference",
+            )
         snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
         _, noted = open_since(self._runs, run)
         changes = noted.get("changes")

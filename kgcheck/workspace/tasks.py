@@ -127,7 +127,10 @@ class TaskKind(NamedTuple):
         try:
             return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
         except ValidationError as error:
-            raise UsageError(f"this is no task of the kind {self.name}: {wrong_parts(error, 5)}") from None
+            raise UsageError(
+                f"this is no task of the kind {self.name}: {wrong_parts(error, 5)}",
+                "see docs/http_api.md",
+            ) from None
 
 
 def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:

@@ -685,4 +685,4 @@ def _valid(kind: type[M], **given: Any) -> M:
         return kind(**given)
     except ValidationError as error:
         wrong = [f"{error_['loc'][0]}={error_['input']!r}: {error_['msg']}" for error_ in error.errors()]
-        raise UsageError("; ".join(wrong)) from None
+        raise UsageError("; ".join(wrong), "see docs/howto_python.md") from None

@@ -347,9 +347,9 @@ def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch:
         ({"types": ["tripel"]}, "there is no check type 'tripel'", "did you mean triple?"),
         ({"labels": ["Protien"]}, "there is no label 'Protien'", "did you mean Protein?"),
         ({"relations": ["ACTS_UPON"]}, "there is no relation 'ACTS_UPON'", "did you mean ACTS_ON?"),
-        ({"sample": 0}, "sample=0: Input should be greater than 0", ""),
-        ({"threshold": 2}, "threshold=2: Input should be less than or equal to 1", ""),
-        ({"graph_date": "2024-13"}, "'2024-13' is no date: write 2024, 2024-06 or 2024-06-30", ""),
+        ({"sample": 0}, "sample=0: Input should be greater than 0", "see docs/howto_python.md"),
+        ({"threshold": 2}, "threshold=2: Input should be less than or equal to 1", "see docs/howto_python.md"),
+        ({"graph_date": "2024-13"}, "'2024-13' is no date", "write 2024, 2024-06 or 2024-06-30"),
     ],
 )
 def test_what_an_audit_cannot_be_asked(workspace: Workspace, options: dict[str, Any], message: str, hint: str) -> None:

@@ -23,6 +23,15 @@ LONGER = {
     "kgcheck/questions/joining.py": "one search for ways between what a question names",
 }
 """Modules that are one thing and longer than most, each with the reason."""
+NO_ADVICE = {
+    "kgcheck/graph/queries.py": "it is a fault of ours",
+    "kgcheck/graph/embedded.py": "it is a fault of whoever goes on with a store that was closed",
+    "kgcheck/graph/sandbox.py": "whoever starts the process adds it",
+    "kgcheck/llm/client.py": "the model is told what was wrong, and tries again",
+    "kgcheck/providers/uniprot.py": "nobody here can do anything about it",
+    "kgcheck/providers/uniprot_entry.py": "nobody here can do anything about it",
+}
+"""Modules with errors that nobody reads or that leave nothing to do; those of agents are what a model is told."""
 # In two halves, so that this file does not break its own rule.
 REGISTRIES = [
     first + second
@@ -191,3 +200,22 @@ def _declared(header: str, heading: str) -> set[str]:
     """Names after a heading up to the full stop: `id, rows (list of maps: id).` gives id and rows."""
     found = re.search(rf"{heading}: (.*?)\.(?: |$)", re.sub(r"\([^)]*\)", "", header))
     return set(re.findall(r"\w+", found[1])) - {"none"} if found else set()
+
+
+def test_every_error_has_advice() -> None:
+    tree = ast.parse((ROOT / "kgcheck/errors.py").read_text(encoding="utf-8"))
+    # Its advice is the nearest names.
+    kinds = {node.name for node in tree.body if isinstance(node, ast.ClassDef)} - {"UnknownName"}
+    without = {
+        f"{_name(path)}: {ast.unparse(node)}"
+        for path in (ROOT / "kgcheck").rglob("*.py")
+        if not path.is_relative_to(ROOT / "kgcheck/agents") and _name(path) not in NO_ADVICE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise)
+        and isinstance(call := node.exc, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in kinds
+        and len(call.args) + len(call.keywords) < 2
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+    }
+    assert not without

@@ -33,7 +33,7 @@ def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
             raise InputFormat(f"{path} holds more than one article", "give one file an article")
         found.append(_written(article, lines))
     if not found:
-        raise InputFormat(f"{path} holds no article")
+        raise InputFormat(f"{path} holds no article", "name a file whose root is an article")
     return found[0]
 
 

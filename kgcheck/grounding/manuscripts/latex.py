@@ -48,7 +48,9 @@ def one_text(path: Path, source: str, most: int) -> OneText:
         text = _with_files(path, text, most)
     else:
         if _INPUT.search(text):
-            raise InputFormat(f"{path} puts files into each other deeper than {DEEPEST_INPUT}")
+            raise InputFormat(
+                f"{path} puts files into each other deeper than {DEEPEST_INPUT}", "put them into one file"
+            )
     made = path.with_suffix(".bbl")
     if not _LIST_BEGINS.search(text) and _FILE.search(text) and made.is_file():
         refuse_outside(path.parent, made)
@@ -76,11 +78,13 @@ def _with_files(path: Path, text: str, most: int) -> str:
         if not file.is_file():
             if match.start() < begin:
                 return ""  # a file of the TeX system, such as a table of characters
-            raise InputMissing(f"there is no file {file}, which {path.name} puts in")
+            raise InputMissing(
+                f"there is no file {file}, which {path.name} puts in", "put the file there, or take the line out"
+            )
         inner = _COMMENT.sub("%", _read(file, most))
         left -= len(inner)
         if left < 0:
-            raise InputFormat(f"{path} with what it puts in is larger than {most // MIB} MiB")
+            raise InputFormat(f"{path} with what it puts in is larger than {most // MIB} MiB", "give it in parts")
         return inner
 
     return _INPUT.sub(content, text)

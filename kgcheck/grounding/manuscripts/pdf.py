@@ -25,7 +25,7 @@ def read_pdf_manuscript(path: Path) -> Written:
     """
     text = pdf_text(path)
     if isinstance(text, Rejected):
-        raise InputFormat(f"{path}: {text.detail}")
+        raise InputFormat(f"{path}: {text.detail}", "give its text in another form, as .docx or .txt")
     drafts: list[BlockDraft] = []
     for section in sections_of_pages(text.pages):
         path_ = tuple(filter(None, section.path))

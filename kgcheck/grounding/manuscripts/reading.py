@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from kgcheck.errors import InputFormat
+from kgcheck.errors import AS_UTF8, InputFormat
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.docx import check_docx
 from kgcheck.grounding.manuscripts.jats import read_jats_manuscript
@@ -90,7 +90,9 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise InputFormat(f"{given} holds half of a character: {error.reason} at character {error.start}") from error
+        raise InputFormat(
+            f"{given} holds half of a character: {error.reason} at character {error.start}", "write the whole character"
+        ) from error
     text = _decoded(given, data)
     if form == "text":
         written = read_text_manuscript(text)
@@ -110,7 +112,7 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
 def _manuscript(name: str, format_: Format, data: bytes, written: Written) -> Manuscript:
     blocks = with_markers(written.drafts, written.references)
     if not any(b.kind != "heading" for b in blocks):
-        raise InputFormat(f"{name} has no text")
+        raise InputFormat(f"{name} has no text", "give a manuscript with sentences")
     return Manuscript(
         name=name,
         format=format_,
@@ -169,7 +171,7 @@ def _bibliography(path: Path, name: str, listed: bool) -> list[CitedWork]:
 
 def _format_of(path: Path, data: bytes) -> Format:
     if not data.strip():
-        raise InputFormat(f"{path} is empty")
+        raise InputFormat(f"{path} is empty", "give a manuscript with sentences")
     known = _SUFFIXES.get(path.suffix.lower())
     seen = _seen(data)
     if known is None and seen is None:
@@ -195,7 +197,9 @@ def _decoded(path: Path, data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}", AS_UTF8) from error
     if "\0" in text:
-        raise InputFormat(f"{path} is binary, not text")
+        raise InputFormat(
+            f"{path} is binary, not text", "name a manuscript as Markdown, LaTeX, docx, JATS, PDF or plain text"
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n")

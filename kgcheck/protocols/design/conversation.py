@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=BaseModel)
 
+_ANEW = "design it again in another folder"
+
 
 class DesignConversation:
     """Answers in their order: those that the folder has, and after them new ones, which it gets.
@@ -89,10 +91,10 @@ class DesignConversation:
             raise InputFormat(
                 f"the transcript in {self._folder.path} does not go with {stage}: it was changed, or made by another "
                 "version of kgcheck",
-                "design it again in another folder",
+                _ANEW,
             )
         self._place += 1
         try:
             return form.model_validate_json(recorded.answer)
         except ValidationError:
-            raise InputFormat(f"the transcript in {self._folder.path} has another form at {stage}") from None
+            raise InputFormat(f"the transcript in {self._folder.path} has another form at {stage}", _ANEW) from None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from kgcheck.errors import ConfigurationError, UnknownName, UsageError
+from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, UnknownName, UsageError
 from kgcheck.inputs import read_toml
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
@@ -150,7 +150,7 @@ def ready_analyses() -> dict[str, ReadyAnalysis]:
     try:
         listed = [ReadyAnalysis.model_validate(entry) for entry in read_toml(path)["analyses"]]
     except (ValidationError, KeyError, ValueError) as error:
-        raise ConfigurationError(f"{path} declares no analyses: {error}") from error
+        raise ConfigurationError(f"{path} declares no analyses: {error}", INSTALL_AGAIN) from error
     return {analysis.name: analysis for analysis in listed}
 
 

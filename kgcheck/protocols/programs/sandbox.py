@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kgcheck.errors import InputError, InputMissing, ProgramError
+from kgcheck.errors import NAME_THERE, InputError, InputMissing, ProgramError
 from kgcheck.graph.sandbox import missing_guard
 from kgcheck.protocols.programs.made import made_files, remove
 from kgcheck.protocols.programs.record import Guard, Language, ProgramLimits, ProgramRun
@@ -325,7 +325,7 @@ def _inputs(inputs: Mapping[str, Path]) -> dict[str, Path]:
                 f"{name!r} is no name for an input", "take letters, digits, points, hyphens and underscores"
             )
         if not path.is_file():
-            raise InputMissing(f"there is no file {path}")
+            raise InputMissing(f"there is no file {path}", NAME_THERE)
         found[name] = path.resolve()
     return found
 
