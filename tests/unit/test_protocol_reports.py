@@ -1,6 +1,7 @@
 """Experimental reports: which sentences are steps, what they name, and how much of them an objective can use."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,13 @@ def test_accessions_are_found_anywhere_in_a_paper() -> None:
     assert named_in(found) == ("PRJNA1", "GSE2")
 
 
+def _by_model(whole: WholePaper, play: Callable[[Asked], Move], **given: object) -> ExperimentalReport:
+    with chat_server(play) as server:
+        named = {"llm_base_url": server.url, "llm_api_key": "key", "llm_model": "test"}
+        with ChatClient(Settings.model_validate(named | given)) as client:
+            return report_by_model(whole, client)
+
+
 def test_a_model_can_only_point_at_words_of_the_paper(tmp_path: Path) -> None:
     wanted: list[dict[str, str]] = []
 
@@ -364,13 +372,7 @@ def test_a_model_can_only_point_at_words_of_the_paper(tmp_path: Path) -> None:
         steps = [{"words": copied}, {"words": f"{copied} twice in the moonlight"}, {"words": copied}, {"words": "for"}]
         return Say(text=json.dumps({"steps": steps}))
 
-    given = {"llm_api_key": "key", "llm_model": "test", "llm_retries": 1}
-    whole = paper(tmp_path)
-    with (
-        chat_server(play) as server,
-        ChatClient(Settings.model_validate({"llm_base_url": server.url, **given})) as client,
-    ):
-        found = report_by_model(whole, client)
+    found = _by_model(paper(tmp_path), play, llm_retries=1)
 
     steps = [step for section in found.sections for step in section.steps]
     assert [text["heading"] for text in wanted] == ["Sequencing of zinc cells", "Statistical analysis"]
@@ -389,13 +391,8 @@ def test_a_weak_model_says_of_each_sentence_whether_it_is_a_step(tmp_path: Path)
         # The first one is a step; a number that nobody sent is none.
         return Say(text=json.dumps({number: number == "1" for number in numbers} | {"99": True}))
 
-    given = {"llm_api_key": "key", "llm_model": "test", "llm_small": True}
     whole = paper(tmp_path)
-    with (
-        chat_server(play) as server,
-        ChatClient(Settings.model_validate({"llm_base_url": server.url, **given})) as client,
-    ):
-        found = report_by_model(whole, client)
+    found = _by_model(whole, play, llm_small=True)
 
     steps = [step for section in found.sections for step in section.steps]
     assert [len(steps), found.dropped] == [len(forms), len(forms)]

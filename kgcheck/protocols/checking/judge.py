@@ -120,8 +120,8 @@ def _bound(form: type[B]) -> type[B]:
     def narrow(schema: dict[str, Any]) -> dict[str, Any]:
         ids = {name: schema["properties"].get(name, {}).get("items", {}) for name in ("wrong", "misplaced")}
         steps = {name: one.get("enum") or [one["const"]] for name, one in ids.items() if one}
-        schema = narrowed(schema, {"detail": tenths, "structure": tenths, **steps}, _FEW_WRITTEN)
-        return schema
+        found: dict[str, Any] = narrowed(schema, {"detail": tenths, "structure": tenths, **steps}, _FEW_WRITTEN)
+        return found
 
     return with_schema(form, narrow)
 
