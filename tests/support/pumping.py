@@ -200,18 +200,25 @@ def seconds(pattern: re.Pattern[Any], method: str, text: str, *, limit: float) -
         "fullmatch": lambda: pattern.fullmatch(given),
     }.get(method, lambda: sum(1 for _ in pattern.finditer(given)))
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise TooLong
+    looking = True
 
-    former = signal.signal(signal.SIGPROF, stop)
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if looking:
+            raise TooLong
+
+    signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
-        return spent(look)
+        try:
+            return spent(look)
+        finally:
+            looking = False
     except TooLong:
         return limit
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, former)
+        # It may be under way by now, and where nobody waits for it, it ends the process.
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
 
 def expressions(*rooms: str) -> list[Expression]:

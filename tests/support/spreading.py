@@ -12,6 +12,7 @@ from tests.support import ROOT
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
+    from xdist.workermanage import WorkerController
 
 _PARAMETER = re.compile(r"\[(neo4j|py2neo)\b")
 _FIXTURE = re.compile(r"\b(clean_neo4j|ready_neo4j|neo4j_server|neo4j_jars)\b")
@@ -33,6 +34,14 @@ class OneServer(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
         named = {file for file in others if _FIXTURE.search((ROOT / file).read_text(encoding="utf-8"))}
         self._on_neo4j = frozenset(with_parameter | named)
         super().schedule()
+
+    def _reschedule(self, node: WorkerController) -> None:
+        super()._reschedule(node)
+        # Of what a worker that died leaves, a file may be done: whoever gets only that never comes back for more.
+        while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) <= 2:
+            self._assign_work_unit(node)
+        if not self.workqueue:
+            node.shutdown()
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file(nodeid)

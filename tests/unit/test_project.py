@@ -131,7 +131,7 @@ def test_every_mistake_comes_at_once_with_its_key(tmp_path: Path) -> None:
             ' a sign and a number, such as "> 10" or "> 1%"',
             "jobs.nightly.thresholds[1].wran_if: there is no such key; did you mean warn_if?",
             "jobs.nightly.thresholds[2]: a threshold needs warn_if or error_if",
-            f"jobs.nightly.reports[1].format: there is no form 'pdf': known: {', '.join(sorted(FORMATS))}",
+            f"jobs.nightly.reports[1].format: there is no form 'pdf'; known: {', '.join(sorted(FORMATS))}",
             "jobs.nightly.reports[1].path: {job.__class__} is no place in a path: {job}, {date}, {time}, {run} are",
             "jobs.x: there is no such kind: 'load', 'audit', 'refresh', 'batch', 'protocols', 'ground' are",
             "jobs.y: the key kind is missing",
