@@ -20,6 +20,8 @@ _SETTLED = tuple(
 )
 """What is kept of a finding in each table."""
 
+_WAITING = select(UNSETTLED.c.run).limit(1)
+_WAITING_OF = _WAITING.where(UNSETTLED.c.run == bindparam("of"))
 _SAME_PLACE = and_(*(column == bindparam(f"of_{column.name}") for column in PLACE.primary_key.columns))
 
 
@@ -42,8 +44,9 @@ def leave_unsettled(connection: Connection, run: str, after: int) -> None:
 
 def is_settled(connection: Connection, run: str | None = None) -> bool:
     """Whether every finding has its key and its place, or every one of a run."""
-    waiting = select(UNSETTLED.c.run).limit(1)
-    return connection.scalar(waiting if run is None else waiting.where(UNSETTLED.c.run == run)) is None
+    if run is None:
+        return connection.scalar(_WAITING) is None
+    return connection.scalar(_WAITING_OF, {"of": run}) is None
 
 
 def settle(connection: Connection) -> None:

@@ -41,11 +41,14 @@ KEPT_TYPES = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
 METADATA = "kgcheck"
 """Key of what the metadata of a file holds."""
 
-_GROUP = 4096
-"""Rows that are read together: half a millisecond."""
+_GROUP = 1024
+"""Rows that are read together. Of 4,096 an answer takes a quarter longer, and the files are a seventh smaller."""
 
-_SLICE = 64 * _GROUP
+_SLICE = 256 * _GROUP
 """Rows that are made at a time, where they are made as they are written."""
+
+_PIECES = select(func.count(), func.max(PIECE.c.run)).select_from(PIECE)
+"""Made once: each question asks it, and to make it takes as long as to answer it."""
 
 _FREE_SPACE = "free disk space; kgcheck audit --resume goes on with a run that kgcheck runs lists"
 _SUFFIX = ".verified"
@@ -274,8 +277,7 @@ class VerifiedReader:
     def _refresh(self) -> None:
         """Read anew which pieces there are, where there are others than before."""
         with self._ledger.database.reading() as connection:
-            counted = select(func.count(), func.max(PIECE.c.run)).select_from(PIECE)
-            seen = tuple(connection.execute(counted).one())
+            seen = tuple(connection.execute(_PIECES).one())
             if seen == self._seen:
                 return
             wanted = (RUN.c.store == self._store) if self._store is not None else RUN.c.id.is_not(None)
