@@ -85,6 +85,7 @@ class DraftGraph:
         self._nodes: dict[Ref, NodeState | None] = {}
         self._edges: dict[Triple, list[EdgeState]] = {}
         self._at: dict[Ref, list[Triple]] = {}
+        self._whole: set[Ref] = set()
         self._made = 0
 
     def node(self, ref: Ref) -> NodeState | None:
@@ -96,11 +97,13 @@ class DraftGraph:
         return list(self._known(triple))
 
     def edges_of(self, ref: Ref) -> list[EdgeState]:
-        of_base: dict[Triple, list[EdgeState]] = {}
-        for edge in self._base.edges_of(ref):
-            of_base.setdefault(edge.triple, []).append(edge)
-        for triple, edges in of_base.items():
-            self._know(triple, edges)
+        if ref not in self._whole:
+            of_base: dict[Triple, list[EdgeState]] = {}
+            for edge in self._base.edges_of(ref):
+                of_base.setdefault(edge.triple, []).append(edge)
+            for triple, edges in of_base.items():
+                self._know(triple, edges)
+            self._whole.add(ref)
         return [edge for triple in self._at.get(ref, ()) for edge in self._edges[triple]]
 
     def set_node(self, ref: Ref, values: Properties) -> None:

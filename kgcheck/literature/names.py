@@ -2,7 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from threading import Lock
 from typing import Protocol
+
+from cachetools import LRUCache, cachedmethod
 
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
@@ -10,6 +14,9 @@ from kgcheck.model import Ref
 MAX_NAMES = 12
 _LONGEST = 5
 """Words of a name that is looked for in a query."""
+
+_KEPT = 10_000
+"""Nodes whose names are kept: an edge after the other of one node asks for them again."""
 
 _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[A-Z0-9]+_HUMAN$|\d+$)")
 """Cross-references that graphs keep among the synonyms."""
@@ -57,11 +64,20 @@ class StoreNames:
 
 
 class AllNames:
-    """Names from several places, those of the first one first."""
+    """Names from several places, those of the first one first.
+
+    What a node is called is kept: each audit and each request has names of its own, so that a graph may change.
+
+    Args:
+        places: Who knows names.
+    """
 
     def __init__(self, places: Sequence[Names]) -> None:
         self._places = places
+        self._of: LRUCache[Ref, tuple[str, ...]] = LRUCache(_KEPT)
+        self._lock = Lock()
 
+    @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:
         return good_names(name for place in self._places for name in place.of(ref))
 

@@ -42,7 +42,13 @@ PY2NEO = pytest.param("py2neo", marks=pytest.mark.slow)
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     if request.param == "embedded":
         return Embedded(tmp_path / "graph.lbdb")
-    return on_server(request, request.param, ready="store" in request.fixturenames)
+    return on_server(request, request.param, ready=not {"store", "ready"}.isdisjoint(request.fixturenames))
+
+
+@pytest.fixture
+def ready(opener: Opener) -> Opener:
+    """Opens a store that the test prepares before anything else."""
+    return opener
 
 
 @pytest.fixture(params=["neo4j", PY2NEO])

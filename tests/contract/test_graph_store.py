@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, UnknownName, UsageError
+from kgcheck.graph import neo4j, server
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties, Reading
 from kgcheck.model import Ref, Triple
@@ -73,66 +74,66 @@ def test_a_store_that_holds_nothing_cannot_be_opened_for_reading(opener: Opener)
         opener()
 
 
-def test_a_graph_can_be_read_after_it_was_closed(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_a_graph_can_be_read_after_it_was_closed(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         add_nodes(store, PROTEIN, "P1")
-    with opener() as store:
+    with ready() as store:
         assert store.node(Ref(label="Protein", id="P1")) == {"id": "P1"}
 
 
-def test_meta_is_kept_replaced_and_not_counted_as_a_node(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_meta_is_kept_replaced_and_not_counted_as_a_node(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         store.set_meta("profile_version", "1")
         store.set_meta("profile", "ckg")
         store.set_meta("loaded", "{'\"`\\ \n ü}")
         store.set_meta("loaded", "again '\"`\\ \n ü")
         assert store.counts().total_nodes == 0
-    with opener() as store:
+    with ready() as store:
         assert store.meta() == {"profile": "ckg", "profile_version": "1", "loaded": "again '\"`\\ \n ü"}
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"version": 2}])
 @pytest.mark.parametrize("create", [False, True])
-def test_a_store_of_another_profile_is_refused(opener: Opener, change: dict[str, Any], create: bool) -> None:
-    with opener(create=True) as store:
+def test_a_store_of_another_profile_is_refused(ready: Opener, change: dict[str, Any], create: bool) -> None:
+    with ready(create=True) as store:
         store.prepare()
         store.set_meta("profile_version", "1")
         store.set_meta("profile", "ckg")
     other = CKG.model_copy(update={"profile": CKG.profile.model_copy(update=change)})
     with pytest.raises(StoreSchema, match=r"profile 'ckg' version 1, not '(other|ckg)' version [12]") as caught:
-        opener(other, create=create)
+        ready(other, create=create)
     assert "--profile" in caught.value.hint
 
 
-def test_a_store_whose_profile_was_only_half_written_down_can_be_loaded(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_a_store_whose_profile_was_only_half_written_down_can_be_loaded(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         store.set_meta("profile_version", "1")
-    with opener(create=True) as store:
+    with ready(create=True) as store:
         assert store.meta() == {"profile_version": "1"}
 
 
-def test_a_half_loaded_graph_is_refused_to_readers_and_given_to_the_loader(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_a_half_loaded_graph_is_refused_to_readers_and_given_to_the_loader(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         store.set_meta(LOAD, UNDER_WAY)
     with pytest.raises(StoreError, match="not finished") as caught:
-        opener()
+        ready()
     assert "kgcheck load again" in caught.value.hint
-    with opener(create=True) as store:
+    with ready(create=True) as store:
         store.set_meta(LOAD, DONE)
-    with opener() as store:
+    with ready() as store:
         assert store.meta() == {LOAD: DONE}
 
 
-def test_reading_cannot_write(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_reading_cannot_write(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         add_nodes(store, PROTEIN, "P1")
     statement = "MATCH (n:`Protein`) SET n.`name` = 'x'"
-    with opener() as store:
+    with ready() as store:
         with pytest.raises(StoreError):
             list(store._read(statement, {}) if hasattr(store, "_read") else store._rows(statement))  # type: ignore[attr-defined]
         assert all_nodes(store, PROTEIN) == [{"id": "P1"}]
@@ -322,30 +323,36 @@ def test_a_name_that_is_not_in_the_schema_never_reaches_the_store(store: GraphSt
 
 
 @pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
-def test_tens_of_thousands_of_rows(store: GraphStore) -> None:
-    ids = [f"P{i:05}" for i in range(25_000)]
+def test_thousands_of_rows(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A server takes and gives them in six parts, the last one not full.
+    monkeypatch.setattr(store, "_batch_rows", 1_500, raising=False)
+    monkeypatch.setattr(server, "SCAN_ROWS", 1_500)
+    ids = [f"P{i:05}" for i in range(8_000)]
     add_nodes(store, PROTEIN, *ids)
     edges = [{"head": a, "tail": b, "score": 0.5} for a, b in zip(ids, ids[1:] + ids[:1], strict=True)]
     store.add_edges(ACTS_ON, edges_table(ACTS_ON, *edges))
-    assert len(store.nodes(PROTEIN, ids[::2])) == 12_500
+    assert len(store.nodes(PROTEIN, ids[::2])) == 4_000
     assert sorted(i for t in store.scan_nodes(PROTEIN) for i in t["id"].to_pylist()) == ids
-    assert sum(t.num_rows for t in store.scan_edges(ACTS_ON)) == 25_000
+    assert sum(t.num_rows for t in store.scan_edges(ACTS_ON)) == 8_000
     changed = nodes_table(PROTEIN, *({"id": i, "name": i.lower()} for i in ids))
     store.update_nodes(PROTEIN, changed)
-    assert store.ids_named(PROTEIN, "p24999", 2) == ["P24999"]
+    assert store.ids_named(PROTEIN, "p07999", 2) == ["P07999"]
 
 
 @pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
-def test_a_scan_that_is_given_up_leaves_the_store_usable(store: GraphStore) -> None:
-    add_nodes(store, PROTEIN, *(f"P{i}" for i in range(60_000)))
+def test_a_scan_that_is_given_up_leaves_the_store_usable(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A server is asked for more of them while most are not given out yet.
+    monkeypatch.setattr(server, "SCAN_ROWS", 2_500)
+    monkeypatch.setattr(neo4j, "_FETCH_ROWS", 500)
+    add_nodes(store, PROTEIN, *(f"P{i}" for i in range(12_000)))
     tables = store.scan_nodes(PROTEIN)
     first = next(tables)
     assert first.num_rows > 0
     tables.close()  # type: ignore[attr-defined]
-    assert store.counts().nodes["Protein"] == 60_000
+    assert store.counts().nodes["Protein"] == 12_000
     for _ in store.scan_nodes(PROTEIN):
         break
-    assert store.node(Ref(label="Protein", id="P59999")) == {"id": "P59999"}
+    assert store.node(Ref(label="Protein", id="P11999")) == {"id": "P11999"}
 
 
 # --- whatever stands in an id or a value -----------------------------------------------------------
@@ -417,11 +424,11 @@ def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) 
     check()
 
 
-def test_a_reading_query_from_outside(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_a_reading_query_from_outside(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         add_nodes(store, PROTEIN, "a", "b", "c")
-    with opener() as store:
+    with ready() as store:
         reading = read_statement("MATCH (p:Protein) RETURN p.id AS id, p ORDER BY id", store.schema, store.backend)
         rows = store.query(reading, 2, 5.0)
         assert [row["id"] for row in rows] == ["a", "b"]
@@ -430,11 +437,11 @@ def test_a_reading_query_from_outside(opener: Opener) -> None:
             store.query(Reading("MATCH (p:Protein RETURN p", {}, ("p",)), 2, 5.0)
 
 
-def test_a_query_from_outside_cannot_write(opener: Opener) -> None:
-    with opener(create=True) as store:
+def test_a_query_from_outside_cannot_write(ready: Opener) -> None:
+    with ready(create=True) as store:
         store.prepare()
         add_nodes(store, PROTEIN, "a")
-    with opener() as store:
+    with ready() as store:
         with pytest.raises((StoreError, UsageError)):
             store.query(Reading("MATCH (p:Protein) SET p.name = 'changed' RETURN p.id", {}, ("p.id",)), 2, 5.0)
         assert all_nodes(store, PROTEIN) == [{"id": "a"}]

@@ -87,6 +87,7 @@ IDS = {
     "Disease": [f"DOID:{i}" for i in range(9)],
     "Gene": [f"G{i}" for i in range(6)],
 }
+Stated = dict[str, list[tuple[str, str]]]
 
 STATEMENTS = """
 MATCH (p:Protein) RETURN count(*) AS n, count(DISTINCT p.name) AS m
@@ -166,7 +167,12 @@ def delete_retired(store: GraphStore) -> None:
         run(store, f"MATCH (n:`{label.name}`) WHERE n.{RETIRED} IS NOT NULL DETACH DELETE n")
 
 
-def everything_read(store: SurveyedStore) -> dict[str, Any]:
+def stated(store: GraphStore) -> Stated:
+    """The pairs of nodes that edges join: to ask for all others, too, is most of the time and shows nothing."""
+    return {str(pattern): sorted({(e["head"], e["tail"]) for e in all_edges(store, pattern)}) for pattern in PATTERNS}
+
+
+def everything_read(store: SurveyedStore, pairs: Stated) -> dict[str, Any]:
     """What every reading method gives, but for statements."""
     found: dict[str, Any] = {"counts": store.counts(), "stray": store.stray_edges(9), "unknown": store.unknown()}
     for label in LABELS:
@@ -178,7 +184,7 @@ def everything_read(store: SurveyedStore) -> dict[str, Any]:
     for pattern in PATTERNS:
         heads, tails = IDS[pattern.head], IDS[pattern.tail]
         found[f"scan {pattern}"] = all_edges(store, pattern)
-        found[f"edges {pattern}"] = [in_order(store.edges(triple(h, pattern, t))) for h in heads for t in tails]
+        found[f"edges {pattern}"] = [in_order(store.edges(triple(h, pattern, t))) for h, t in pairs[str(pattern)]]
         for direction, ids in (("out", heads), ("in", tails)):
             of = pattern.head if direction == "out" else pattern.tail
             found[f"{direction} {pattern}"] = [
@@ -220,18 +226,19 @@ def test_what_is_retired_does_not_exist_to_any_reader(opener: Callable[..., Surv
         store.prepare()
         fill(store, chance)
     with opener() as store:
-        whole = everything_read(store), rows_read(store)
+        pairs = stated(store)
+        whole = everything_read(store, pairs), rows_read(store)
     with opener(create=True) as store:
         retire(store, chance)
-        while_open_for_writing = everything_read(store)
+        while_open_for_writing = everything_read(store, pairs)
     with opener() as store:
-        retired = everything_read(store), rows_read(store)
+        retired = everything_read(store, pairs), rows_read(store)
     with opener(with_retired=True) as store:
-        shown = everything_read(store), rows_read(store, STATEMENTS[:5])
+        shown = everything_read(store, pairs), rows_read(store, STATEMENTS[:5])
     with opener(create=True) as store:
         delete_retired(store)
     with opener() as store:
-        deleted = everything_read(store), rows_read(store)
+        deleted = everything_read(store, pairs), rows_read(store)
 
     for of_retired, of_deleted in zip((*retired, while_open_for_writing), (*deleted, deleted[0]), strict=True):
         for reading, expected in of_deleted.items():

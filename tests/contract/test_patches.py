@@ -342,7 +342,7 @@ def test_cypher_for_people_does_nothing_where_the_graph_is_another(
     assert content_digest(store) == before
 
 
-WRITTEN_OUT = ("two values of one node", "merge", "all but one", "other end", "two merges", "new edge")
+WRITTEN_OUT = ("two values of one node", "all but one", "other end", "two merges", "new edge")
 
 
 @pytest.mark.parametrize("name", quick_of(WRITTEN_OUT, "two values of one node", "new edge"))
@@ -357,8 +357,9 @@ def test_cypher_for_people_does_the_same(name: str, server: tuple[Official, Open
     undo_patch(patch, store, by="x")
 
     text, parameters = statements_of(patch, [d.watched for d in drafted], CKG)
-    for statement in statements_in(text):
-        official.run(statement, **parameters, at=at, by=HOSTILE)
+    with official.target.driver() as driver:
+        for statement in statements_in(text):
+            driver.execute_query(cast(Any, statement), parameters | {"at": at, "by": HOSTILE})
     assert content_digest(store) == applied
 
 

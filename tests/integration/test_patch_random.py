@@ -119,7 +119,7 @@ def test_undo_gives_back_any_graph(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(**GRAPHS)
 def test_undo_gives_back_any_of_many_graphs(
     empty: Path, nodes: list[dict[str, Any]], edges: list[Any], operations: list[Operation], delete: bool

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 import tomllib
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,7 +21,7 @@ from kgcheck.profile.recognise import recognise
 from kgcheck.profile.reference_files import load_reference_recipes
 from kgcheck.profile.schema import load_schema
 from kgcheck.profile.validate import validate_profile
-from tests.support.audits import kgcheck
+from tests.support.audits import LEDGER, demo, demo_audit, kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget
 
 Wrong = set[tuple[str, str]]
@@ -50,6 +53,11 @@ def audited(store: object, snapshot: Path | None, profile: str, ledger: Path) ->
     reference = ("--reference", snapshot) if snapshot else ("--type", "structure")
     said = kgcheck("audit", "--store", store, "--profile", profile, "--ledger", ledger, *reference)
     assert said.code in (0, 1, 3), said.err
+    return found_in(ledger, profile)
+
+
+def found_in(ledger: Path, profile: str) -> tuple[Wrong, dict[str, int]]:
+    """What the last audit in a ledger came to, see `audited`."""
     with Ledger(ledger) as kept:
         run = kept.run("latest")
         findings = list(kept.findings(run))
@@ -79,9 +87,39 @@ def change(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after))
 
 
-def test_the_kgx_demo_from_file_to_finding(tmp_path: Path) -> None:
-    demo = profile_dir("kgx") / "demo"
-    snapshot = build(demo / "reference", tmp_path / "r.duckdb", "kgx")
+Snapshots = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Snapshots:
+    """Builds the snapshot of the demo of a profile, once; to be read only."""
+
+    @cache
+    def built(profile: str) -> Path:
+        return build(profile_dir(profile) / "demo/reference", tmp_path_factory.mktemp(profile) / "r.duckdb", profile)
+
+    return built
+
+
+class Loaded(NamedTuple):
+    """The store of a demo, and what an audit with the profile that is shipped finds."""
+
+    store: Path
+    wrong: Wrong
+    counts: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def hetionet(tmp_path_factory: pytest.TempPathFactory, snapshots: Snapshots) -> Loaded:
+    """The demo of Hetionet; to be read only."""
+    made = tmp_path_factory.mktemp("hetionet")
+    store = made / "g.lbdb"
+    load(copied("hetionet", made), store, "hetionet")
+    return Loaded(store, *audited(store, snapshots("hetionet"), "hetionet", made / "l.sqlite"))
+
+
+def test_the_kgx_demo_from_file_to_finding(tmp_path: Path, snapshots: Snapshots) -> None:
+    snapshot = snapshots("kgx")
     load(copied("kgx", tmp_path), tmp_path / "g.lbdb", "kgx")
     wrong, counts = audited(tmp_path / "g.lbdb", snapshot, "kgx", tmp_path / "l.sqlite")
     nodes = {w for w in wrong if w[0] != "endpoint_deleted"}
@@ -94,9 +132,8 @@ def test_the_kgx_demo_from_file_to_finding(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path) -> None:
-    demo, folder = profile_dir("kgx") / "demo", copied("kgx", tmp_path)
-    snapshot = build(demo / "reference", tmp_path / "r.duckdb", "kgx")
+def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path, snapshots: Snapshots) -> None:
+    folder, snapshot = copied("kgx", tmp_path), snapshots("kgx")
     # An edge between labels that its predicate does not join, a name that is misspelt, a parent that is none.
     change(folder / "edges.tsv", "HGNC:7127\tbiolink:gene_associated_with_condition", "HGNC:6\tbiolink:regulates")
     change(folder / "nodes.tsv", "\tcystic fibrosis\t\t", "\tcystic fibrosus\t\t")
@@ -113,22 +150,19 @@ def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_hetionet_demo_from_file_to_finding(tmp_path: Path) -> None:
-    demo, folder = profile_dir("hetionet") / "demo", copied("hetionet", tmp_path)
-    snapshot = build(demo / "reference", tmp_path / "r.duckdb", "hetionet")
-    load(folder, tmp_path / "g.lbdb", "hetionet")
-    wrong, counts = audited(tmp_path / "g.lbdb", snapshot, "hetionet", tmp_path / "l.sqlite")
-    assert {w for w in wrong if w[0] != "endpoint_deleted"} == OBSOLETE
-    assert counts["supported"] > 180
+def test_the_hetionet_demo_from_file_to_finding(tmp_path: Path, snapshots: Snapshots, hetionet: Loaded) -> None:
+    assert {w for w in hetionet.wrong if w[0] != "endpoint_deleted"} == OBSOLETE
+    assert hetionet.counts["supported"] > 180
     # One annotation moves to a gene that gene2go annotates otherwise.
+    folder = copied("hetionet", tmp_path)
     edges = folder / "hetionet-v1.0-edges.sif"
     first = next(line for line in edges.read_text().splitlines() if line.startswith("Gene::1080\tGpMF"))
     change(edges, first + "\n", first.replace("Gene::1080", "Gene::5053") + "\n")
     load(folder, tmp_path / "other.lbdb", "hetionet")
-    wrong, changed = audited(tmp_path / "other.lbdb", snapshot, "hetionet", tmp_path / "l.sqlite")
+    wrong, changed = audited(tmp_path / "other.lbdb", snapshots("hetionet"), "hetionet", tmp_path / "l.sqlite")
     assert ("edge_missing", f"1080 PARTICIPATES {first.split('::')[-1]}") in wrong
     # The tables hold no whole hierarchy of GO, so that the new edge might rest on a term below: that cannot be told.
-    assert (counts.get("insufficient", 0), changed["insufficient"]) == (0, 1)
+    assert (hetionet.counts.get("insufficient", 0), changed["insufficient"]) == (0, 1)
 
 
 @pytest.mark.slow
@@ -165,13 +199,11 @@ def drafted(store: object, out: Path, snapshot: Path | None, ledger: Path) -> tu
 
 
 @pytest.mark.slow
-def test_a_draft_of_the_hetionet_demo_audits_without_an_edit(tmp_path: Path) -> None:
-    demo = profile_dir("hetionet") / "demo"
-    snapshot = build(demo / "reference", tmp_path / "r.duckdb", "hetionet")
-    load(copied("hetionet", tmp_path), tmp_path / "g.lbdb", "hetionet")
-    store = tmp_path / "g.lbdb"
-    as_shipped = audited(store, snapshot, "hetionet", tmp_path / "l.sqlite")
-    assert drafted(store, tmp_path / "draft", snapshot, tmp_path / "d.sqlite") == as_shipped
+def test_a_draft_of_the_hetionet_demo_audits_without_an_edit(
+    tmp_path: Path, snapshots: Snapshots, hetionet: Loaded
+) -> None:
+    found = drafted(hetionet.store, tmp_path / "draft", snapshots("hetionet"), tmp_path / "d.sqlite")
+    assert found == (hetionet.wrong, hetionet.counts)
     draft = tomllib.loads((tmp_path / "draft" / "graph.toml").read_text())
     assert [label["name"] for label in draft["labels"]] == [
         *("Biological_process", "Cellular_component", "Disease", "Gene", "Molecular_function")
@@ -185,12 +217,11 @@ def test_a_draft_of_the_ckg_demo_on_a_server_audits_without_an_edit(
 ) -> None:
     monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
     monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
-    demo = profile_dir("ckg") / "demo"
-    snapshot = build(demo / "reference", tmp_path / "r.duckdb", "ckg")
-    store = clean_neo4j.uri
-    said = kgcheck("load", demo / "import", "--store", store, "--quarantine", tmp_path / "q.jsonl")
+    snapshot, store = demo().reference, clean_neo4j.uri
+    said = kgcheck("load", profile_dir("ckg") / "demo/import", "--store", store, "--quarantine", tmp_path / "q.jsonl")
     assert said.code == 0, said.err
-    shipped, counts = audited(store, snapshot, "ckg", tmp_path / "l.sqlite")
+    # Of the embedded store: that an audit finds the same on both is shown elsewhere.
+    shipped, counts = found_in(demo_audit() / LEDGER, "ckg")
     wrong, drafted_counts = drafted(store, tmp_path / "draft", snapshot, tmp_path / "d.sqlite")
     # What the draft cannot know: which relations mean the same either way, which properties must be there.
     assert {w for w in wrong if w[0].startswith(("id_", "value_", "edge_unsupported"))} == {
@@ -201,11 +232,11 @@ def test_a_draft_of_the_ckg_demo_on_a_server_audits_without_an_edit(
 
 @pytest.mark.slow
 def test_nodes_of_several_labels_are_read_by_the_one_that_says_most(
-    clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, snapshots: Snapshots
 ) -> None:
     monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
     monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
-    snapshot = build(profile_dir("kgx") / "demo" / "reference", tmp_path / "r.duckdb", "kgx")
+    snapshot = snapshots("kgx")
     load(copied("kgx", tmp_path), clean_neo4j.uri, "kgx")
     with clean_neo4j.driver() as driver:
         rows, _, _ = driver.execute_query("MATCH (n:Gene:NamedThing) RETURN count(n) AS n")

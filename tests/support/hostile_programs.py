@@ -79,6 +79,9 @@ _CALLS = {
     "x32 open": "(0x40000002, b'/etc/passwd', 0, 0)",
 }
 
+TOGETHER = tuple(name for name in _CALLS if name != "x32 open")
+"""The calls that are refused with an error, and for which no program is killed."""
+
 _FAMILIES = {
     "IPv4": "AF_INET, SOCK_STREAM", "IPv4 datagrams": "AF_INET, SOCK_DGRAM", "IPv6": "AF_INET6, SOCK_STREAM",
     "unix": "AF_UNIX, SOCK_STREAM", "netlink": "AF_NETLINK, SOCK_RAW", "packet": "AF_PACKET, SOCK_RAW",
@@ -102,13 +105,26 @@ class HostileProgram(NamedTuple):
     limit: str | None = None
 
 
+_START = "import ctypes, errno, os\nPARENT = os.getppid()\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+
+
 def _calls() -> list[HostileProgram]:
-    start = "import ctypes, errno, os\nPARENT = os.getppid()\nlibc = ctypes.CDLL(None, use_errno=True)\n"
     end = f"\nprint('{ESCAPED}', done) if done >= 0 else print('errno', errno.errorcode[ctypes.get_errno()])\n"
     return [
-        HostileProgram(f"{CALLS}{name}", f"{start}done = libc.syscall{arguments}{end}")
+        HostileProgram(f"{CALLS}{name}", f"{_START}done = libc.syscall{arguments}{end}")
         for name, arguments in _CALLS.items()
     ]
+
+
+def calls_together() -> HostileProgram:
+    """A program that makes one call after the other, but for those for which a program is killed: a line for each."""
+    text = f"""{_START}
+def call(*arguments):
+    ctypes.set_errno(0)
+    done = libc.syscall(*arguments)
+    print(f'{ESCAPED} {{done}}' if done >= 0 else f'errno {{errno.errorcode[ctypes.get_errno()]}}')
+"""
+    return HostileProgram("calls the kernel", text + "".join(f"call{_CALLS[name]}\n" for name in TOGETHER))
 
 
 def _other_door() -> HostileProgram:

@@ -1,3 +1,0 @@
-// How many edges of any kind reach a node.
-// Parameters: id. Places: label. Returns: n.
-MATCH (n:<label> {id: $id})<-[r]-(m) RETURN count(r) AS n

@@ -1,0 +1,3 @@
+// The tables that have nodes.
+// Parameters: none. Returns: label.
+MATCH (n) RETURN DISTINCT label(n) AS label

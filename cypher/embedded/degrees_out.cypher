@@ -1,0 +1,3 @@
+// How many edges of each relation leave a node, of any kind.
+// Parameters: id. Places: label. Returns: relation, n.
+MATCH (n:<label> {id: $id})-[r]->() RETURN label(r) AS relation, count(r) AS n
