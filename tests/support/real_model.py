@@ -120,10 +120,8 @@ def weights(model: str, folder: Path) -> Path:
 
 @contextmanager
 def served(model: str, folder: Path, predict: int = 400, niceness: int = 10, threads: int = 1) -> Iterator[Served]:
-    """A model in a process of its own, ended with the block; no answer is longer than so many tokens.
-
-    Two threads wait for each other at every step, and without end where other work has their cores.
-    """
+    """A model in a process of its own, ended with the block; no answer is longer than so many tokens."""
+    # Two threads wait for each other at every step, and long where other work has their cores.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
