@@ -103,7 +103,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), folders: Iterable[Path] = ()) -> None:
+def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -> None:
     """Let no further statement leave the database: no other file, no network, no extension, no way back.
 
     What is attached stays attached, and folders that `allow` named stay open. A statement may come from a recipe of
@@ -112,14 +112,13 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = (), f
     Args:
         connection: The database.
         paths: Files that may still be read.
-        folders: Folders in which files may still be read and written.
     """
     # DuckDB compares names as they are written: where one is a pattern, it is written as one.
     (before,) = connection.execute("SELECT current_setting('allowed_directories')").fetchall()[0]
     named = [name for path in paths for name in dict.fromkeys((str(path), escape(str(path))))]
     for setting in (
         f"allowed_paths = [{', '.join(map(literal, named))}]",
-        f"allowed_directories = [{', '.join(literal(str(folder)) for folder in [*before, *folders])}]",
+        f"allowed_directories = [{', '.join(literal(str(folder)) for folder in before)}]",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",

@@ -10,6 +10,7 @@ and ``stream`` take strict tools and schemas only, which few servers know). What
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -34,6 +35,8 @@ from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
+    import ssl
+
     import openai
 
     from kgcheck.llm.wire import Completion
@@ -83,6 +86,14 @@ class Reply(Value):
         return message
 
 
+@cache
+def _trusted() -> "ssl.SSLContext":
+    """The certificates that are trusted, read once: that takes longer than a whole short request."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 class ChatClient:
     """One model at one endpoint. May be used from several threads.
 
@@ -124,7 +135,7 @@ class ChatClient:
             timeout=settings.llm_timeout_s,
             max_retries=settings.llm_retries,
             # The key and the conversation go to the address that was given, and to no other that it names.
-            http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False),
+            http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False, verify=_trusted()),
         )
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.closing import Closing
 from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck, State
@@ -20,7 +19,7 @@ from kgcheck.providers.uniprot_comments import Terms, terms_of
 from kgcheck.providers.uniprot_entry import Record, UniProtEntry
 from kgcheck.providers.uniprot_rows import COVERED, MODIFICATION, Rows, add_record, empty_rows, rename_links
 from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
-from kgcheck.reference.live_rows import LiveRelease, LiveRows
+from kgcheck.reference.live_rows import LiveRelease, attach_live_rows
 from kgcheck.reference.overlay import attach_overlay
 
 
@@ -30,7 +29,7 @@ class _Task(NamedTuple):
     tail: str | None
 
 
-class LiveReference(Closing):
+class LiveReference:
     """UniProt and STRING, over a snapshot or alone.
 
     Before each join, `fetch` brings what the tasks need; after it, `causes` tells of which tasks a service could not be
@@ -58,12 +57,11 @@ class LiveReference(Closing):
         self._failed: dict[str, dict[int, Reason]] = {}
         self.failures: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
-        self._rows = LiveRows(schema)
         self._suggested: list[LiveRelease] = []
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
-        attach_overlay(db, snapshot, self._schema, self._rows.folder)
+        attach_overlay(db, snapshot, self._schema)
         self._terms = None
 
     def fetch(
@@ -84,7 +82,7 @@ class LiveReference(Closing):
             for check in part.checks:
                 if check.source in NETWORKS:
                     releases += self._ask_string(tasks, part, check)
-        self._rows.attach(db, [*self._suggested, *releases])
+        attach_live_rows(db, self._schema, [*self._suggested, *releases])
 
     def suggest(
         self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
@@ -108,7 +106,7 @@ class LiveReference(Closing):
         for check in pattern.checks:
             if NETWORKS.get(check.source) == "functional" and tasks:
                 self._suggested += self._ask_partners(tasks, check, threshold)
-        self._rows.attach(db, self._suggested)
+        attach_live_rows(db, self._schema, self._suggested)
 
     @property
     def causes(self) -> Mapping[str, Mapping[int, Reason]]:
@@ -137,10 +135,6 @@ class LiveReference(Closing):
         """
         link = self._links.get((network, record))
         return link.channels if link else {}
-
-    def close(self) -> None:
-        """Remove the files of live answers; those that the HTTP layer keeps stay."""
-        self._rows.close()
 
     def _ask_uniprot(
         self, db: duckdb.DuckDBPyConnection, tasks: list[_Task], part: Label | Pattern

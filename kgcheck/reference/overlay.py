@@ -39,19 +39,18 @@ def _attach_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
     db.execute(f"ATTACH ':memory:' AS {name}; USE {name}; {TABLES} {DERIVED_TABLES} USE {own}").fetchall()
 
 
-def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema: Schema, folder: Path) -> None:
+def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema: Schema) -> None:
     """Attach a snapshot as ``base``, an empty ``live``, and ``ref`` over both.
 
     Args:
         db: A working database.
         snapshot: The snapshot's path, or None.
         schema: Profile.
-        folder: Where the files of live answers will be.
 
     Raises:
         SnapshotError: See kgcheck.reference.snapshot.attach_snapshots.
     """
-    attach_snapshots(db, {"base": snapshot} if snapshot else {}, [folder])
+    attach_snapshots(db, {"base": snapshot} if snapshot else {})
     for name in ("live",) if snapshot else ("live", "base"):
         _attach_empty(db, name)
     # What the snapshot notes of its links may not hold of what services say.

@@ -16,7 +16,7 @@ takes the place of one that kgcheck uses; it must hold these tables and nothing 
 a macro is a statement of whoever made it; and a connection that has one attached reaches no other file.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, cached_property
@@ -183,15 +183,12 @@ def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None
         )
 
 
-def attach_snapshots(
-    db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path], folders: Iterable[Path] = ()
-) -> None:
+def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path]) -> None:
     """Attach snapshots to a connection, which reaches no other file from then on.
 
     Args:
         db: The connection; it can attach no other file after this.
         snapshots: By the name that each gets, its path.
-        folders: Folders in which files may still be attached.
 
     Raises:
         SnapshotError: One is missing, damaged, no snapshot of this format, or holds more than one does.
@@ -201,7 +198,7 @@ def attach_snapshots(
         with attaching(path):
             # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
             db.execute(f"ATTACH {literal(str(path.absolute()))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
-    confine(db, folders=folders)
+    confine(db)
     for name, path in snapshots.items():
         with attaching(path):
             _refuse_foreign(db, name, path)

@@ -96,11 +96,8 @@ def live_sources(schema: Schema, settings: Settings, *, wanted: bool) -> Iterato
     from kgcheck.providers.uniprot import UniProt
     from kgcheck.reference.live import LiveReference
 
-    with (
-        Http(settings) as http,
-        LiveReference(http, UniProt(http, settings), StringDb(http, settings), schema) as live,
-    ):
-        yield live
+    with Http(settings) as http:
+        yield LiveReference(http, UniProt(http, settings), StringDb(http, settings), schema)
 
 
 @contextmanager

@@ -197,7 +197,7 @@ def test_whatever_goes_wrong_nothing_is_refuted_that_is_not(shared_data: Path, t
         undisturbed = [v.outcome for v in world.verdicts(asked, cache_dir=tmp_path / "good")]
         assert undisturbed == [REFUTED, REFUTED, REFUTED, SUPPORTED, SUPPORTED]
 
-        @settings(max_examples=15)
+        @settings(max_examples=8)
         @given(FAULTY_CALLS, FAULTY_CALLS)
         def check(of_uniprot: list[Fault | None], of_string: list[Fault | None]) -> None:
             world.uniprot.server.faults[:] = [fault or loopback.send for fault in of_uniprot]
@@ -448,8 +448,8 @@ def test_too_many_checks_are_refused_before_anything_is_asked(
     assert len(world.audit(_graph(4), tmp_path / "b.sqlite", types=(CheckType.EXISTENCE,), sample=3).tallies) == 1
 
 
-@pytest.fixture
-def snapshot(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     facts = Facts()
     old = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
     old.entities("Protein", "P10001", "B4DFC2", "A0A999ZZZ9").value("P10001", "gene_name", "FORMER")
@@ -458,7 +458,7 @@ def snapshot(tmp_path: Path) -> Path:
     string.link("ACTS_ON", "P10001", "P10003", 0.9)
     go = facts.release("go", complete=True).entities("Biological_process", "GO:0000011", "GO:0000010", "GO:0000012")
     go.link("HAS_PARENT", "GO:0000011", "GO:0000010")
-    return facts.build(tmp_path / "snapshot")
+    return facts.build(tmp_path_factory.mktemp("snapshot"))
 
 
 @pytest.mark.parametrize(
@@ -491,6 +491,18 @@ def test_live_answers_come_before_the_snapshot(
     assert (judged.outcome, judged.reason) == (outcome, reason)
 
 
+@pytest.fixture(scope="module")
+def terms_of_comments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    facts = Facts()
+    terms = facts.release("do", complete=True).link("HAS_PARENT", "DOID:41", "DOID:4")
+    terms.link("HAS_PARENT", "DOID:42", "DOID:4").entities("Disease", "DOID:4", "DOID:41", "DOID:42", "DOID:43")
+    terms.value("DOID:41", "xref", "OMIM:100100").value("DOID:42", "xref", "MIM:100200")
+    tissues = facts.release("bto", complete=True).entities("Tissue", "BTO:0000142", "BTO:0000759")
+    tissues.value("BTO:0000142", "name", "brain").value("BTO:0000759", "name", "liver")
+    facts.release("pubmed").entity("PMID:7", state="withdrawn")
+    return facts.build(tmp_path_factory.mktemp("terms"))
+
+
 @pytest.mark.parametrize(
     ("task", "outcome", "reason"),
     [
@@ -503,16 +515,8 @@ def test_live_answers_come_before_the_snapshot(
     ],
 )
 def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
-    task: str, outcome: Outcome, reason: Reason, world: World, tmp_path: Path
+    task: str, outcome: Outcome, reason: Reason, world: World, terms_of_comments: Path
 ) -> None:
-    facts = Facts()
-    terms = facts.release("do", complete=True).link("HAS_PARENT", "DOID:41", "DOID:4")
-    terms.link("HAS_PARENT", "DOID:42", "DOID:4").entities("Disease", "DOID:4", "DOID:41", "DOID:42", "DOID:43")
-    terms.value("DOID:41", "xref", "OMIM:100100").value("DOID:42", "xref", "MIM:100200")
-    tissues = facts.release("bto", complete=True).entities("Tissue", "BTO:0000142", "BTO:0000759")
-    tissues.value("BTO:0000142", "name", "brain").value("BTO:0000759", "name", "liver")
-    facts.release("pubmed").entity("PMID:7", state="withdrawn")
-
     def disease(mim: str, paper: str) -> dict[str, Any]:
         origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper}]
         named = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origin}
@@ -521,9 +525,7 @@ def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
     told = {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "Expressed in brain. Not detected in liver."}]}
     world.uniprot.add(entry("P10006", comments=[disease("100100", "6"), disease("100200", "7"), told]))
     head, head_id, tail, tail_id = task.split()
-    judged = world.verdict(
-        triple(f"{head} {head_id}", "ASSOCIATED_WITH", f"{tail} {tail_id}"), facts.build(tmp_path / "s")
-    )
+    judged = world.verdict(triple(f"{head} {head_id}", "ASSOCIATED_WITH", f"{tail} {tail_id}"), terms_of_comments)
 
     assert (judged.outcome, judged.reason) == (outcome, reason)
     assert {e.release for e in judged.evidence if e.source == "uniprot"} == {"2026_03"}

@@ -41,7 +41,7 @@ from kgcheck.workspace import Workspace
 from kgcheck.workspace.tasks import TaskKind, TaskWork
 from tests.support import ROOT
 from tests.support.api import demo_ledger
-from tests.support.audits import demo
+from tests.support.audits import LEDGER, demo, demo_audit
 
 ADA = Principal(name="ada", role=Role.CURATOR)
 LONG_S = 60.0
@@ -398,10 +398,7 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
         new = {run.id for run, _ in workspace.runs()} - runs
     assert decided == {one["fingerprint"]: 1 for one in found}
     assert new == {ended_task["run"]}
-    whole = tmp_path / "whole.sqlite"
-    with Workspace(store=str(demo().store), reference=demo().reference, ledger=whole) as workspace:
-        audit = workspace.audit()
-    assert outcomes(ledger, ended_task["run"]) == outcomes(whole, audit.run.id)
+    assert outcomes(ledger, ended_task["run"]) == outcomes(demo_audit() / LEDGER, "latest")
 
 
 @pytest.mark.slow
@@ -440,7 +437,4 @@ def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path) -> Non
     assert (ended_task["state"], ended_task["attempt"]) == ("done", 2), ended_task
     assert [run["state"] for run in history] == ["done", "lost"]
     assert [run["id"] for run in runs] == [ended_task["run"]], "the audit that was begun went on"
-    whole = tmp_path / "whole.sqlite"
-    with Workspace(store=str(demo().store), reference=demo().reference, ledger=whole) as workspace:
-        audit = workspace.audit()
-    assert outcomes(ledger, ended_task["run"]) == outcomes(whole, audit.run.id)
+    assert outcomes(ledger, ended_task["run"]) == outcomes(demo_audit() / LEDGER, "latest")

@@ -119,8 +119,9 @@ def weights(model: str, folder: Path) -> Path:
 
 
 @contextmanager
-def served(model: str, folder: Path, predict: int = 400, niceness: int = 10, threads: int = 2) -> Iterator[Served]:
+def served(model: str, folder: Path, predict: int = 400, niceness: int = 10, threads: int = 1) -> Iterator[Served]:
     """A model in a process of its own, ended with the block; no answer is longer than so many tokens."""
+    # Two threads wait for each other at every step, and long where other work has their cores.
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -159,7 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("gguf")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--predict", type=int, default=400, help="most tokens of an answer: weak models never end")
     asked = parser.parse_args()

@@ -65,7 +65,6 @@ def test_every_noun_of_every_label(questions: Questions) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_every_phrase_in_every_frame(questions: Questions, seed: int) -> None:
+def test_every_phrase_in_every_frame(questions: Questions) -> None:
     schema = load_schema()
-    check(questions, list(asked(schema, load_lexicon(schema), IDS, seed)))
+    check(questions, list(asked(schema, load_lexicon(schema), IDS, seed=1)))
