@@ -20,7 +20,6 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-")
         os.environ[_FOLDER] = folder.name
         config.add_cleanup(folder.cleanup)
-        config.add_cleanup(lambda: os.environ.pop(_FOLDER))
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
