@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.support.neo4j_fixtures",
     "tests.support.postgres",
     "tests.support.collecting",
+    "tests.support.sharing",
     "tests.support.spreading",
 ]
 

@@ -1,9 +1,11 @@
 """Which results a number may be, by value and unit: found by bisection, not by comparing it with each."""
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 
 from kgcheck.grounding.quantities import WrittenNumber
 from kgcheck.grounding.results import Result, Results
@@ -15,7 +17,7 @@ _BOUNDED = 10
 """A bound says something of what is at most so many times it: p < 0.001 of 0.0003, and not of 0.9 or 40."""
 
 _BOUNDED_COUNT = Decimal("1.5")
-"""And a bound from 1 on, of what is about as much: more than 1,300 of 1,367."""
+"""And a bound from 1 on, of what is about as much, so less than twice: more than 1,300 of 1,367."""
 
 _DIGITS_OF_A_LEVEL = 2
 """Digits that a bound below 1 has, as 0.001 and 0.05."""
@@ -30,7 +32,7 @@ _PLACES = 2
 """Of digits that changed places."""
 
 _KEPT = 128
-"""Numbers whose results are kept: those of some sentences."""
+"""Numbers whose results are kept, and pairs of numbers: those of some sentences."""
 
 
 class NumberMatches:
@@ -42,8 +44,12 @@ class NumberMatches:
 
     def __init__(self, against: Results) -> None:
         self._against = against
-        self._order = sorted(range(len(against.all)), key=lambda place: abs(against.all[place].value))
-        self._sizes = [abs(against.all[place].value) for place in self._order]
+        # Those that are alike are looked at once: a text has its 10 and its 0.05 a hundred times.
+        alike: dict[tuple[Decimal, Decimal, str], list[int]] = defaultdict(list)
+        for place, result in enumerate(against.all):
+            alike[result.value, result.step, result.unit].append(place)
+        self._order = sorted(alike.values(), key=lambda places: abs(against.all[places[0]].value))
+        self._sizes = [abs(against.all[places[0]].value) for places in self._order]
         self._equal = lru_cache(_KEPT)(self._found_equal)
         self._comparable = lru_cache(_KEPT)(self._found_comparable)
 
@@ -60,12 +66,15 @@ class NumberMatches:
         if quantity.comparator == "=":
             rounding = max(size * _ROUNDING, quantity.step / 2)
             bounds = [(size - rounding, size + rounding)]
-            if quantity.unit == "%":
-                bounds.append(((size - rounding) / 100, (size + rounding) / 100))
-        else:
+        elif size < 1:
             bounds = [(Decimal(0), _BOUNDED * size if size else Decimal("Infinity"))]
-        found = {place for low, high in bounds for place in self._between(low, high)}
-        return frozenset(place for place in found if _is_equal(quantity, results[place], self._against.canonical))
+        else:
+            bounds = [(size / 2, size * 2)]
+        if quantity.unit == "%":
+            bounds.append((bounds[0][0] / 100, bounds[0][1] / 100))
+        found = {places[0]: places for low, high in bounds for places in self._between(low, high)}
+        equal = (places for n, places in found.items() if _is_equal(quantity, results[n], self._against.canonical))
+        return frozenset(chain.from_iterable(equal))
 
     def _found_comparable(self, quantity: WrittenNumber) -> tuple[int, ...]:
         results = self._against.all
@@ -73,10 +82,10 @@ class NumberMatches:
             # A result need not name its unit; a share may be written in per cent.
             return tuple(n for n, result in enumerate(results) if not result.unit or quantity.unit == result.unit)
         size = abs(quantity.value)
-        near = {*self._between(size / _FAR, size * _FAR), *self.equal(quantity)}
+        near = {*chain.from_iterable(self._between(size / _FAR, size * _FAR)), *self.equal(quantity)}
         return tuple(sorted(place for place in near if results[place].unit == quantity.unit))
 
-    def _between(self, low: Decimal, high: Decimal) -> Iterator[int]:
+    def _between(self, low: Decimal, high: Decimal) -> Iterator[Sequence[int]]:
         yield from self._order[bisect_left(self._sizes, low) : bisect_right(self._sizes, high)]
 
 
@@ -88,8 +97,13 @@ def near_enough(quantity: WrittenNumber, result: Result) -> bool:
 
 def same_digits(quantity: WrittenNumber, result: Result) -> bool:
     """Whether two numbers are written alike but for one digit, or two that changed places."""
-    places = max(0, *(-int(step.normalize().as_tuple().exponent) for step in (quantity.step, result.value)))
-    one, other = (f"{abs(value):.{places}f}" for value in (quantity.value, result.value))
+    return _same_digits(quantity.value, quantity.step, result.value)
+
+
+@lru_cache(_KEPT)
+def _same_digits(stated: Decimal, step: Decimal, found: Decimal) -> bool:
+    places = max(0, *(-int(size.normalize().as_tuple().exponent) for size in (step, found)))
+    one, other = (f"{abs(value):.{places}f}" for value in (stated, found))
     if len(one) != len(other):
         return False
     changed = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
@@ -105,7 +119,7 @@ def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
     # A text that writes 3.000 has not 3 in mind; a file of results drops such zeros.
     if quantity.comparator == "=" and not canonical and result.step >= _MORE_DIGITS * quantity.step:
         return False
-    values = [result.value, abs(result.value)]
+    values = [result.value] if result.value >= 0 else [result.value, -result.value]
     if quantity.unit == "%" and result.unit != "%" and canonical and abs(result.value) <= 1:
         values += [value * 100 for value in values]
     match quantity.comparator:

@@ -51,7 +51,11 @@ _MARKUP = re.compile(
 )
 """Tags that publishers leave in abstracts. Only these: `p<0.05 and n>3` is no tag."""
 
-_SPACE = re.compile(r"\s+")
+# Lone surrogates and control characters can neither be stored nor shown.
+_NO_TEXT = r"\s\x00-\x1f\x7f-\x9f\ud800-\udfff"
+_SPACE = re.compile(f"(?! [^{_NO_TEXT}])[{_NO_TEXT}]+")
+"""What becomes a single space, but for one that is it already, as are nearly all."""
+
 _WORD = re.compile(r"\w+")
 
 Span = tuple[int, int]
@@ -73,8 +77,6 @@ def clean(text: str) -> str:
     text = html.unescape(html.unescape(text)) if "&" in text else text
     text = _MARKUP.sub(" ", text) if "<" in text else text
     text = unicodedata.normalize("NFC", text)
-    # Lone surrogates and control characters can neither be stored nor shown.
-    text = "".join(c if unicodedata.category(c) not in ("Cc", "Cs") else " " for c in text)
     return _SPACE.sub(" ", text).strip()
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -230,6 +230,16 @@ def phrase(text: str) -> str:
     """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
     spaced = text.replace(" ", WHITE)
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
+
+
+@lru_cache(4_000)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern made of phrases, compiled once in a process: a lexicon has more of them than the module re keeps.
+
+    Returns:
+        The pattern.
+    """
+    return re.compile(pattern)
 
 
 def changes_meaning(word: str) -> tuple[str, str]:

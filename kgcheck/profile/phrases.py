@@ -6,6 +6,7 @@ when a profile is read.
 """
 
 import re
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +32,7 @@ class TooMuchWork(ValueError):
     """A phrase that could take ages to look for."""
 
 
+@lru_cache(4_000)
 def check_phrase(text: str) -> None:
     """Refuse a phrase that is no regular expression, or that could take ages to look for.
 

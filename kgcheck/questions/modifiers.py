@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kgcheck.profile.lexicon import Comparison, Lexicon, ScopedWords, phrase
+from kgcheck.profile.lexicon import Comparison, Lexicon, ScopedWords, compiled, phrase
 
 Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
 ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
@@ -101,7 +101,7 @@ class ScopedFinder:
             "every": words.every,
             "distinct": words.distinct,
         }
-        self._shapes = [(kind, re.compile(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
+        self._shapes = [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
 
     def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
         """The words of a question that nothing else explains; the longest first, none over another.
@@ -129,7 +129,7 @@ def _as_number(text: str | None) -> int | None:
 
 
 def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark]:
-    return re.compile(text), Mark(kind, 0, 0, "", **rest)  # type: ignore[arg-type]
+    return compiled(text), Mark(kind, 0, 0, "", **rest)  # type: ignore[arg-type]
 
 
 def any_of(phrases: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.profile.lexicon import Comparison, Lexicon, Role, changes_meaning, phrase
+from kgcheck.profile.lexicon import Comparison, Lexicon, Role, changes_meaning, compiled, phrase
 from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_of, is_sign, spaced
 from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
@@ -119,11 +119,11 @@ class Reader:
         self._describe = re.compile(rf"^\W*(?:{any_of(words.describe)})\s+$")
         self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
         self._marks = Marks(lexicon)
-        self._nouns_of = [(re.compile(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
+        self._nouns_of = [(compiled(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = _phrase_shapes(lexicon)
         self._fronted = _phrase_shapes(lexicon, without_preposition=True)
         self._filters = _filter_shapes(lexicon)
-        self._properties = {p.name: re.compile("|".join(map(spaced, p.words))) for p in lexicon.properties}
+        self._properties = {p.name: compiled("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
     def read(self, question: str) -> QuestionReading:
         """Find the mentions of a question.
@@ -332,7 +332,7 @@ def _predicate(noun: Noun, low: str, mutual: frozenset[str]) -> Noun | Phrase:
 
 
 def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(phrase("|".join(phrases)))
+    return compiled(phrase("|".join(phrases)))
 
 
 def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
@@ -358,7 +358,7 @@ def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> li
     shapes = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in shapes]
     if without_preposition:
         shapes = [(match[1], relation, way) for text, relation, way in shapes if (match := _ENDS_SO.fullmatch(text))]
-    return [(re.compile(phrase(text)), relation, backward) for text, relation, backward in shapes]
+    return [(compiled(phrase(text)), relation, backward) for text, relation, backward in shapes]
 
 
 def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
@@ -372,19 +372,19 @@ def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Compari
         if prop.text:
             written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
             text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
-            found.append((re.compile(text), prop.name, None))
+            found.append((compiled(text), prop.name, None))
             continue
         number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
         between = rf"(?:between|from|of|in|is)\s+{number}\s*(?:and|to|-|\u2013)\s*{number.replace('value', 'most')}"
         ranges = rf"{lead}\b(?:{words})\s+(?:ranging\s+|range\s+|is\s+)?{between}"
-        found.append((re.compile(ranges), prop.name, ">="))
-        found.append((re.compile(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
+        found.append((compiled(ranges), prop.name, ">="))
+        found.append((compiled(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
         for comparison, phrases in lexicon.comparisons.items():
             for sign_text in phrases:
                 sign = re.escape(sign_text) if is_sign(sign_text) else spaced(sign_text)
                 compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
                 text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
-                found.append((re.compile(text), prop.name, comparison))
+                found.append((compiled(text), prop.name, comparison))
                 turned = rf"{lead}(?<![\w-]){compared}\s*(?:in\s+)?\b(?:{words})(?!\w)"
-                found.append((re.compile(turned), prop.name, comparison))
+                found.append((compiled(turned), prop.name, comparison))
     return found

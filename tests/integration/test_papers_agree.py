@@ -10,7 +10,8 @@ import sys
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -77,22 +78,38 @@ def tasks() -> tuple[CheckTask, ...]:
         return tuple(f.task for f in ledger.findings(run) if f.task.object and f.task.object.label == "Disease")
 
 
-def both_ways(folder: Path, reference: Path | None) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
-    """Verdicts of the same tasks: by an audit with papers, and by what a check asks."""
+@contextmanager
+def reader_of(folder: Path) -> Iterator[TripleReader]:
+    with EmbeddedStore(demo().store, load_schema()) as store, LiteratureIndex(folder) as index:
+        yield TripleReader(index, TrainedVerifier(), StoreNames(store), load_schema())
+
+
+def audited(folder: Path, reference: Path | None) -> dict[str, Verdict]:
+    """Verdicts of the tasks by an audit with papers."""
     schema, settings = load_schema(), Settings()
     with (
+        reader_of(folder) as reader,
         EmbeddedStore(demo().store, schema) as store,
-        LiteratureIndex(folder) as index,
         Ledger(folder / "ledger.sqlite") as ledger,
-        SnapshotSource(reference, schema, settings) as source,
     ):
-        reader = TripleReader(index, TrainedVerifier(), StoreNames(store), schema)
         options = AuditOptions(types=(CheckType.TRIPLE,), ids=TWO, relations=("ASSOCIATED_WITH",), keep_all=True)
         run = Audit(store, reference, ledger, settings, papers=Papers(reader)).start(options)
-        audited = {str(f.task): f.verdict for f in ledger.findings(run)}
+        found = {str(f.task): f.verdict for f in ledger.findings(run)}
+    return {str(task): found[str(task)] for task in tasks()}
+
+
+def checked(folder: Path, reference: Path | None) -> dict[str, Verdict]:
+    """Verdicts of the same tasks by what a check asks."""
+    with reader_of(folder) as reader, SnapshotSource(reference, load_schema(), Settings()) as source:
         asking = WithLiterature(source, reader)
-        checked = {str(task): verdict(task.type, *asking.observe(task)) for task in tasks()}
-    return {name: audited[name] for name in checked}, checked
+        return {str(task): verdict(task.type, *asking.observe(task)) for task in tasks()}
+
+
+@cache
+def checked_alone(reference: Path | None) -> dict[str, Verdict]:
+    """Verdicts of the same tasks where no papers are asked."""
+    with SnapshotSource(reference, load_schema(), Settings()) as source:
+        return {str(task): verdict(task.type, *source.observe(task)) for task in tasks()}
 
 
 def told(found: Verdict) -> tuple[object, ...]:
@@ -110,12 +127,14 @@ def told(found: Verdict) -> tuple[object, ...]:
 @given(papers=st.lists(texts, max_size=5), referenced=st.booleans())
 @examples(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, bool]], referenced: bool) -> None:
+    reference = demo().reference if referenced else None
     with tempfile.TemporaryDirectory() as folder:
-        audited, checked = both_ways(index_of(Path(folder) / "index", papers), demo().reference if referenced else None)
+        index = index_of(Path(folder) / "index", papers)
+        by_audit, by_check = audited(index, reference), checked(index, reference)
 
-    assert len(checked) >= 3
-    assert {name: told(v) for name, v in audited.items()} == {name: told(v) for name, v in checked.items()}
-    for found in checked.values():
+    assert len(by_check) >= 3
+    assert {name: told(v) for name, v in by_audit.items()} == {name: told(v) for name, v in by_check.items()}
+    for found in by_check.values():
         said = [e for e in found.evidence if e.source == "literature"]
         assert said, "papers were looked at"
         for e in said:
@@ -128,13 +147,13 @@ def test_an_audit_and_a_check_agree_on_what_papers_say(papers: list[tuple[str, b
 def test_silent_papers_change_no_verdict_and_say_how_many_were_looked_at(
     papers: list[tuple[str, bool]], referenced: bool
 ) -> None:
-    reference, schema = demo().reference if referenced else None, load_schema()
+    reference = demo().reference if referenced else None
+    alone = checked_alone(reference)
     with tempfile.TemporaryDirectory() as folder:
-        audited, _ = both_ways(index_of(Path(folder) / "index", papers), reference)
-    with SnapshotSource(reference, schema, Settings()) as source:
-        alone = {str(task): verdict(task.type, *source.observe(task)) for task in tasks()}
+        by_audit = audited(index_of(Path(folder) / "index", papers), reference)
 
-    for name, found in audited.items():
+    assert by_audit.keys() == alone.keys()
+    for name, found in by_audit.items():
         assert (found.outcome, found.reason, found.confidence) == (
             alone[name].outcome,
             alone[name].reason,
@@ -210,9 +229,14 @@ def child(index: Path, ledger: Path, statements: int, limit: int) -> int:
 
 
 def undisturbed(index: Path, ledger: Path, limit: int) -> Audited:
-    assert child(index, ledger, 0, limit) == 0
-    with Ledger(ledger) as kept:
-        return of_run(kept, kept.runs()[0])
+    with (
+        reader_of(index) as reader,
+        EmbeddedStore(demo().store, load_schema()) as store,
+        Ledger(ledger) as kept,
+    ):
+        options = AuditOptions(types=(CheckType.TRIPLE,), ids=IDS, piece_tasks=5, keep_all=True, literature=str(index))
+        run = Audit(store, demo().reference, kept, Settings(), papers=Papers(reader, limit)).start(options)
+        return of_run(kept, run)
 
 
 def spoken(audit: Audited) -> list[Evidence]:
@@ -264,10 +288,8 @@ def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_
 
 
 def test_edges_without_words_are_not_asked(index: Path) -> None:
-    with EmbeddedStore(demo().store, load_schema()) as store, LiteratureIndex(index) as opened:
-        reader = TripleReader(opened, TrainedVerifier(), StoreNames(store), load_schema())
-        task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P00441"))
-        with SnapshotSource(None, load_schema(), Settings()) as source:
-            evidence, _ = WithLiterature(source, reader).observe(task)
+    task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P00441"))
+    with reader_of(index) as reader, SnapshotSource(None, load_schema(), Settings()) as source:
+        evidence, _ = WithLiterature(source, reader).observe(task)
 
     assert [e for e in evidence if e.source == "literature"] == []

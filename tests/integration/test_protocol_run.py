@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from kgcheck.errors import ProgramError
-from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.grounding.results import read_results
 from kgcheck.model import CheckType, Outcome
-from kgcheck.profile.schema import load_schema
 from kgcheck.protocols.programs.sandbox import best_guard
-from tests.support.audits import Audited, Said, audited, demo, kgcheck
+from tests.support.audits import LEDGER, Audited, Said, demo, demo_audit, demo_audited, kgcheck
 from tests.support.chat_server import MODEL, Say, chat_server, good
 
 GENES = "APP,PSEN1,PSEN2,NCSTN,APH1A,APH1B,BACE1"
@@ -40,10 +38,8 @@ json.dump({"terms": count}, open("results.json", "w"))
 
 
 @pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Audited]:
-    path = tmp_path_factory.mktemp("protocol") / "ledger.sqlite"
-    with EmbeddedStore(demo().store, load_schema()) as store:
-        return path, audited(store, path, demo().reference)
+def audit() -> tuple[Path, Audited]:
+    return demo_audit() / LEDGER, demo_audited()
 
 
 @pytest.fixture(autouse=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import io
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
@@ -37,6 +35,7 @@ from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
+from tests.support.sharing import made_once
 
 LEDGER = ".kgcheck/ledger.sqlite"
 """Where a command keeps its ledger, in the folder in which it was run."""
@@ -160,7 +159,7 @@ class MemoryStore:
 
 
 class Demo(NamedTuple):
-    """The demo, loaded once for all tests of a process; to be read only."""
+    """The demo, loaded once for all tests of a run; to be read only."""
 
     store: Path
     reference: Path
@@ -169,20 +168,21 @@ class Demo(NamedTuple):
 @cache
 def demo() -> Demo:
     """The demo graph in an embedded store, and its snapshot."""
-    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-demo-")
-    atexit.register(folder.cleanup)
-    made = Demo(Path(folder.name) / "graph.lbdb", Path(folder.name) / "reference.duckdb")
-    settings, schema = Settings(), load_schema()
-    source = profile_dir(schema.profile.name) / "demo"
-    with EmbeddedStore(made.store, schema, create=True) as store:
-        load_directory(source / "import", store, settings, quarantine=Path(folder.name) / "quarantine.jsonl")
-    build_snapshot(source / "reference", made.reference, schema, settings)
-    return made
+
+    def make(folder: Path) -> None:
+        settings, schema = Settings(), load_schema()
+        source = profile_dir(schema.profile.name) / "demo"
+        with EmbeddedStore(folder / "graph.lbdb", schema, create=True) as store:
+            load_directory(source / "import", store, settings, quarantine=folder / "quarantine.jsonl")
+        build_snapshot(source / "reference", folder / "reference.duckdb", schema, settings)
+
+    folder = made_once("demo", make)
+    return Demo(folder / "graph.lbdb", folder / "reference.duckdb")
 
 
 @cache
 def demo_audit(*options: str) -> Path:
-    """A folder with the ledger of an audit of the whole demo, made once for all tests of a process; to be read only.
+    """A folder with the ledger of an audit of the whole demo, made once for all tests of a run; to be read only.
 
     Args:
         options: More options of the command.
@@ -190,12 +190,13 @@ def demo_audit(*options: str) -> Path:
     Returns:
         The folder, in which the command was run.
     """
-    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-audit-")
-    atexit.register(folder.cleanup)
-    where = ("--store", demo().store, "--reference", demo().reference)
-    ended = kgcheck("audit", *where, "--ledger", LEDGER, *options, cwd=Path(folder.name))
-    assert ended.code == 1, ended.err
-    return Path(folder.name)
+
+    def make(folder: Path) -> None:
+        where = ("--store", demo().store, "--reference", demo().reference)
+        ended = kgcheck("audit", *where, "--ledger", LEDGER, *options, cwd=folder)
+        assert ended.code == 1, ended.err
+
+    return made_once("-".join(("audit", sha256(repr(options).encode()).hexdigest()[:12])), make)
 
 
 class Audited(NamedTuple):

@@ -263,22 +263,23 @@ def _list(count: int, a_sentence: int, number: Callable[[int], str]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("a_sentence", "stated", "there"),
+    ("fewest", "a_sentence", "stated", "there"),
     [
-        (30, lambda n: str(1_000 + n % 97), lambda n: str(1_001 + n % 89)),
-        (30, lambda n: str(2 + n * 7), lambda n: str(3 + n * 7)),
-        (1, lambda n: str(1_000 + n), lambda n: str(1_001 + n)),
-        (2, lambda n: f"{9.5 + n % 100 / 100:.2f}", lambda n: "10"),
-        (2, lambda n: f"< {90 + n % 9}.{n}", lambda n: f"{10 + n % 80}.5"),
-        (600, lambda n: str(100 + n), lambda n: str(101 + n)),
+        (600, 30, lambda n: str(1_000 + n % 97), lambda n: str(1_001 + n % 89)),
+        (600, 30, lambda n: str(2 + n * 7), lambda n: str(3 + n * 7)),
+        (600, 1, lambda n: str(1_000 + n), lambda n: str(1_001 + n)),
+        # Of these each is equal to hundreds.
+        (300, 2, lambda n: f"{9.5 + n % 100 / 100:.2f}", lambda n: "10"),
+        (600, 2, lambda n: f"< {90 + n % 9}.{n}", lambda n: f"{10 + n % 80}.5"),
+        (600, 600, lambda n: str(100 + n), lambda n: str(101 + n)),
     ],
     ids=("alike", "spread", "one a sentence", "rounded", "bounds", "lists"),
 )
 def test_many_numbers_take_time_in_proportion(
-    a_sentence: int, stated: Callable[[int], str], there: Callable[[int], str]
+    fewest: int, a_sentence: int, stated: Callable[[int], str], there: Callable[[int], str]
 ) -> None:
     took = []
-    for count in (600, 1_200, 2_400):
+    for count in (fewest, 2 * fewest, 4 * fewest):
         text = manuscript(_list(count, min(a_sentence, 30), stated), _list(count, a_sentence, there))
         assert text.sentences
         took.append(spent(partial(check_numbers, text)))

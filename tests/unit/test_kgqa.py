@@ -1,13 +1,14 @@
 """Questions understood without a model, on a graph of a few invented nodes."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.profile.lexicon import load_lexicon
-from kgcheck.profile.schema import load_schema
+from kgcheck.profile.lexicon import Lexicon, load_lexicon
+from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.questions.answer import Answer, Questions, Status
 from kgcheck.questions.names import NameIndex, folded, tokens
 from kgcheck.questions.plan import Filter
@@ -315,8 +316,8 @@ def test_a_misspelt_name_gets_a_suggestion(questions: Questions) -> None:
 
 
 @given(st.text(max_size=80))
-def test_no_text_breaks_the_reader(text: str) -> None:
-    answer = _SHARED.ask(text)
+def test_no_text_breaks_the_reader(questions: Questions, text: str) -> None:
+    answer = questions.ask(text)
 
     assert answer.found == () or answer.understood
 
@@ -326,11 +327,6 @@ def test_words_stand_where_they_are_said_to(text: str) -> None:
     for token in tokens(text):
         assert text[token.start : token.end].startswith(token.text)
     assert folded(folded(text)) == folded(text) or "'" in text or "\u2019" in text
-
-
-_SCHEMA = load_schema()
-_LEXICON = load_lexicon(_SCHEMA)
-_SHARED = Questions(MemoryStore(NODES, EDGES))
 
 
 def test_twenty_questions_at_once(questions: Questions) -> None:
@@ -358,11 +354,17 @@ def test_the_lexicon_names_every_label_and_relation() -> None:
     assert set(schema.relation_types) == said
 
 
+@cache
+def _words() -> tuple[Schema, Lexicon]:
+    schema = load_schema()
+    return schema, load_lexicon(schema)
+
+
 @given(st.text(alphabet="aB1 '-:+/.s_\t", max_size=12))
 def test_names_that_need_no_folding_are_found_all_the_same(name: str) -> None:
     if not folded(name):
         return
-    index = NameIndex(_SCHEMA, _LEXICON)
+    index = NameIndex(*_words())
     index.add("Disease", "DOID:7", {"name": name})
 
     assert [c.ref.id for c in index.named(name)] == ["DOID:7"]

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import fisher_exact
-from statsmodels.stats.multitest import multipletests
 
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.grounding.results import read_results
@@ -76,6 +74,10 @@ def rows_of(result: AnalysisResult, name: str) -> dict[str, tuple[object, ...]]:
 def test_enrichment_is_fishers_exact_test_over_what_stands(
     has: set[tuple[str, str]], up: set[tuple[str, str]], chosen: set[str], drop: int
 ) -> None:
+    # Imported here: it takes a second, and every worker collects this file.
+    from scipy.stats import fisher_exact
+    from statsmodels.stats.multitest import multipletests
+
     refuted = set(sorted(has)[:drop])
     of = {p: {a for q, t in has - refuted if q == p for a in ancestors(t, up)} for p in PROTEINS}
     background = {p for p, terms in of.items() if terms}
@@ -118,6 +120,8 @@ def steps(edges: set[tuple[str, str]], start: str, ends: set[str]) -> int | None
 @given(edges=links, chosen=members)
 @FEW
 def test_neighbours_are_those_with_more_links_than_chance(edges: set[tuple[str, str]], chosen: set[str]) -> None:
+    from scipy.stats import fisher_exact
+
     result = run_analysis(
         ready_analysis("neighbourhood"), graph({ACTS: edges}), chosen,
         parameters={"false_discovery_rate": "1", "rows": "1000"},
