@@ -333,7 +333,7 @@ def test_states_are_what_the_words_say(tmp_path_factory: pytest.TempPathFactory,
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(two_worlds())
 def test_states_are_what_the_words_say_in_many_worlds(tmp_path_factory: pytest.TempPathFactory, pair: Any) -> None:
     assert_states_are_what_the_words_say(tmp_path_factory.mktemp("generated"), pair, {})

@@ -98,7 +98,7 @@ def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None)
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(two_worlds(), PARTS, st.none() | st.integers(0, 2))
 def test_a_part_tells_nothing_of_what_it_left_out_in_many_worlds(
     tmp_path_factory: pytest.TempPathFactory, pair: Any, part: dict[str, Any], cut: int | None

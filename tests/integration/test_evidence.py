@@ -396,7 +396,7 @@ def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(snapshots())
 def test_bulk_and_single_judgements_agree_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, facts: Facts

@@ -47,14 +47,20 @@ def alike_among(db: duckdb.DuckDBPyConnection, pairs: list[tuple[str, str]], ask
     return {f"{head} {tail}" for head, tail in zip(heads.to_pylist(), tails.to_pylist(), strict=True)}
 
 
+def add_pairs(join: EvidenceJoin, pairs: list[tuple[str, str]]) -> None:
+    """Add a task for each pair of ends."""
+    rows = {"tasks": list(range(len(pairs))), "heads": [h for h, _ in pairs], "tails": [t for _, t in pairs]}
+    select = "SELECT unnest($tasks) AS task, unnest($heads) AS head, unnest($tails) AS tail"
+    join.tables.add_tasks(select, rows)
+
+
 def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:
     """The pairs of a pattern that are plainly supported, and the verdict on each pair, each looked up as any other."""
     head, tail = SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail)
     pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
     with duckdb.connect() as db:
         join = EvidenceJoin(db, snapshot)
-        for number, pair in enumerate(pairs):
-            join.tables.add_task(number, *pair)
+        add_pairs(join, pairs)
         asked = join.plainly_supported(pattern, head, tail)
         plain = alike_among(db, pairs, asked) if asked else set()
         join.edges(pattern, head, tail)
@@ -89,7 +95,7 @@ def test_plainly_supported_edges_have_one_verdict(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
@@ -114,8 +120,7 @@ def test_of_few_links_and_of_many_the_same_count(
             with pytest.MonkeyPatch.context() as patch, duckdb.connect() as db:
                 patch.setattr(edges, "_FEW", few)
                 join = EvidenceJoin(db, snapshot)
-                for number, pair in enumerate(pairs):
-                    join.tables.add_task(number, *pair)
+                add_pairs(join, pairs)
                 join.edges(pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail))
                 columns = "* EXCLUDE (retrieved_at)"
                 observed.append(db.execute(f"SELECT {columns} FROM evidence ORDER BY ALL").fetchall())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
-from tests.support.audits import Audited, comparable, demo, demo_audited, kgcheck, of_run
+from kgcheck.memory import collection_paused
+from tests.support.audits import LEDGER, Audited, comparable, demo, demo_audit, demo_audited, kgcheck, of_run
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,7 @@ def load(folder: Path, store: object, quarantine: Path) -> None:
     assert said.code == 0, said.err
 
 
+@collection_paused()
 def agree(folder: Path, references: Path, server: Neo4jTarget, tmp_path: Path) -> Audited:
     """Load a folder into both stores, audit both against one snapshot, and compare.
 
@@ -64,6 +67,14 @@ def demo_server(neo4j_server: Neo4jTarget, tmp_path_factory: pytest.TempPathFact
         erase(driver)
 
 
+@pytest.fixture(scope="module")
+def server_ledger(demo_server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ledger of an audit of the demo on the server."""
+    ledger = tmp_path_factory.mktemp("audited") / LEDGER
+    audit(demo_server, demo().reference, ledger)
+    return ledger
+
+
 @pytest.fixture
 def server(clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> Neo4jTarget:
     monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
@@ -71,10 +82,11 @@ def server(clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> Neo4jTa
     return clean_neo4j
 
 
-def test_demo_is_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
+def test_demo_is_the_same_in_both(server_ledger: Path) -> None:
     found = demo_audited()
 
-    agreeing(found, audit(demo_server, demo().reference, tmp_path / "server.sqlite"))
+    with Ledger(server_ledger) as kept:
+        agreeing(found, of_run(kept, kept.run("latest")))
     assert len(found.findings) == 93
 
 
@@ -108,19 +120,18 @@ GENES = "APP,PSEN1,PSEN2,NCSTN,APH1A,APH1B,BACE1"
 
 
 @pytest.mark.slow
-def test_analyses_of_an_audited_graph_are_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.sqlite"
-    stores: tuple[Path | str, ...] = (demo().store, demo_server)
-    for store in stores:
-        audit(store, demo().reference, ledger)
+def test_analyses_of_an_audited_graph_are_the_same_in_both(
+    demo_server: str, server_ledger: Path, tmp_path: Path
+) -> None:
+    stores = {"here": (demo().store, demo_audit() / LEDGER), "there": (demo_server, server_ledger)}
     for name, more in {
         "enrichment": (),
         "neighbourhood": ("--set", "least_score=0.4"),
         "proximity": ("--target", "Alzheimer's disease", "--set", "least_disease_score=0"),
     }.items():
         found = []
-        for number, store in enumerate(stores):
-            out = tmp_path / f"{name}{number}"
+        for where, (store, ledger) in stores.items():
+            out = tmp_path / f"{name} {where}"
             what = ("--analysis", name, "--genes", GENES, *more, "--ledger", ledger, "--out", out)
             said = kgcheck("protocol", "run", *what, "--store", store)
             assert said.code == 0, said.err
@@ -151,9 +162,18 @@ def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_whole_import_is_the_same_in_both(server: Neo4jTarget, shared_data: Path, tmp_path: Path) -> None:
-    found = agree(shared_data / "ckg_import", shared_data, server, tmp_path)
+def test_a_real_import_is_the_same_in_both(server: Neo4jTarget, shared_data: Path, tmp_path: Path) -> None:
+    """All nodes, and of each large file of edges one in ten; that both hold all of them, test_load_real.py says."""
+    folder = tmp_path / "import"
+    shutil.copytree(shared_data / "ckg_import", folder, copy_function=shutil.copyfile)
+    for file in folder.rglob("*.tsv"):
+        with file.open("rb") as stream:
+            header, *rows = stream
+        if header.startswith(b"START_ID") and len(rows) > 10_000:
+            file.write_bytes(header + b"".join(rows[::10]))
+
+    found = agree(folder, shared_data, server, tmp_path)
 
     assert sum(found.run.nodes.values()) == 92_257
-    assert sum(found.run.edges.values()) == 331_765
+    assert sum(found.run.edges.values()) > 40_000
     assert len(found.findings) > 10_000

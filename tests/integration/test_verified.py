@@ -25,7 +25,7 @@ from kgcheck.workspace.verified import verified_of
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import LEDGER, Audited, MemoryStore, audited, demo, demo_audit, demo_audited, kgcheck
-from tests.support.facts import SCHEMA, Facts, verdicts_on
+from tests.support.facts import SCHEMA, Facts, verdicts_together
 from tests.support.snapshots import crowded_snapshots
 
 ACTS_ON = SCHEMA.pattern("Protein", "ACTS_ON", "Protein")
@@ -180,7 +180,7 @@ def assert_own_confidences(folder: Path, relation: str, facts: Facts) -> None:
             for e in edges
         ]
         audited(MemoryStore(nodes, {str(pattern): edges}), folder / "l", snapshot, types=(CheckType.TRIPLE,))
-        for task, verdict in zip(tasks, verdicts_on(snapshot, tasks), strict=True):
+        for task, verdict in zip(tasks, verdicts_together(snapshot, tasks), strict=True):
             found = asked(folder / "l", task)
             assert found
             assert (found.outcome, found.reason) == (verdict.outcome, verdict.reason)

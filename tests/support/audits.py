@@ -30,6 +30,7 @@ from kgcheck.graph.store import (
 )
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
+from kgcheck.memory import collection_paused
 from kgcheck.model import Finding, Ref, Tally, Triple
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
@@ -224,6 +225,7 @@ def audited(store: Any, ledger: Path, reference: Path | None = None, **options: 
         return of_run(kept, run)
 
 
+@collection_paused()
 def of_run(ledger: Ledger, run: Run) -> Audited:
     """What the ledger holds of a run."""
     return Audited(run, list(ledger.findings(run)), ledger.tallies(run))
@@ -235,6 +237,7 @@ def demo_audited(*options: str) -> Audited:
         return of_run(ledger, ledger.run("latest"))
 
 
+@collection_paused()
 def comparable(audit: Audited) -> tuple[list[str], list[str]]:
     """Findings and tallies of an audit, without what must differ from run to run: its id and the time of looking."""
     found = []
