@@ -56,26 +56,32 @@ class Comparison:
             progress: Where to show progress.
         """
         self._staged = {holder_name(h) for h in holders}
+        filled = self._filled(holders)
         self._db.execute("INSERT INTO quarantine FROM unread").fetchall()
         patterns = [p for p in self._schema.relations if self._is_staged(p)]
         ends = {name for p in patterns for name in (p.head, p.tail)}
         labels = [s for s in self._schema.labels if self._is_staged(s) or s.name in ends]
         with progress.step(f"comparing with {self._store.name}", len(labels) + len(patterns)) as step:
             for label in labels:
-                self._make_have(label, self._store.scan_nodes(label) if present.nodes.get(label.name) else iter(()))
+                some = present.nodes.get(label.name, 0) > 0
+                self._make_have(label, self._store.scan_nodes(label) if some else iter(()))
                 self.settling.revert(label, _tables(label))
+                if not (some or self._is_concerned(label, filled)):
+                    self._staged.discard(label.name)
                 if self._is_staged(label):
                     self._judge(label)
                     self.settling.settle(label, _tables(label))
                 step.advance()
             for pattern in patterns:
-                # An edge is compared only with edges of its own pattern.
-                self._make_have(
-                    pattern, self._store.scan_edges(pattern) if present.edges.get(str(pattern)) else iter(())
-                )
-                self.settling.revert(pattern, _tables(pattern))
-                self._judge(pattern)
-                self.settling.settle(pattern, _tables(pattern))
+                some = present.edges.get(str(pattern), 0) > 0
+                if not (some or self._is_concerned(pattern, filled)):
+                    self._staged.discard(str(pattern))
+                else:
+                    # An edge is compared only with edges of its own pattern.
+                    self._make_have(pattern, self._store.scan_edges(pattern) if some else iter(()))
+                    self.settling.revert(pattern, _tables(pattern))
+                    self._judge(pattern)
+                    self.settling.settle(pattern, _tables(pattern))
                 step.advance()
 
     def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
@@ -128,6 +134,17 @@ class Comparison:
 
     def _is_staged(self, holder: Holder) -> bool:
         return holder_name(holder) in self._staged
+
+    def _is_concerned(self, holder: Holder, filled: set[str]) -> bool:
+        """Whether files or patches state anything of it; otherwise it is as good as not staged: a dozen statements."""
+        return holder_name(holder) in filled or self.settling.concerns(holder)
+
+    def _filled(self, holders: list[Holder]) -> set[str]:
+        """Names of the labels and patterns of which rows are staged."""
+        if not holders:
+            return set()
+        selects = (f"SELECT {literal(holder_name(h))} WHERE EXISTS (FROM {staged(h)})" for h in holders)
+        return {name for (name,) in self._db.execute(" UNION ALL ".join(selects)).fetchall()}
 
     def _is_empty(self, table: str) -> bool:
         return not self._db.execute(f"SELECT EXISTS (FROM {table})").fetchall()[0][0]

@@ -126,6 +126,10 @@ class Settling:
         self.instead: dict[str, dict[int, Row | None]] = {}
         """Rows that are written in place of staged ones, by label or pattern and number; None for none."""
 
+    def concerns(self, holder: Holder) -> bool:
+        """Whether patches changed something of a label or pattern."""
+        return holder_name(holder) in self._of
+
     def revert(self, holder: Holder, tables: Tables) -> None:
         """Make the table of what a store holds as if no patch had been applied."""
         facts, names = self._facts(holder), stated_by(holder)
@@ -298,6 +302,8 @@ class Settling:
         return [_Stated(r["number"], r["file"], r["line"], r["what"], {n: r[n] for n in names}) for r in rows]
 
     def _rows(self, source: str, keys: tuple[str, ...], values: list[list[str]], names: Sequence[str]) -> list[Row]:
+        if not values[0]:
+            return []
         columns = ", ".join(f"t.{identifier(n)}" for n in names)
         wanted = ", ".join(f"unnest(${i + 1}::VARCHAR[]) AS {k}" for i, k in enumerate(keys))
         joined = f"SELECT {columns} FROM ({source}) t SEMI JOIN (SELECT {wanted}) w USING ({', '.join(keys)})"

@@ -42,9 +42,15 @@ class Records:
         self._blocks = read_lines(path)
         _, first = next(self._blocks)
         self.first_line, self.header = self._header(first[0].as_py())
-        self._rest = first[1:]
+        # Only where the first block is no more than the header, the next one tells whether there are rows.
+        self._rest = first[1:] if len(first) > 1 else next(self._blocks, (2, first[1:]))[1]
         self.failure: KgcheckError | None = None
         """Why `rows` broke off, for a reader that cannot pass an exception on."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing comes after the header."""
+        return not len(self._rest)
 
     def rows(self) -> pa.RecordBatchReader:
         r"""The rows after the header; blank lines are none.

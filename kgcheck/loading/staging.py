@@ -150,6 +150,8 @@ class Staging:
     def _stage_file(self, holder: Holder, file: NodeFile | EdgeFile, path: Path) -> None:
         records = Records(path)
         place = self._places(path, records, (file,))
+        if records.is_bare:
+            return
         self._feed(
             records,
             self._insert(
@@ -162,6 +164,9 @@ class Staging:
         """Read a file once, and part its rows among the labels or patterns that take some of them."""
         records = Records(self.files[name])
         place = self._places(self.files[name], records, entries)
+        if records.is_bare:
+            self.of_none[name] = {}
+            return
         cells = {column: identifier(f"cell {column}") for column in place}
         read = "".join(f", {field} AS {cells[column]}" for column, field in place.items())
         self._feed(

@@ -4,15 +4,44 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.loading.load import load_directory
+from kgcheck.settings import Settings
+from tests.integration.import_directory import ACTS_ON, CKG, CROWD, DEMO, PROTEINS, ImportDirectory, content
 from tests.support.neo4j_fixtures import Neo4jTarget
 
 
 @pytest.fixture(params=["embedded", "neo4j"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of an empty store."""
+    """The name of an empty store; on a server, one that loads have prepared before."""
     if request.param == "embedded":
         return str(tmp_path / "graph.lbdb")
-    target: Neo4jTarget = request.getfixturevalue("clean_neo4j")
+    target: Neo4jTarget = request.getfixturevalue("ready_neo4j")
     monkeypatch.setenv("KGCHECK_NEO4J_USER", target.user)
     monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", target.password)
     return target.uri
+
+
+@pytest.fixture(scope="session")
+def demo_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo graph, loaded without a fault; to be read only."""
+    path = tmp_path_factory.mktemp("whole") / "graph.lbdb"
+    with EmbeddedStore(path, CKG, create=True) as store:
+        load_directory(DEMO, store, Settings(), quarantine=path.with_name("q.jsonl"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole(demo_graph: Path) -> dict[str, list[str]]:
+    """What the demo graph holds."""
+    with EmbeddedStore(demo_graph, CKG) as store:
+        return content(store)
+
+
+@pytest.fixture(scope="session")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> ImportDirectory:
+    """Many proteins, and as many edges that end nowhere; to be read only."""
+    made = ImportDirectory(tmp_path_factory.mktemp("crowd"))
+    made.write(PROTEINS, *(made.row(PROTEINS, ID=f"P{i}", description=f"{i:x}" * 20) for i in range(CROWD)))
+    made.write(ACTS_ON, *(made.row(ACTS_ON, start=f"P{i}", end="nowhere", source=f"{i}" * 9) for i in range(CROWD)))
+    return made

@@ -12,10 +12,13 @@ from kgcheck.loading.lines import find, read_lines
 from kgcheck.loading.load import FileCount, LoadSummary, load_directory
 from kgcheck.profile.import_files import load_recipe
 from kgcheck.profile.schema import load_schema
+from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 
 CKG = load_schema()
 RECIPE = load_recipe(CKG)
+DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
+CROWD = 20_000
 PROTEINS, GENES, DISEASES = "databases/Protein.tsv", "databases/Gene.tsv", "ontologies/Disease.tsv"
 SEQUENCES, REACTOME, SMPDB = (
     "databases/Amino_acid_sequence.tsv",

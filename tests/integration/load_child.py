@@ -1,9 +1,7 @@
-"""A load in a process of its own, for tests that kill it or take its disk away.
+"""A load for a process of its own (tests.support.forked), for tests that kill it or take its disk away.
 
-    python -m tests.integration.load_child STORE FOLDER QUARANTINE [BYTES]
-
-Each write is told with a line on stdout, before it begins. With BYTES, no file may grow past so many from the first
-write on. The message of an error goes to stderr; a traceback would be a fault.
+Each write is told with a line on stdout, before it begins. With a limit, no file may grow past so many bytes from
+the first write on. The message of an error goes to stderr; a traceback would be a fault.
 """
 
 import resource
@@ -56,7 +54,3 @@ def main(store: str, folder: str, quarantine: str, limit: str | None = None) -> 
         sys.stderr.write(f"{type(error).__name__}: {error.message} ({error.hint})\n")
         return error.exit_code
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

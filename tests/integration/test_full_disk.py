@@ -78,7 +78,7 @@ def test_snapshot(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.slow
 def test_ledger(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger, whole = disk / "ledger.sqlite", disk.parent / "whole.sqlite"
-    over = ["--store", str(demo().store), "--reference", str(demo().reference)]
+    over = ["--store", str(demo().store), "--reference", str(demo().reference), "--type", "existence"]
     assert run(["audit", *over, "--ledger", str(whole), "--fail-on", "never"]) == INCOMPLETE
     capsys.readouterr()
     run(["report", "--ledger", str(whole), "--format", "jsonl"])

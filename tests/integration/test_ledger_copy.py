@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from itertools import product
 from pathlib import Path
@@ -26,8 +24,8 @@ from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import Users
-from tests.support import ROOT
 from tests.support.audits import kgcheck
+from tests.support.forked import program
 from tests.support.postgres import USER, PostgresServer, fresh_schema, named
 from tests.unit.test_ledger import finding, run, tally
 
@@ -187,7 +185,6 @@ def test_other_rows_are_never_written_over(places: Places, kinds: tuple[str, str
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
 from kgcheck.ledger import copying
 from kgcheck.cli.main import run
 
@@ -199,7 +196,7 @@ def killed(connection, table, rows):
         os.kill(os.getpid(), signal.SIGKILL)
 
 copying._insert = killed
-run(["ledger", "copy", *sys.argv[2:]])
+run(["ledger", "copy", *sys.argv[1:]])
 """
 
 
@@ -209,7 +206,7 @@ run(["ledger", "copy", *sys.argv[2:]])
 def test_a_copy_that_is_killed_leaves_nothing(places: Places, kinds: tuple[str, str]) -> None:
     source, target = map(places.new, kinds)
     fill(source)
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(ROOT), source, target], cwd=ROOT, check=False)
+    killed = program(KILLED, source, target).ended()
 
     assert killed.returncode == -signal.SIGKILL
     assert {name: rows for name, rows in content(target).items() if rows} == {}

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
-import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,8 +24,8 @@ from kgcheck.ledger.place import LedgerServer, checked_place, ledger_place
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.integration.test_resume import BrittleLedger, CutOff
-from tests.support import ROOT
 from tests.support.audits import Audited, audited, comparable, demo, kgcheck, of_run
+from tests.support.forked import program
 from tests.support.postgres import GUARDED, PASSWORD, USER, PostgresServer, fresh_schema, named
 from tests.unit.test_ledger import finding, run, tally
 
@@ -412,7 +409,6 @@ def test_a_server_that_is_started_again_loses_nothing(server: PostgresServer, ex
 
 WRITER = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
 from datetime import UTC, datetime
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger
@@ -420,7 +416,7 @@ from kgcheck.ledger.place import ledger_place
 from kgcheck.settings import Settings
 from tests.unit.test_ledger import finding, run, tally
 
-place, name, killed = sys.argv[2:]
+place, name, killed = sys.argv[1:]
 with Ledger(ledger_place(place, Settings())) as ledger:
     mine, decisions = run(name), DecisionTable(ledger.database)
     ledger.start(mine)
@@ -443,15 +439,11 @@ with Ledger(ledger_place(place, Settings())) as ledger:
 def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
     """One of them is killed; its pieces are whole, and nobody else notices."""
     names = {"a": -1, "b": -1, "killed": 8}
-    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(ROOT), place]
-    writers = {
-        name: subprocess.Popen([*command, name, str(after)], stderr=subprocess.PIPE, text=True, cwd=ROOT)
-        for name, after in names.items()
-    }
+    writers = {name: program(WRITER, place, name, after) for name, after in names.items()}
 
     for name, writer in writers.items():
-        _, err = writer.communicate(timeout=180)
-        assert (writer.returncode, err) == (-signal.SIGKILL if name == "killed" else 0, "")
+        done = writer.ended()
+        assert (done.returncode, done.stderr) == (-signal.SIGKILL if name == "killed" else 0, "")
     with opened(place, create=False) as ledger:
         decided = list(DecisionTable(ledger.database).all())
         pieces = {"a": 15, "b": 15, "killed": 8}

@@ -3,9 +3,8 @@
 import gzip
 import random
 import re
-import resource
+import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,25 +15,13 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import DONE, LOAD
 from kgcheck.loading.load import LoadSummary, load_directory
-from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
-from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
-from tests.support import ROOT
+from tests.integration import load_child
+from tests.integration.import_directory import ACTS_ON, CKG, CROWD, DEMO, PROTEINS, ImportDirectory, content
+from tests.support.forked import Forked
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
-from tests.support.neo4j_server import Neo4jServer
-
-DEMO = resource_dir("loaders") / "ckg" / "demo" / "import"
-CHILD = [sys.executable, "-m", "tests.integration.load_child"]
-CROWD = 20_000
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The demo graph, loaded without a fault."""
-    folder = tmp_path_factory.mktemp("whole")
-    with EmbeddedStore(folder / "graph.lbdb", CKG, create=True) as store:
-        load_directory(DEMO, store, Settings(), quarantine=folder / "q.jsonl")
-        return content(store)
+from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
+from tests.support.ports import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -43,18 +30,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "100")
 
 
-@pytest.fixture
-def crowd(tmp_path: Path) -> ImportDirectory:
-    """Many proteins, and as many edges that end nowhere."""
-    made = ImportDirectory(tmp_path / "import")
-    made.write(PROTEINS, *(made.row(PROTEINS, ID=f"P{i}", description=f"{i:x}" * 20) for i in range(CROWD)))
-    made.write(ACTS_ON, *(made.row(ACTS_ON, start=f"P{i}", end="nowhere", source=f"{i}" * 9) for i in range(CROWD)))
-    return made
-
-
-def load_again(store: str, quarantine: Path) -> LoadSummary:
+def load_again(store: str, quarantine: Path, folder: Path = DEMO) -> LoadSummary:
     with open_store(store, CKG, Settings(), create=True) as opened:
-        return load_directory(DEMO, opened, Settings(), quarantine=quarantine)
+        return load_directory(folder, opened, Settings(), quarantine=quarantine)
 
 
 @pytest.mark.parametrize(
@@ -65,14 +43,12 @@ def load_again(store: str, quarantine: Path) -> LoadSummary:
 def test_a_killed_load_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], writes: int, delay_s: float
 ) -> None:
-    command = [*CHILD, store, str(DEMO), str(tmp_path / "q.jsonl")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
-        assert child.stdout
-        for _ in range(writes):
-            assert child.stdout.readline()
-        time.sleep(delay_s)
-        child.kill()
-    assert child.returncode == -9
+    child = Forked(load_child.main, store, DEMO, tmp_path / "q.jsonl")
+    for _ in range(writes):
+        assert child.out.readline()
+    time.sleep(delay_s)
+    child.kill()
+    assert child.ended().returncode == -9
     with pytest.raises(StoreError, match=r"the last load into .* is not finished"):
         open_store(store, CKG, Settings()).close()
     again = load_again(store, tmp_path / "q.jsonl")
@@ -83,20 +59,19 @@ def test_a_killed_load_is_finished_by_the_same_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_load_killed_anywhere_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], seed: int
 ) -> None:
     choice = random.Random(seed)  # noqa: S311 - where to kill, not a secret
-    command = [*CHILD, store, str(DEMO), str(tmp_path / "q.jsonl")]
-    # Twice: the second time, what the first has left is there to begin with.
-    for _ in range(2):
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
-            assert child.stdout
-            for _ in range(choice.randrange(30)):
-                child.stdout.readline()
-            time.sleep(choice.random() * choice.choice((0.01, 0.3, 2.0)))
-            child.kill()
+    # Each time, what those before have left is there to begin with, and fewer of the about 30 writes are left.
+    for _ in range(4):
+        child = Forked(load_child.main, store, DEMO, tmp_path / "q.jsonl")
+        for _ in range(choice.randrange(9)):
+            child.out.readline()
+        time.sleep(choice.random() * choice.choice((0.01, 0.1, 0.3)))
+        child.kill()
+        child.ended()
     load_again(store, tmp_path / "q.jsonl")
     with open_store(store, CKG, Settings()) as opened:
         assert content(opened) == whole
@@ -118,27 +93,33 @@ def test_every_store_takes_in_the_same_graph_and_takes_it_once(
 
 @pytest.mark.slow
 def test_a_load_lives_through_a_restart_of_the_server(
-    tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch, whole: dict[str, list[str]]
+    tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGCHECK_LOAD_BATCH_ROWS", "10")
-    with Neo4jServer(tmp_path / "home", None, short_lived=True) as first:
-        port = int(first.uri.rsplit(":", 1)[1])
-    server = Neo4jServer(tmp_path / "home", None, bolt_port=port, short_lived=True)
+    # Many batches of few statements: a server that has just been started plans each anew.
+    made = ImportDirectory(tmp_path / "import")
+    made.write(PROTEINS, *(made.row(PROTEINS, ID=f"P{i}") for i in range(300)))
+    edges = (made.row(ACTS_ON, start=f"P{i % 300}", end=f"P{i * 7 % 300}", source=f"s{i}") for i in range(3000))
+    made.write(ACTS_ON, *edges)
+    # On the same port again.
+    server = Neo4jServer(tmp_path / "home", None, bolt_port=free_port(), short_lived=True, settings=WITHOUT_HTTP)
     server.start()
     try:
-        command = [*CHILD, server.uri, str(DEMO), str(tmp_path / "q.jsonl")]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-            assert child.stdout
-            for _ in range(5):
-                assert child.stdout.readline()
-            server.stop()
-            server.start()
-            _, said = child.communicate()
+        child = Forked(load_child.main, server.uri, made.folder, tmp_path / "q.jsonl")
+        # The nodes are written, and the edges are on their way.
+        for _ in range(2):
+            assert child.out.readline()
+        server.stop()
+        server.start()
+        done = child.ended()
         # A transaction whose end nobody saw is not sent again: it may have been committed.
-        assert child.returncode == 0 or "StoreUnavailable: " in said
-        load_again(server.uri, tmp_path / "q.jsonl")
-        with open_store(server.uri, CKG, Settings()) as opened:
-            assert content(opened) == whole
+        assert done.returncode == 0 or "StoreUnavailable: " in done.stderr
+        found = []
+        for store in (server.uri, str(tmp_path / "graph.lbdb")):
+            load_again(store, tmp_path / "q.jsonl", made.folder)
+            with open_store(store, CKG, Settings()) as opened:
+                found.append(content(opened))
+        assert found[0] == found[1]
     finally:
         server.stop()
 
@@ -157,13 +138,14 @@ def test_nodes_that_share_an_id_are_refused_before_anything_is_written(
         assert driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 2
 
 
-def test_a_file_under_two_names_is_refused(crowd: ImportDirectory, tmp_path: Path) -> None:
-    (crowd.folder / f"{PROTEINS}.gz").write_bytes(gzip.compress((crowd.folder / PROTEINS).read_bytes()))
+def test_a_file_under_two_names_is_refused(tmp_path: Path) -> None:
+    made = ImportDirectory(tmp_path / "import")
+    (made.folder / f"{PROTEINS}.gz").write_bytes(gzip.compress((made.folder / PROTEINS).read_bytes()))
     with (
         EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store,
         pytest.raises(InputError, match=r"one file under two names: Protein\.tsv and Protein\.tsv\.gz"),
     ):
-        load_directory(crowd.folder, store, Settings(), quarantine=tmp_path / "q.jsonl")
+        load_directory(made.folder, store, Settings(), quarantine=tmp_path / "q.jsonl")
 
 
 # --- places that cannot be written to --------------------------------------------------------------
@@ -193,29 +175,22 @@ def test_an_older_quarantine_file_is_replaced_as_a_whole(crowd: ImportDirectory,
 
 
 def run_child(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:
-    """A child in which no file may grow past `limit` bytes: what a full disk looks like from inside."""
-
-    def set_limit() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-
-    return subprocess.run(
-        [*CHILD, *map(str, arguments)], cwd=ROOT, preexec_fn=set_limit, capture_output=True, text=True, check=False
-    )
+    """A load in a process of its own, to its end."""
+    return Forked(load_child.main, *arguments, limit=limit).ended()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [1 << 18, 0, 1 << 12, 3 << 20])
-def test_a_full_disk_before_the_writing_is_one_clear_error(crowd: ImportDirectory, tmp_path: Path, limit: int) -> None:
+def test_a_full_disk_before_the_writing_is_one_clear_error(
+    demo_graph: Path, whole: dict[str, list[str]], crowd: ImportDirectory, tmp_path: Path, limit: int
+) -> None:
     store, quarantine = tmp_path / "graph.lbdb", tmp_path / "q.jsonl"
-    assert run_child(store, DEMO, quarantine).returncode == 0
-    with EmbeddedStore(store, CKG) as opened:
-        before = content(opened)
+    shutil.copy(demo_graph, store)
     done = run_child(store, crowd.folder, quarantine, limit=limit)
     assert_one_error(done)
     # Opened for writing: LadybugDB may have failed in a checkpoint, which it then does again.
     with EmbeddedStore(store, CKG, create=True) as opened:
-        assert content(opened) == before
+        assert content(opened) == whole
     assert list(tmp_path.rglob("*.partial")) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,13 +16,10 @@ import pytest
 
 from kgcheck.errors import StoreError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.loading.load import load_directory
-from kgcheck.settings import Settings
-from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, content
-from tests.integration.test_load_faults import DEMO
+from tests.integration.import_directory import CKG, CROWD, DEMO, ImportDirectory, content
 from tests.support import ROOT
+from tests.support.audits import Said, kgcheck
 
-CROWD = 20_000
 SLOW = pytest.mark.slow
 
 
@@ -50,43 +48,23 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     subprocess.run(["umount", folder], check=True)
 
 
-@pytest.fixture
-def crowd(tmp_path: Path) -> ImportDirectory:
-    made = ImportDirectory(tmp_path / "import")
-    made.write(PROTEINS, *(made.row(PROTEINS, ID=f"P{i}", description=f"{i:x}" * 20) for i in range(CROWD)))
-    made.write(ACTS_ON, *(made.row(ACTS_ON, start=f"P{i}", end="nowhere", source=f"{i}" * 9) for i in range(CROWD)))
-    return made
-
-
 def command(folder: Path, store: Path) -> list[str]:
-    quarantine = store.parent.parent / "q.jsonl"
-    return [
-        *f"{sys.executable} -m kgcheck load".split(),
-        *map(str, (folder, "--store", store, "--quarantine", quarantine)),
-    ]
+    return ["load", str(folder), "--store", str(store), "--quarantine", str(store.parent.parent / "q.jsonl")]
 
 
-def load(folder: Path, store: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(folder, store), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+def load(folder: Path, store: Path) -> Said:
+    """The command in this process; it writes an embedded store in one of its own, whoever runs it."""
+    return kgcheck(*command(folder, store))
 
 
-def assert_one_clear_line(done: subprocess.CompletedProcess[str], store: Path) -> None:
-    assert done.returncode == 2, (done.returncode, done.stderr)
-    said = [line for line in done.stderr.splitlines() if not line.endswith(" ...")]
-    assert len(said) == 2, done.stderr
+def assert_one_clear_line(code: int, stderr: str, store: Path) -> None:
+    assert code == 2, (code, stderr)
+    said = [line for line in stderr.splitlines() if not line.endswith(" ...")]
+    assert len(said) == 2, stderr
     assert said[0].startswith("kgcheck: ")
     assert str(store) in said[0]
     assert re.search(r"[\d,.]+ MB are free in ", said[0]), said[0]
     assert "run the same kgcheck load again" in said[1]
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The demo graph, loaded without a fault."""
-    folder = tmp_path_factory.mktemp("whole")
-    with EmbeddedStore(folder / "graph.lbdb", CKG, create=True) as store:
-        load_directory(DEMO, store, Settings(), quarantine=folder / "q.jsonl")
-        return content(store)
 
 
 # With 3072 kB LadybugDB 0.22 aborts its process as it closes the database.
@@ -96,12 +74,14 @@ def test_a_new_store_on_a_full_disk(disk: Disk, whole: dict[str, list[str]], kil
     store = disk.folder / "graph.lbdb"
     disk.resize(kilobytes)
 
-    assert_one_clear_line(load(DEMO, store), store)
+    done = load(DEMO, store)
+
+    assert_one_clear_line(done.code, done.err, store)
 
     disk.resize(64 << 10)
     with pytest.raises(StoreError, match=r"not finished|there is no graph"):
         EmbeddedStore(store, CKG).close()
-    assert load(DEMO, store).returncode == 0
+    assert load(DEMO, store).code == 0
     with EmbeddedStore(store, CKG) as opened:
         assert content(opened) == whole
 
@@ -109,13 +89,15 @@ def test_a_new_store_on_a_full_disk(disk: Disk, whole: dict[str, list[str]], kil
 @SLOW
 @pytest.mark.parametrize("spare", [0, 256, 512, 1024])
 def test_a_store_that_was_good_is_as_it_was_or_says_that_it_is_not(
-    disk: Disk, crowd: ImportDirectory, whole: dict[str, list[str]], spare: int
+    disk: Disk, demo_graph: Path, crowd: ImportDirectory, whole: dict[str, list[str]], spare: int
 ) -> None:
     store = disk.folder / "graph.lbdb"
-    assert load(DEMO, store).returncode == 0
+    shutil.copy(demo_graph, store)
     disk.resize(store.stat().st_size // 1024 + 8 + spare)
 
-    assert_one_clear_line(load(crowd.folder, store), store)
+    done = load(crowd.folder, store)
+
+    assert_one_clear_line(done.code, done.err, store)
 
     disk.resize(64 << 10)
     state = "as it was"
@@ -125,7 +107,7 @@ def test_a_store_that_was_good_is_as_it_was_or_says_that_it_is_not(
     except StoreError as error:
         state = error.message
     assert re.search(r"as it was|not finished", state)
-    assert load(crowd.folder, store).returncode == 0
+    assert load(crowd.folder, store).code == 0
     with EmbeddedStore(store, CKG) as opened:
         assert opened.counts().nodes["Protein"] >= CROWD
 
@@ -133,7 +115,11 @@ def test_a_store_that_was_good_is_as_it_was_or_says_that_it_is_not(
 def started(folder: Path, store: Path) -> tuple[subprocess.Popen[str], int]:
     """A load under way, and the id of its child."""
     parent = subprocess.Popen(
-        command(folder, store), cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [sys.executable, "-m", "kgcheck", *command(folder, store)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
     )
     until = time.monotonic() + 60
     while time.monotonic() < until:
@@ -170,9 +156,9 @@ def test_a_load_whose_process_dies_is_one_clear_line(
     parent, child = started(crowd.folder, store)
     os.kill(child, number)
     _, said = parent.communicate(timeout=60)
-    assert_one_clear_line(subprocess.CompletedProcess([], parent.returncode, "", said), store)
+    assert_one_clear_line(parent.returncode, said, store)
     assert words in said
-    assert load(crowd.folder, store).returncode == 0
+    assert load(crowd.folder, store).code == 0
 
 
 @pytest.mark.slow
@@ -194,23 +180,23 @@ def test_what_ends_the_command_ends_its_child(
     assert parent.returncode == code or (code is None and parent.returncode != 0)
     assert gone(child)
     assert "Traceback" not in said
-    assert load(crowd.folder, store).returncode == 0
+    assert load(crowd.folder, store).code == 0
 
 
 @pytest.mark.slow
 def test_steps_and_errors_of_the_child_are_shown(tmp_path: Path) -> None:
     store = tmp_path / "graphs" / "graph.lbdb"
     done = load(DEMO, store)
-    assert done.returncode == 0
-    assert "writing to " in done.stderr
+    assert done.code == 0
+    assert "writing to " in done.err
     empty = tmp_path / "empty"
     empty.mkdir()
     refused = load(empty, tmp_path / "graphs" / "other.lbdb")
-    assert refused.returncode == 2
-    assert "lacks 35 of 35 source files" in refused.stderr
-    assert "name the folder in which databases/Protein.tsv lies" in refused.stderr
+    assert refused.code == 2
+    assert "lacks 35 of 35 source files" in refused.err
+    assert "name the folder in which databases/Protein.tsv lies" in refused.err
     # A load that fails before it writes leaves nothing behind.
     assert not (tmp_path / "graphs" / "other.lbdb").exists()
     with EmbeddedStore(store, CKG):
         in_use = load(DEMO, store)
-    assert (in_use.returncode, "in use by another process" in in_use.stderr) == (2, True)
+    assert (in_use.code, "in use by another process" in in_use.err) == (2, True)

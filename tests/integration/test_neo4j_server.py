@@ -74,7 +74,7 @@ def test_erase_leaves_only_the_lookup_indexes(clean_neo4j: Neo4jTarget) -> None:
 def test_stop_frees_the_ports_and_keeps_what_admin_imported(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("id:ID,:LABEL\nP22303,Protein\nP05067,Protein\n", encoding="utf-8")
-    server = Neo4jServer(tmp_path / "home")
+    server = Neo4jServer(tmp_path / "home", short_lived=True)
     server.admin(["database", "import", "full", "neo4j", f"--nodes={nodes}"])
 
     with server, neo4j.GraphDatabase.driver(server.uri) as driver:
@@ -89,7 +89,7 @@ def test_stop_frees_the_ports_and_keeps_what_admin_imported(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("neo4j_jars")
 def test_failed_start_shows_the_console(tmp_path: Path) -> None:
-    server = Neo4jServer(tmp_path, settings={"no.such.setting": "1"})
+    server = Neo4jServer(tmp_path, settings={"no.such.setting": "1"}, short_lived=True)
 
     with pytest.raises(Neo4jStartError, match=r"status 1 (?s:.*)no\.such\.setting"):
         server.start()
@@ -99,7 +99,7 @@ def test_failed_start_shows_the_console(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("neo4j_jars")
 def test_failed_start_shows_the_log(tmp_path: Path, taken_port: int) -> None:
     with pytest.raises(Neo4jStartError, match="already in use"):
-        Neo4jServer(tmp_path, bolt_port=taken_port).start()
+        Neo4jServer(tmp_path, bolt_port=taken_port, short_lived=True).start()
 
 
 @pytest.mark.slow
@@ -111,18 +111,18 @@ def test_lost_port_is_replaced_and_the_home_keeps_its_password(
     ports = iter([find(), taken_port, find(), find()])
     with monkeypatch.context() as patch:
         patch.setattr(support, "free_port", lambda: next(ports))
-        with Neo4jServer(tmp_path, "first password") as server:
+        with Neo4jServer(tmp_path, "first password", short_lived=True) as server:
             assert urlsplit(server.http).port != taken_port
 
     with pytest.raises(Neo4jStartError, match="made with another password"):
-        Neo4jServer(tmp_path, "second password").start()
+        Neo4jServer(tmp_path, "second password", short_lived=True).start()
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_failed_admin_command_shows_what_it_printed(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"no-such-database exited with 70:\nFailed to prepare"):
-        Neo4jServer(tmp_path).admin(["database", "check", "no-such-database"])
+        Neo4jServer(tmp_path, short_lived=True).admin(["database", "check", "no-such-database"])
 
 
 def test_short_password_is_refused_before_a_home_is_made_with_it(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from kgcheck.settings import Settings
 from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_table
 from tests.support import ROOT
 from tests.support.neo4j_fixtures import Neo4jTarget
-from tests.support.neo4j_server import Neo4jServer
+from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 from tests.support.ports import free_port
 
 CKG = load_schema()
@@ -187,7 +187,7 @@ def test_what_a_server_says_becomes_one_error(code: str, retryable: bool, kind: 
 @pytest.fixture
 def own_server(neo4j_jars: Path, tmp_path: Path) -> Iterator[Neo4jServer]:
     """A server that a test may stop."""
-    with Neo4jServer(tmp_path / "neo4j", "for-this-test-only", short_lived=True) as server:
+    with Neo4jServer(tmp_path / "neo4j", "for-this-test-only", short_lived=True, settings=WITHOUT_HTTP) as server:
         yield server
 
 

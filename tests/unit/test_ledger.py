@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -31,6 +29,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
+from tests.support.forked import Forked, program
 from tests.support.postgres import fresh_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -260,24 +259,17 @@ def test_a_piece_of_no_run_is_refused(ledger: Ledger) -> None:
         ledger.record(run("unknown"), "one", [], [])
 
 
-def child(script: str, *arguments: object) -> subprocess.Popen[str]:
-    program = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom tests.unit.test_ledger import *\n"
-    return subprocess.Popen(
-        [sys.executable, "-c", program + textwrap.dedent(script), str(ROOT), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+def child(script: str, *arguments: object) -> Forked:
+    return program("import sys\nfrom tests.unit.test_ledger import *\n" + textwrap.dedent(script), *arguments)
 
 
 FULL_DISK = """
 import os, resource
-with Ledger(Path(sys.argv[2])) as ledger:
+with Ledger(Path(sys.argv[1])) as ledger:
     ledger.start(run())
     ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
-    size = os.path.getsize(sys.argv[2] + "-wal")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + int(sys.argv[3]), resource.RLIM_INFINITY))
+    size = os.path.getsize(sys.argv[1] + "-wal")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + int(sys.argv[2]), resource.RLIM_INFINITY))
     try:
         ledger.record(run(), "two", [finding(run(), f"Q{n}") for n in range(1000)], [tally()])
     except LedgerError as error:
@@ -288,9 +280,10 @@ with Ledger(Path(sys.argv[2])) as ledger:
 
 @pytest.mark.parametrize("room", [0, 1, 5_000, 60_000])
 def test_a_full_disk_loses_nothing_and_leaves_nothing_half_written(where: Path, room: int) -> None:
-    out, err = child(FULL_DISK, where, room).communicate(timeout=60)
+    done = child(FULL_DISK, where, room).ended()
+    out = done.stdout
 
-    assert err == ""
+    assert done.stderr == ""
     assert out.splitlines()[0].startswith(f"cannot write to the ledger {where}: the disk is full or failing")
     assert "kgcheck audit --resume" in out
     assert out.splitlines()[-1] == "one"
@@ -306,24 +299,24 @@ def test_a_full_disk_at_the_start_is_told(tmp_path: Path) -> None:
     import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
     try:
-        Ledger(Path(sys.argv[2]))
+        Ledger(Path(sys.argv[1]))
     except LedgerError as error:
         print(error.message)
     """
-    out, err = child(script, tmp_path / "ledger.sqlite").communicate(timeout=60)
+    done = child(script, tmp_path / "ledger.sqlite").ended()
 
-    assert err == ""
-    assert "the disk is full or failing" in out
+    assert done.stderr == ""
+    assert "the disk is full or failing" in done.stdout
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         assert ledger.runs() == []
 
 
 KILLED = """
 import os, random, signal, threading, time
-ledger = Ledger(Path(sys.argv[2]))
+ledger = Ledger(Path(sys.argv[1]))
 ledger.start(run())
 found = [[finding(run(), f"P{piece}.{n}") for n in range(200)] for piece in range(40)]
-delay = random.Random(int(sys.argv[3])).uniform(0, 0.4)
+delay = random.Random(int(sys.argv[2])).uniform(0, 0.4)
 threading.Thread(target=lambda: (time.sleep(delay), os.kill(os.getpid(), signal.SIGKILL))).start()
 for piece in range(40):
     ledger.record(run(), str(piece), found[piece], [tally(200)])
@@ -333,8 +326,7 @@ time.sleep(10)
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_killed_writer_leaves_whole_pieces(where: Path, seed: int) -> None:
-    killed = child(KILLED, where, seed)
-    killed.communicate(timeout=60)
+    killed = child(KILLED, where, seed).ended()
 
     assert killed.returncode == -9
     with Ledger(where, create=False) as ledger:
@@ -345,8 +337,8 @@ def test_a_killed_writer_leaves_whole_pieces(where: Path, seed: int) -> None:
 
 
 WRITER = """
-with Ledger(Path(sys.argv[2])) as ledger:
-    mine = run(sys.argv[3])
+with Ledger(Path(sys.argv[1])) as ledger:
+    mine = run(sys.argv[2])
     ledger.start(mine)
     for piece in range(30):
         ledger.record(mine, str(piece), [finding(mine, f"P{piece}.{n}") for n in range(20)], [tally(20)])
@@ -359,8 +351,8 @@ def test_several_processes_make_and_write_one_ledger(where: Path) -> None:
     writers = [child(WRITER, where, name) for name in names]
 
     for writer in writers:
-        assert writer.communicate(timeout=120) == ("", "")
-        assert writer.returncode == 0
+        done = writer.ended()
+        assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     with Ledger(where, create=False) as ledger:
         assert sorted(r.id for r in ledger.runs()) == names
         for name in names:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +21,7 @@ from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.migrations.format_1 import REASONS_OF_FORMAT_1
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, PLACE, SHOWN_ORDER
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
-from tests.support import ROOT
+from tests.support.forked import program
 from tests.unit.test_ledger import finding, run, tally
 
 APPLICATION = 0x6B676331
@@ -208,7 +205,6 @@ def test_what_cannot_be_read_stays_as_it_was(old: Path, statement: str) -> None:
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
@@ -217,30 +213,19 @@ seen = []
 
 def count(connection, cursor, statement, parameters, *_):
     seen.append(statement)
-    if len(seen) == int(sys.argv[3]):
+    if len(seen) == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 event.listen(Engine, "after_cursor_execute", count)
-with Ledger(Path(sys.argv[2])) as ledger:
+with Ledger(Path(sys.argv[1])) as ledger:
     print(len(seen), len(ledger.runs()))
 """
-
-
-def brought(old: Path, statements: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(ROOT), str(old), str(statements)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
 
 
 @pytest.mark.parametrize("statements", [6, 14, 30, 45])
 def test_a_killed_change_of_format_is_begun_again(old: Path, statements: int) -> None:
     before = state(old)
-    killed = brought(old, statements)
-    killed.communicate(timeout=120)
+    killed = program(KILLED, old, statements).ended()
 
     assert killed.returncode == -9
     assert state(old) == before
@@ -250,12 +235,10 @@ def test_a_killed_change_of_format_is_begun_again(old: Path, statements: int) ->
 
 
 def test_several_processes_bring_one_ledger_forward(old: Path) -> None:
-    programs = [brought(old, 0) for _ in range(2)]
-
-    for program in programs:
-        out, err = program.communicate(timeout=120)
-        assert (program.returncode, err) == (0, "")
-        assert out.split()[1] == "2"
+    for process in [program(KILLED, old, 0) for _ in range(2)]:
+        done = process.ended()
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.split()[1] == "2"
     assert state(old)[1]["finding"] == len(OLD_REASONS) + 1
 
 

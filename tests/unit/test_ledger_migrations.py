@@ -24,6 +24,7 @@ from kgcheck.ledger.rows import finding_row, run_row, tally_row
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, VERSION
 from kgcheck.model import Change, ChangeKind, Finding
 from tests.support import ROOT, quick_of
+from tests.support.forked import Forked, program
 from tests.support.postgres import fresh_schema
 from tests.unit.test_ledger import finding, run, tally
 
@@ -232,7 +233,6 @@ def test_what_cannot_be_read_stays_as_it_was(place: Path | URL, column: str) -> 
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event, make_url
 from kgcheck.ledger.ledger import Ledger
@@ -241,26 +241,20 @@ seen = []
 
 def count(*_):
     seen.append(1)
-    if len(seen) == int(sys.argv[3]):
+    if len(seen) == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 event.listen(Engine, "after_cursor_execute", count)
-place = sys.argv[2]
+place = sys.argv[1]
 with Ledger(make_url(place) if "://" in place else Path(place)) as ledger:
     print(len(seen), len(ledger.runs()))
 """
 
 
-def opened(place: Path | URL, statements: int = 0) -> subprocess.Popen[str]:
+def opened(place: Path | URL, statements: int = 0) -> Forked:
     """A process that opens a ledger, and is killed after so many statements."""
     where = place.render_as_string(hide_password=False) if isinstance(place, URL) else str(place)
-    return subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(ROOT), where, str(statements)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+    return program(KILLED, where, statements)
 
 
 # What SQLite does when it is killed, or opened by two at once, tests/unit/test_ledger_formats.py says of format 1.
@@ -277,8 +271,7 @@ ON_POSTGRESQL = pytest.mark.parametrize(
 def test_a_killed_change_of_format_is_begun_again(place: Path | URL, format_: int, statements: int) -> None:
     write_format(place, format_, found())
     before = state(place)
-    killed = opened(place, statements)
-    killed.communicate(timeout=120)
+    killed = opened(place, statements).ended()
 
     assert killed.returncode == -signal.SIGKILL
     assert state(place) == before
@@ -292,12 +285,10 @@ def test_a_killed_change_of_format_is_begun_again(place: Path | URL, format_: in
 def test_several_processes_open_one_ledger_at_once(place: Path | URL, old: bool) -> None:
     if old:
         write_format_2(place, found())
-    programs = [opened(place) for _ in range(2)]
-
-    for program in programs:
-        out, err = program.communicate(timeout=120)
-        assert (program.returncode, err) == (0, "")
-        assert out.split()[1] == str(int(old))
+    for process in [opened(place) for _ in range(2)]:
+        done = process.ended()
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.split()[1] == str(int(old))
     assert differences(place) == []
     assert version(place) == str(FORMAT)
 
@@ -322,10 +313,10 @@ def test_a_ledger_of_a_later_format_is_refused_and_stays_as_it_is(place: Path | 
 
 def test_a_ledger_of_now_is_opened_without_alembic(tmp_path: Path) -> None:
     """It takes longer to be imported than everything else of the ledger."""
-    program = (
+    text = (
         "import sys; from pathlib import Path; from kgcheck.ledger.ledger import Ledger; "
         "Ledger(Path(sys.argv[1])).close(); Ledger(Path(sys.argv[1])).close(); sys.exit('alembic' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "l.sqlite")], cwd=ROOT, check=False)
+    done = subprocess.run([sys.executable, "-c", text, str(tmp_path / "l.sqlite")], cwd=ROOT, check=False)
 
     assert done.returncode == 0
