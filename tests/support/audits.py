@@ -41,6 +41,20 @@ from kgcheck.settings import Settings
 LEDGER = ".kgcheck/ledger.sqlite"
 """Where a command keeps its ledger, in the folder in which it was run."""
 
+DEMO = profile_dir("ckg") / "demo"
+"""The files of the demo."""
+
+CORE = {
+    "Gene",
+    "Protein",
+    "Disease",
+    "Disease_has_parent",
+    "Protein_gene_translated_into",
+    "Protein_Disease_associated_with_integrated",
+    "string_protein_acts_on_protein",
+}
+"""Those of the demo's import files that `core_demo` loads."""
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -169,15 +183,45 @@ class Demo(NamedTuple):
 @cache
 def demo() -> Demo:
     """The demo graph in an embedded store, and its snapshot."""
+    return Demo(_loaded(DEMO / "import"), _snapshot())
+
+
+@cache
+def core_import() -> Path:
+    """Files of the demo with its genes, proteins and diseases alone; of the others, the header."""
+    folder = _demo_folder() / "import"
+    for path in sorted((DEMO / "import").rglob("*.tsv")):
+        copy = folder / path.relative_to(DEMO / "import")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_bytes().splitlines(keepends=True)
+        copy.write_bytes(b"".join(lines if path.stem in CORE else lines[:1]))
+    return folder
+
+
+@cache
+def core_demo() -> Demo:
+    """The demo's genes, proteins and diseases, and its whole snapshot: an audit takes a third of the time."""
+    return Demo(_loaded(core_import()), _snapshot())
+
+
+def _demo_folder() -> Path:
     folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-demo-")
     atexit.register(folder.cleanup)
-    made = Demo(Path(folder.name) / "graph.lbdb", Path(folder.name) / "reference.duckdb")
-    settings, schema = Settings(), load_schema()
-    source = profile_dir(schema.profile.name) / "demo"
-    with EmbeddedStore(made.store, schema, create=True) as store:
-        load_directory(source / "import", store, settings, quarantine=Path(folder.name) / "quarantine.jsonl")
-    build_snapshot(source / "reference", made.reference, schema, settings)
-    return made
+    return Path(folder.name)
+
+
+def _loaded(files: Path) -> Path:
+    place = _demo_folder() / "graph.lbdb"
+    with EmbeddedStore(place, load_schema(), create=True) as store:
+        load_directory(files, store, Settings(), quarantine=place.with_name("quarantine.jsonl"))
+    return place
+
+
+@cache
+def _snapshot() -> Path:
+    place = _demo_folder() / "reference.duckdb"
+    build_snapshot(DEMO / "reference", place, load_schema(), Settings())
+    return place
 
 
 @cache
