@@ -228,6 +228,7 @@ def test_a_service_that_is_asked_to_end_loses_no_finding(folder: Path, token: st
             row = httpx2.get(f"{running.address}/v1/tasks/{task}", headers=headers, timeout=60).json()
             if row["run"] and _pieces(folder, row["run"]):
                 break
+            time.sleep(0.05)
         running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(120) == 0, running.log.read_text()[-3000:]
         assert "Traceback" not in running.log.read_text()
