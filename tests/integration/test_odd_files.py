@@ -15,7 +15,7 @@ import pytest
 from kgcheck.cli.main import run
 from kgcheck.ledger.ledger import Ledger
 from tests.support import ROOT
-from tests.support.audits import demo
+from tests.support.audits import core_demo
 from tests.support.facts import world
 
 NOBODY = 65534
@@ -60,13 +60,13 @@ class Places:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ledger, self.index = folder / "ledger.sqlite", folder / "index"
-        over = ["--store", str(demo().store), "--reference", str(demo().reference)]
+        over = ["--store", str(core_demo().store), "--reference", str(core_demo().reference)]
         run(["audit", *over, "--type", "existence", "--ledger", str(self.ledger)])
         papers = folder / "papers.jsonl"
         papers.write_text('{"id": "x:1", "title": "Insulin", "abstract": "Insulin lowers glucose."}\n')
         run(["corpus", "add", str(papers), "--index", str(self.index), "--model", "none"])
         self.reference2 = folder / "second.duckdb"
-        shutil.copy(demo().reference, self.reference2)
+        shutil.copy(core_demo().reference, self.reference2)
         with Ledger(self.ledger) as kept:
             self.finding = next(kept.findings(kept.run("latest"))).fingerprint
 
@@ -77,9 +77,9 @@ class Places:
                 ledger=self.ledger,
                 ledger2=self.folder / "ledger2.sqlite",
                 finding=self.finding,
-                reference=demo().reference,
+                reference=core_demo().reference,
                 reference2=self.reference2,
-                store=demo().store,
+                store=core_demo().store,
                 index=self.index,
             )
         )
@@ -133,14 +133,14 @@ def test_folder_and_files_that_are_not_utf8_are_told(
     (tmp_path / "in").mkdir()
     (Path(os.fsdecode(os.fsencode(tmp_path / "in") + b"/go\xff.obo"))).write_text("x")
     monkeypatch.chdir(odd)
-    shutil.copy(demo().reference, odd / "r.duckdb")
+    shutil.copy(core_demo().reference, odd / "r.duckdb")
     shutil.copy(places.ledger, odd / "l.sqlite")
     for arguments in (
         ["reference", "build", ".", "--out", "x.duckdb"],
         ["reference", "build", str(tmp_path / "in"), "--out", str(tmp_path / "x.duckdb")],
         ["reference", "show", "r.duckdb"],
         ["load", ".", "--store", "g.lbdb"],
-        ["audit", "--store", str(demo().store), "--reference", "r.duckdb", "--ledger", "m.sqlite"],
+        ["audit", "--store", str(core_demo().store), "--reference", "r.duckdb", "--ledger", "m.sqlite"],
     ):
         code, said = run(arguments), capsys.readouterr().err
         assert code == 2, (arguments, said)
@@ -162,7 +162,7 @@ def test_what_may_not_be_read_or_written_is_told(places: Places) -> None:
     hidden = places.folder / "hidden"
     hidden.mkdir()
     shutil.copy(places.ledger, hidden / "l.sqlite")
-    shutil.copy(demo().reference, hidden / "r.duckdb")
+    shutil.copy(core_demo().reference, hidden / "r.duckdb")
     (hidden / "x.jsonl").write_text("{}\n")
     for path in hidden.iterdir():
         path.chmod(0o600)

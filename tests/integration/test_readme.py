@@ -1,4 +1,4 @@
-"""The commands of README.md and of the pages of docs/ run as they are written, on the demo."""
+"""The commands of README.md and of the pages of docs/ run as they are written, on the demo or the core of it."""
 
 import json
 import re
@@ -11,10 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.profile.folder import profile_dir
-from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
-from tests.support.audits import demo, kgcheck
+from tests.support.audits import DEMO, core_demo, core_import, kgcheck
 from tests.support.jats import article
 from tests.support.paper_services import crossref_work
 
@@ -102,28 +100,39 @@ def test_no_command_stands_in_a_block_that_is_not_run() -> None:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages take for granted, under the names that they use."""
     folder = tmp_path_factory.mktemp("pages")
-    source = profile_dir(load_schema().profile.name) / "demo"
-    shutil.copytree(source / "import", folder / "ckg_import")
-    shutil.copytree(source / "reference", folder / "sources")
+    # The reader's graph is smaller than the demo, which README.md loads and audits as a whole.
+    shutil.copytree(core_import(), folder / "ckg_import")
+    shutil.copytree(DEMO / "reference", folder / "sources")
     for place in ("graph.lbdb", ".kgcheck/graph.lbdb", "kgcheck-demo/graph.lbdb"):
         (folder / place).parent.mkdir(exist_ok=True)
-        shutil.copy(demo().store, folder / place)
+        shutil.copy(core_demo().store, folder / place)
     for place in ("reference.duckdb", "old.duckdb", "new.duckdb", "kgcheck-demo/reference.duckdb"):
-        shutil.copy(demo().reference, folder / place)
+        shutil.copy(core_demo().reference, folder / place)
     objective = 'title = "SOD1 in sclerosis"\nobjective = "Find it."\n'
     (folder / "objective.toml").write_text(objective, encoding="utf-8")
-    (folder / "loaders").symlink_to(ROOT / "loaders")
+    _add_loaders(folder)
     (folder / "corpus").symlink_to(ROOT / "corpus")
     shutil.copy(ROOT / "corpus/demo/notes.jsonl", folder / "notes.jsonl")
     assert kgcheck("corpus", "add", "notes.jsonl", "--index", "papers", "--model", "none", cwd=folder).code == 0
     _add_manuscript(folder)
-    bench = (source / "kgcheck_bench.jsonl").read_text(encoding="utf-8").splitlines()
+    bench = (DEMO / "kgcheck_bench.jsonl").read_text(encoding="utf-8").splitlines()
     (folder / "set.jsonl").write_text("\n".join(bench[:4]))
     questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
     for place in ("questions.json", "kgqa_dev.json"):
         (folder / place).write_text(json.dumps(questions))
     (folder / "claims.jsonl").write_text('{"id": "1", "claim": "SOD1 causes sclerosis.", "label": "yes"}\n')
     return folder
+
+
+def _add_loaders(folder: Path) -> None:
+    """The profiles, with the smaller graph for the demo's."""
+    (folder / "loaders" / "ckg" / "demo").mkdir(parents=True)
+    for path in (ROOT / "loaders").iterdir():
+        if path.name != "ckg":
+            (folder / "loaders" / path.name).symlink_to(path)
+    places = {path.name: path for path in DEMO.iterdir()} | {"import": core_import()}
+    for name, place in places.items():
+        (folder / "loaders" / "ckg" / "demo" / name).symlink_to(place)
 
 
 def _add_manuscript(folder: Path) -> None:
@@ -179,6 +188,9 @@ SLOW = {
 def test_commands_of_a_page(page: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "work"
     shutil.copytree(prepared, folder, symlinks=True)
+    if page == "README.md":
+        shutil.rmtree(folder / "loaders")
+        (folder / "loaders").symlink_to(ROOT / "loaders")
     ran = 0
     for command in commands(page):
         if command.not_run:
@@ -232,7 +244,7 @@ def test_check_of_one_fact(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     line = re.search(r"^\$ (kgcheck check .*)$", text, re.MULTILINE)
     assert line
-    places = {"kgcheck-demo/graph.lbdb": demo().store, "kgcheck-demo/reference.duckdb": demo().reference}
+    places = {"kgcheck-demo/graph.lbdb": core_demo().store, "kgcheck-demo/reference.duckdb": core_demo().reference}
     words = [str(places.get(word, word)) for word in shlex.split(line[1])[1:]]
 
     ended = kgcheck(*words, cwd=tmp_path)

@@ -133,7 +133,7 @@ def _make_real(case: Case[Any], known: dict[str, list[str]], random: Random) -> 
 
 
 def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
-    codes = send(fuzzed, 3)
+    codes = send(fuzzed, 2)
 
     assert {200, 404, 422} <= codes.keys()
     assert sum(codes.values()) > 150
@@ -141,7 +141,7 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
 
 @pytest.mark.slow
 def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
-    codes = send(fuzzed, 40)
+    codes = send(fuzzed, 20)
 
     assert {200, 201, 400, 404, 409, 422} <= codes.keys()
-    assert sum(codes.values()) > 1_500
+    assert sum(codes.values()) > 1_400

@@ -12,7 +12,7 @@ import pytest
 
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
-from tests.support.audits import demo
+from tests.support.audits import core_demo
 from tests.support.literature import build_index, papers
 
 # When it can be reached, nothing has been asked yet: what is there by then, and what the first requests add.
@@ -41,10 +41,10 @@ server.serve(ServiceOptions(**dict(zip(names, sys.argv[1:]))), "127.0.0.1", 0, o
 @pytest.mark.slow
 def test_nothing_of_weight_is_imported_for_the_first_requests(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
-    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger) as workspace:
+    with Workspace(store=str(core_demo().store), reference=core_demo().reference, ledger=ledger) as workspace:
         workspace.audit(["existence"], ids=["PARK2"])
     build_index(tmp_path / "papers", papers())
-    where = map(str, (demo().store, demo().reference, ledger, tmp_path / "papers"))
+    where = map(str, (core_demo().store, core_demo().reference, ledger, tmp_path / "papers"))
     words = [sys.executable, "-c", SCRIPT, *where]
     environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -35,16 +35,15 @@ from kgcheck.workspace.batches import answer_questions
 from kgcheck.workspace.opened import Opened
 from tests.integration.import_directory import GENES, ImportDirectory
 from tests.support import ROOT
-from tests.support.audits import demo
+from tests.support.audits import DEMO, core_demo, core_import
 from tests.support.audits import kgcheck as command
 
 ALS = "SOD1 mutations cause amyotrophic lateral sclerosis."
-DEMO = resource_dir("loaders") / "ckg" / "demo"
 APOE_APP = Triple(head=Ref(label="Protein", id="P02649"), relation="ACTS_ON", tail=Ref(label="Protein", id="P05067"))
 
 
 def over_the_demo(folder: Path, **more: Any) -> Workspace:
-    given: dict[str, Any] = {"store": demo().store, "reference": demo().reference}
+    given: dict[str, Any] = {"store": core_demo().store, "reference": core_demo().reference}
     return Workspace(**given, settings=Settings(home=folder / "home"), **more)
 
 
@@ -90,7 +89,7 @@ def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
     assert audit.exit_code("never") == 3
 
     elsewhere = tmp_path / "l.sqlite"
-    place = ("--store", demo().store, "--reference", demo().reference, "--ledger", elsewhere)
+    place = ("--store", core_demo().store, "--reference", core_demo().reference, "--ledger", elsewhere)
     types = (
         "--type",
         "existence",
@@ -290,9 +289,9 @@ def test_load_build_audit_and_report(tmp_path: Path, capfd: pytest.CaptureFixtur
     with Workspace(
         store=tmp_path / "g.lbdb", reference=tmp_path / "r.duckdb", settings=Settings(home=tmp_path / "home")
     ) as workspace:
-        loaded = workspace.load(DEMO / "import")
-        assert workspace.graph.counts().total_nodes == loaded.nodes == 552
-        again = workspace.load(DEMO / "import")
+        loaded = workspace.load(core_import())
+        assert workspace.graph.counts().total_nodes == loaded.nodes == 274
+        again = workspace.load(core_import())
         assert again.total("loaded") == again.total("changed") == 0
         releases = workspace.build_reference(DEMO / "reference")
         assert workspace.releases() == releases
@@ -316,7 +315,7 @@ def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch:
     worked: list[str] = []
 
     def cut(self: Worker, unit: Any, done: Any) -> Any:
-        if len(worked) == 3:
+        if len(worked) == 2:
             raise KeyboardInterrupt
         worked.append(unit.target)
         return real(self, unit, done)
@@ -537,7 +536,7 @@ def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
 
 def test_an_audit_does_not_look_at_what_is_retired(tmp_path: Path) -> None:
     with (
-        Workspace(store=demo().store, ledger=tmp_path / "ledger.sqlite", with_retired=True) as workspace,
+        Workspace(store=core_demo().store, ledger=tmp_path / "ledger.sqlite", with_retired=True) as workspace,
         pytest.raises(UsageError, match="leaves out what is retired"),
     ):
         workspace.audit()

@@ -51,7 +51,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags = Counter[str]()
         self.attributes: list[tuple[str, str, str]] = []
-        self.text = ""
+        self._texts: list[str] = []
         self.inline: dict[str, str] = {}
         self._inside = ""
         self.feed(html)
@@ -66,7 +66,12 @@ class Page(HTMLParser):
             self.inline[self._inside] = data
             self._inside = ""
         else:
-            self.text += data
+            self._texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """All that stands between tags, but for styles and scripts."""
+        return "".join(self._texts)
 
     def values(self, name: str) -> list[str]:
         """The values of an attribute."""

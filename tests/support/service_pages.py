@@ -14,7 +14,7 @@ from kgcheck.service.app import create_app
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from tests.support.audits import demo
+from tests.support.audits import core_demo
 
 WAIT_MS = 30_000
 AXE = {
@@ -50,11 +50,11 @@ def listening(service: Service) -> Iterator[Served]:
 
 @contextmanager
 def serving_demo(folder: Path) -> Iterator[Served]:
-    """A service over a copy of the demo that was audited once."""
+    """A service over a copy of the core of the demo that was audited once."""
     store, ledger = folder / "graph.lbdb", folder / "ledger.sqlite"
-    shutil.copy(demo().store, store)
+    shutil.copy(core_demo().store, store)
     settings = Settings(home=folder / "home")
-    options = {"store": str(store), "reference": str(demo().reference), "ledger": str(ledger)}
+    options = {"store": str(store), "reference": str(core_demo().reference), "ledger": str(ledger)}
     with Workspace(**options, settings=settings) as workspace:  # type: ignore[arg-type]
         workspace.audit(types=["existence", "attribute"], labels=["Disease", "Gene", "Protein"])
     with listening(Service(ServiceOptions(**options), settings)) as made:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -54,6 +55,7 @@ def test_no_name_says_tells_or_asks() -> None:
     assert found == []
 
 
+@cache
 def classes() -> dict[str, list[Path]]:
     """Classes by name, with the modules that have one."""
     found: dict[str, list[Path]] = defaultdict(list)
