@@ -321,6 +321,7 @@ _KINDS = (
     ("view", "view_name", "sql", "duckdb_views()"),
     ("macro", "function_name", "function_type", "duckdb_functions()"),
     ("type", "type_name", "row(logical_type, internal)", "duckdb_types()"),
+    ("trigger", "trigger_name", "sql", "duckdb_triggers()"),
     ("sequence", "sequence_name", "sql", "duckdb_sequences()"),
     ("schema", "schema_name", "internal", "duckdb_schemas()"),
     ("index", "index_name", "row(table_name, sql)", "duckdb_indexes()"),

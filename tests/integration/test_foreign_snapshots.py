@@ -54,6 +54,10 @@ ATTACKS: dict[str, Callable[[Path, Path], None]] = {
     **{f"macro {name}": _with(f"CREATE MACRO {name}(x) AS 'shadow'") for name in BUILTINS},
     "view beside": _with("CREATE VIEW other AS FROM read_text('SECRET')"),
     "table macro": _with("CREATE MACRO releases() AS TABLE FROM read_text('SECRET')"),
+    "trigger": _with(
+        "CREATE TRIGGER other AFTER INSERT ON value REFERENCING NEW TABLE AS added FOR EACH STATEMENT "
+        "INSERT INTO meta SELECT 'key', content FROM added, read_text('SECRET')"
+    ),
     "sequence": _with("CREATE SEQUENCE counted"),
     "schema": _with("CREATE SCHEMA other; CREATE TABLE other.value (x INT)"),
     "type": _with("CREATE TYPE mood AS ENUM ('a')"),
