@@ -6,6 +6,7 @@ import click
 
 from kgcheck.cli.options import FilePath, profile_option, store_option
 from kgcheck.cli.output import note, result
+from kgcheck.plurals import how_many
 
 
 @click.group("bench")
@@ -49,4 +50,4 @@ def make(
     write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in items))
     for name, counts in done.made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
-    note(f"{len(items)} items: {out}")
+    note(f"{how_many(len(items), 'item')}: {out}")

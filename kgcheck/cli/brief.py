@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     store_option,
 )
 from kgcheck.cli.output import json_result, note, text_result
+from kgcheck.plurals import how_many
 
 
 @click.command("brief")
@@ -53,7 +54,8 @@ def command(
     for text in brief.notes:
         note(text)
     if brief.model:
-        note(f"{len(brief.prose):,} sentences of {brief.model}, and {len(brief.dropped):,} that were thrown away")
+        kept = how_many(len(brief.prose), "sentence")
+        note(f"{kept} of {brief.model}, and {len(brief.dropped):,} that were thrown away")
     if format_ == "json" and output is None:
         json_result(brief.model_dump(mode="json"))
         return

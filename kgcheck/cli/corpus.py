@@ -8,6 +8,7 @@ import click
 from kgcheck.choices import PAPER_SOURCES
 from kgcheck.cli.options import FilePath, index_option, table_or_json_option
 from kgcheck.cli.output import json_result, note
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,7 +57,7 @@ def add(
         added = corpus.add(files, chosen, replace=replace)
         if retractions:
             concerned = corpus.store.retract(gone)
-            note(f"{concerned} documents are retracted")
+            note(f"{how_many(concerned, 'document is', 'documents are')} retracted")
         note(f"records: {_counted(added.counts)}")
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
@@ -309,4 +310,4 @@ def _build(corpus: "Corpus", embedder: "Embedder | None", *, anew: bool) -> None
 def _summary(index: Path, manifest: "Manifest") -> str:
     whole = f" with {manifest.paragraphs:,} paragraphs of whole papers" if manifest.paragraphs else ""
     meaning = f" and by meaning ({manifest.dense.model})" if manifest.dense else ""
-    return f"{index}: {manifest.papers:,} documents{whole}, searched by words{meaning}"
+    return f"{index}: {how_many(manifest.papers, 'document')}{whole}, searched by words{meaning}"

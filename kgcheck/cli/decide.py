@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.filters import Filters, filter_options
 from kgcheck.cli.options import given, ledger_option
 from kgcheck.cli.output import note, result
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
@@ -76,7 +77,7 @@ def _confirmed(count: int, action: str, yes: bool) -> bool:
 
     if yes or not count:
         return True
-    findings = f"{count:,} finding{'s' * (count != 1)}"
+    findings = how_many(count, "finding")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"this would {action} {findings}", "add --yes, or look first: kgcheck findings with the same filters"

@@ -7,6 +7,7 @@ import click
 from kgcheck.cli.options import FilePath, ledger_option, table_or_json_option
 from kgcheck.cli.output import json_result, note, result
 from kgcheck.errors import EXIT_INCOMPLETE
+from kgcheck.plurals import how_many
 
 
 @click.group("decisions")
@@ -23,7 +24,7 @@ def export(file: Path, ledger: str | None) -> None:
 
     with Workspace(ledger=ledger) as workspace:
         count = workspace.export_decisions(file)
-    note(f"wrote {count:,} decisions to {file}")
+    note(f"wrote {how_many(count, 'decision')} to {file}")
 
 
 @command.command("import")

@@ -8,6 +8,7 @@ import click
 
 from kgcheck.cli.options import FilePath
 from kgcheck.cli.output import note, result, text_result
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -62,7 +63,8 @@ def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> 
         demo = workspace.schema.folder / "demo"
         show_step(f"kgcheck load {demo / 'import'} --store {target}")
         summary = workspace.load(demo / "import", quarantine=out / "quarantine.jsonl")
-        note(f"{summary.nodes:,} nodes, {summary.edges:,} edges, {summary.quarantined:,} rows quarantined")
+        rejected = how_many(summary.quarantined, "row")
+        note(f"{how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}, {rejected} quarantined")
         show_step(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
         workspace.build_reference(demo / "reference")
         notes = resource_dir("corpus") / "demo" / "notes.jsonl"

@@ -8,6 +8,7 @@ import click
 
 from kgcheck.cli.options import FilePath, given, profile_option, store_option, table_or_json_option
 from kgcheck.cli.output import json_result, live_text, note, text_result
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
@@ -81,7 +82,7 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         json_result(summary.model_dump_json(indent=2))
         return
     results().print(load_table(summary))
-    note(f"{summary.store}: {summary.nodes:,} nodes, {summary.edges:,} edges")
+    note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
     if summary.dry_run:
         note("a dry run: nothing was written")
     for name, n in summary.removed.items():
@@ -91,23 +92,22 @@ def _show(summary: "LoadSummary", format_: str) -> None:
     ignored = {(f.file, column) for f in summary.files for column in f.ignored_columns.split(", ") if column}
     left_out = Counter(column for _, column in sorted(ignored))
     for column, files in left_out.items():
-        note(f"column {column!r} of {files} files is not in the profile and was left out")
+        note(f"column {column!r} of {how_many(files, 'file')} is not in the profile and was left out")
     for kind, n in summary.of_none.items():
-        note(f"{n:,} rows of {kind}: no entry of files.toml takes them")
+        note(f"{how_many(n, 'row')} of {kind}: no entry of files.toml takes them")
     if summary.curated:
         note(f"{summary.curated:,} facts that patches changed stay as the patches left them")
     for settled in summary.settled[:_SHOWN]:
         note(f"{'conflict' if settled.kind == 'conflict' else 'now upstream'}: {settled}")
     if len(summary.settled) > _SHOWN:
-        note(f"and {len(summary.settled) - _SHOWN:,} more curated facts: --format json has them all")
+        note(f"and {how_many(len(summary.settled) - _SHOWN, 'more curated fact')}: --format json has them all")
     for text in summary.warnings:
         note(f"warning: {text}")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
         reasons = sum((Counter(file.quarantined) for file in summary.files), Counter[str]())
         why = ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
-        rows = "row" if summary.quarantined == 1 else "rows"
-        note(f"{summary.quarantined:,} {rows} cannot be loaded ({why}){where}")
+        note(f"{how_many(summary.quarantined, 'row')} cannot be loaded ({why}){where}")
 
 
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:

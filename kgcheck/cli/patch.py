@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.options import FilePath, ledger_option, profile_option, store_option, table_or_json_option
 from kgcheck.cli.output import json_result, note
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.curation.patches import PatchOutcome
@@ -64,7 +65,7 @@ def make(
     for item in made.left_out:
         note(f"left out: {item.finding.fingerprint} {item.finding.task}: {item.why}")
     if made.patch:
-        note(f"patch {made.patch.id}: {made.patch.header.operations:,} operations in {folder}")
+        note(f"patch {made.patch.id}: {how_many(made.patch.header.operations, 'operation')} in {folder}")
         note(f"next: kgcheck patch check {folder}, kgcheck patch apply {folder}")
     else:
         note("there is nothing to repair: no patch was written")
@@ -146,7 +147,7 @@ def export(folder: Path, form: str, of: Path, out: Path, store: str | None, prof
     with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
         exported = workspace.export_patch(folder, of, out)
     for name, n in exported.rows.items():
-        note(f"{name}: {n:,} {'row is' if n == 1 else 'rows are'} other than in {of}")
+        note(f"{name}: {how_many(n, 'row is', 'rows are')} other than in {of}")
     for what, why, finding in exported.unplaced:
         note(f"no place in the files: {what}: {why}; finding {finding}")
     note(f"{out}: load it into a new store, or give it to whoever makes {of}")

@@ -7,6 +7,7 @@ import click
 
 from kgcheck.cli.options import FilePath, store_option, table_or_json_option
 from kgcheck.cli.output import json_result, note, result
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Schema
@@ -54,7 +55,8 @@ def init(store: str | None, out: Path, name: str | None) -> None:
     path = write_profile(draft, out)
     for text in draft.notes:
         note(text)
-    note(f"wrote {path}: {len(seen.labels)} labels and {len(seen.relations)} relation patterns were seen")
+    patterns = how_many(len(seen.relations), "relation pattern")
+    note(f"wrote {path}: {how_many(len(seen.labels), 'label')} and {patterns} were seen")
     note(f"next: kgcheck audit --store {workspace.store} --profile {out.absolute()} --type structure")
 
 
@@ -94,7 +96,8 @@ def validate(profile: str, format_: str) -> None:
         for text in found.notes:
             note(text)
         if not found.mistakes:
-            result(f"{found.name}: {found.labels} labels, {found.relations} relation patterns; nothing is wrong")
+            patterns = how_many(found.relations, "relation pattern")
+            result(f"{found.name}: {how_many(found.labels, 'label')}, {patterns}; nothing is wrong")
     if found.mistakes:
         click.get_current_context().exit(EXIT_USAGE)
 

@@ -14,6 +14,7 @@ from kgcheck.cli.options import (
     store_option,
 )
 from kgcheck.cli.output import note, result
+from kgcheck.plurals import how_many
 
 
 @click.command("design")
@@ -94,6 +95,6 @@ def command(
     for line in made.protocol.notes:
         note(line)
     steps = sum(1 for _ in made.protocol.steps)
-    result(f"{len(made.protocol.sections):,} sections, {steps:,} steps: {out / 'protocol.json'}")
+    result(f"{how_many(len(made.protocol.sections), 'section')}, {how_many(steps, 'step')}: {out / 'protocol.json'}")
     if made.unavailable:
         click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -6,6 +6,7 @@ import click
 
 from kgcheck.cli.options import FilePath
 from kgcheck.cli.output import result
+from kgcheck.plurals import how_many
 
 
 @click.command("replay")
@@ -21,5 +22,5 @@ def command(folder: Path) -> None:
     protocol, same = design_again(folder)
     steps = sum(1 for _ in protocol.steps)
     what = "the same bytes" if same else "another protocol"
-    result(f"{len(protocol.sections):,} sections, {steps:,} steps: {what} as {folder / FILE}")
+    result(f"{how_many(len(protocol.sections), 'section')}, {how_many(steps, 'step')}: {what} as {folder / FILE}")
     click.get_current_context().exit(EXIT_CLEAN if same else EXIT_FINDINGS)

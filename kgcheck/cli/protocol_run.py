@@ -8,6 +8,7 @@ import click
 from kgcheck.cli.options import FilePath, brain_options, ledger_option, profile_option, store_option
 from kgcheck.cli.output import note, result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.workspace.step_programs import RunOptions
@@ -141,7 +142,8 @@ def _show_analysis(
         note(text)
     for gene in (*found.unknown, *found.several):
         note(f"{gene} is {'unknown' if gene in found.unknown else 'the name of several nodes'}: left out")
-    result(f"{len(found.genes):,} genes; {found.edges:,} edges; {found.left_out:,} refuted edges left out")
+    left_out = how_many(found.left_out, "refuted edge")
+    result(f"{how_many(len(found.genes), 'gene')}; {how_many(found.edges, 'edge')}; {left_out} left out")
     for title, figure in found.figures.items():
         result(f"{title}: {figure.value:,} {figure.unit}".rstrip())
     for table in found.tables:

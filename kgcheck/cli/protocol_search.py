@@ -15,6 +15,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
 )
 from kgcheck.cli.output import json_result, note, result
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.protocols.search.found import SearchPlace, StudySearch
@@ -115,6 +116,7 @@ def _show(found: "StudySearch", out: Path) -> None:
     results().print(papers)
     results().print(sets)
     result(
-        f"{len(found.queries)} queries; {len(found.kept):,} of {len(found.papers):,} papers kept, "
+        f"{how_many(len(found.queries), 'query', 'queries')}; "
+        f"{len(found.kept):,} of {how_many(len(found.papers), 'paper')} kept, "
         f"{len(found.usable):,} of {len(found.data_sets):,} data sets usable: {out / SEARCH_FILE}"
     )

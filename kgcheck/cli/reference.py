@@ -8,6 +8,7 @@ import click
 
 from kgcheck.cli.options import FilePath, profile_option, table_or_json_option
 from kgcheck.cli.output import json_result, note
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.reference.snapshot import SourceRelease
@@ -172,7 +173,7 @@ def _build_bibliography(
     with Bibliography(out) as bibliography:
         _show_releases(bibliography.releases(), "table")
     shown = ", ".join(f"{count:,} of {source}" for source, count in built.statements.items())
-    note(f"{built.works:,} works; statements: {shown}")
+    note(f"{how_many(built.works, 'work')}; statements: {shown}")
     if built.rejected:
         note(f"{built.rejected:,} records were not read: {built.quarantine}")
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.score import ScoreCard
+from kgcheck.plurals import how_many
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.documents import page
 from kgcheck.report.sarif import remarks_sarif, sarif_text
@@ -100,8 +101,8 @@ def _summary(found: Grounded) -> list[str]:
     text = found.manuscript
     states = ", ".join(f"{found.states[state]:,} {_shown(state)}" for state in STATES if found.states[state])
     lines = [
-        f"{visible(text.title or text.name)}: {len(text.sentences):,} sentences"
-        f"{f' ({states})' if states else ''}, {len(text.references):,} references"
+        f"{visible(text.title or text.name)}: {how_many(len(text.sentences), 'sentence')}"
+        f"{f' ({states})' if states else ''}, {how_many(len(text.references), 'reference')}"
     ]
     measures = [
         f"{name} {value:.2f}"

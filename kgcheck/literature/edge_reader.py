@@ -12,6 +12,7 @@ from kgcheck.literature.search import LiteratureIndex, SearchHit
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Stance, Tier, Triple, World
+from kgcheck.plurals import how_many
 from kgcheck.profile.claims import form_of, load_claim_forms
 from kgcheck.profile.corpus_files import load_corpus_recipes
 from kgcheck.profile.schema import Schema
@@ -168,7 +169,7 @@ class TripleReader:
         return (self._silence(judged, len(read), looked),)
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        papers = _papers(self._index.manifest.papers)
+        papers = how_many(self._index.manifest.papers, "paper")
         return Evidence(
             source=SOURCE,
             release=_release(self._index),
@@ -189,10 +190,6 @@ def address(document: Document) -> str:
         if recipe.url_template and document.paper_id.startswith(recipe.prefix or "\0"):
             return recipe.url_template.replace("{id}", quoted(document.paper_id.removeprefix(recipe.prefix), safe=""))
     return ""
-
-
-def _papers(count: int) -> str:
-    return f"{count:,} paper{'' if count == 1 else 's'}"
 
 
 def _only_matching(document: Document, matches: Callable[[str], bool]) -> Document:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kgcheck.model import Outcome, Tally
+from kgcheck.plurals import how_many
 from kgcheck.report.tables import outcomes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
             missing[f"{t.target}: {t.sources_line}"] += t.count
     lines += [f"  could not look: {n:,} {what}" for what, n in missing.most_common(_SHOWN_KINDS)]
     if len(missing) > _SHOWN_KINDS:
-        lines.append(f"  and {len(missing) - _SHOWN_KINDS} more kinds: kgcheck report {run.id} --format markdown")
+        lines.append(_more(len(missing), run))
     return lines
 
 
@@ -45,7 +46,11 @@ def refuted_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
             kinds[str(t.target), t.reason.value] += t.count
     lines = [f"  refuted: {n:,} {target}: {reason}" for (target, reason), n in kinds.most_common(_SHOWN_KINDS)]
     if len(kinds) > _SHOWN_KINDS:
-        lines.append(f"  and {len(kinds) - _SHOWN_KINDS} more kinds: kgcheck report {run.id} --format markdown")
+        lines.append(_more(len(kinds), run))
     if kinds:
         lines.append(f"  of one kind: kgcheck findings --run {run.id} --reason REASON --label LABEL")
     return lines
+
+
+def _more(kinds: int, run: "Run") -> str:
+    return f"  and {how_many(kinds - _SHOWN_KINDS, 'more kind')}: kgcheck report {run.id} --format markdown"

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
+from kgcheck.plurals import how_many
 from kgcheck.report.cells import cell, lines
 
 # Every command that shows a table would wait for what only some of them show.
@@ -118,9 +119,7 @@ def claim_table(judged: "ClaimVerdict") -> RenderableType:
     if judged.note and not undecided:
         head.add_row("note", judged.note)
     if judged.dropped:
-        head.add_row(
-            "not counted", f"{judged.dropped} opinion{'s' * (judged.dropped != 1)}, for the reason beside each"
-        )
+        head.add_row("not counted", f"{how_many(judged.dropped, 'opinion')}, for the reason beside each")
     if judged.retracted:
         head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
     from kgcheck.literature.documents import place_of

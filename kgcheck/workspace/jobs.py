@@ -34,6 +34,7 @@ from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType, Outcome
+from kgcheck.plurals import how_many
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
@@ -160,7 +161,8 @@ class _Worker:
             loaded = workspace.load(
                 self._project.place(job.directory), quarantine=quarantine, prune=job.prune, full=job.full
             )
-        text = f"{loaded.nodes:,} nodes, {loaded.edges:,} edges, {loaded.quarantined:,} rows quarantined"
+        rejected = how_many(loaded.quarantined, "row")
+        text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
         severity = Severity.WARN if loaded.quarantined or loaded.warnings else Severity.OK
         figures = {"nodes": loaded.nodes, "edges": loaded.edges, "quarantined": loaded.quarantined}
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
@@ -198,7 +200,8 @@ class _Worker:
         # Where it was put in place by a run before, there is no newer one any more.
         if newer.exists():
             _take_place(newer, snapshot)
-        text = f"{sum(changes.values()):,} rows of {len(changes)} tables changed" if changes else "nothing changed"
+        rows, tables = how_many(sum(changes.values()), "row"), how_many(len(changes), "table")
+        text = f"{rows} of {tables} changed" if changes else "nothing changed"
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
@@ -222,7 +225,7 @@ class _Worker:
             done = fetch_references(files, workspace.schema, http, sources=job.sources, progress=progress)
         if failed := [f"{f.source} {f.file}: {f.failure}" for f in done if f.failure]:
             raise SourceUnreachable(
-                f"{len(failed)} of {len(done)} files could not be fetched: {'; '.join(failed[:3])}",
+                f"{len(failed)} of {how_many(len(done), 'file')} could not be fetched: {'; '.join(failed[:3])}",
                 "no snapshot was made of the rest; files that came are not fetched again",
             )
 

@@ -9,6 +9,7 @@ from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError
 from kgcheck.inputs import refuse_outside
 from kgcheck.outputs import write_text
+from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
 from kgcheck.protocols.checking.rendering import rendered_checks
@@ -60,7 +61,7 @@ def check_folder(
     shown = f": {', '.join(list(fallen)[:EXAMPLES])}" if fallen else ""
     return JobWork(
         worst((*severities, Severity.WARN if refused else Severity.OK)),
-        f"{len(found):,} protocols, {len(fallen):,} steps fell{shown}",
+        f"{how_many(len(found), 'protocol')}, {how_many(len(fallen), 'step')} fell{shown}",
         new=len(new),
         examples=tuple(row for name in new[:EXAMPLES] for row in _examples(name, *fallen[name])),
         reports=(str(out),) if out else (),

@@ -94,7 +94,7 @@ def test_retracted_papers_are_found_and_do_not_count(tmp_path: Path) -> None:
     options = ("--index", tmp_path / "index")
 
     said = kgcheck("corpus", "add", file, *options, "--model", "none", "--retractions", tmp_path / "gone.txt")
-    assert "1 documents are retracted" in said.err
+    assert "1 document is retracted" in said.err
     (hit,) = json.loads(kgcheck("search", "bone density", *options, "--format", "json").out)
     assert hit["retracted"] is True
     judged = json.loads(kgcheck("verify", "Vitamin D increases bone density.", *options, "--format", "json").out)

@@ -72,7 +72,7 @@ def history(folder: Path) -> list[dict[str, object]]:
 
 def test_an_audit_lets_a_step_fall(folder: Path, job: Said) -> None:
     assert job.code == 0, job.err
-    assert "then designs: error: 2 protocols, 1 steps fell: one/protocol.json S1.1" in job.err
+    assert "then designs: error: 2 protocols, 1 step fell: one/protocol.json S1.1" in job.err
 
     (row,) = history(folder)
     assert (row["state"], row["severity"]) == ("done", "error")

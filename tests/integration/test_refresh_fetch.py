@@ -120,7 +120,7 @@ def half(handler: Any, reply: Reply) -> None:
 
 def refused(upstream: Upstream) -> None:
     """A refresh that cannot fetch ends with 3, and all is as it was before."""
-    before, said = upstream.kept(), "1 of 1 files could not be fetched"
+    before, said = upstream.kept(), "1 of 1 file could not be fetched"
     ended = upstream.refresh()
     assert ended.refuses(said, code=3), ended
     assert upstream.kept() == before

@@ -15,6 +15,7 @@ from kgcheck.errors import AmbiguousName, UnknownName, UsageError
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
 from kgcheck.literature.documents import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
+from kgcheck.plurals import how_many
 from kgcheck.profile.schema import Schema
 
 
@@ -113,7 +114,7 @@ def _between(meant: list[Triple], request: Request, seen: TeamResults) -> Action
     kind = CheckType.TRIPLE if stated else CheckType.POTENTIAL
     task = CheckTask(type=kind, subject=triple.head, relation=triple.relation, object=triple.tail)
     count = len(edges.edges) if edges else 0
-    found = f"the graph has {count} such edge{'s' if count > 1 else ''}" if count else "the graph has no such edge"
+    found = f"the graph has {how_many(count, 'such edge')}" if count else "the graph has no such edge"
     return HandOver(message=f"{task}: {found}", task=task)
 
 
@@ -170,8 +171,8 @@ def _validate(task: CheckTask, seen: TeamResults) -> Action:
     shown = seen.papers.get(call_key("literature_search", arguments)) if arguments else None
     if arguments and shown is None:
         return UseTool(tool="literature_search", arguments=arguments)
-    outcome = f"the references gave {_counted(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
-    return HandOver(message=f"{outcome}; papers: {_counted(len(shown.passages), 'passage')}" if shown else outcome)
+    outcome = f"the references gave {how_many(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
+    return HandOver(message=f"{outcome}; papers: {how_many(len(shown.passages), 'passage')}" if shown else outcome)
 
 
 def _to_read(task: CheckTask, seen: TeamResults) -> dict[str, Any]:
@@ -179,10 +180,6 @@ def _to_read(task: CheckTask, seen: TeamResults) -> dict[str, Any]:
     spoken = {e.source for e in seen.evidence if e.stance is not Stance.SILENT}
     triple = triple_of(task)
     return {"triple": triple.model_dump()} if triple and spoken == {SOURCE} else {}
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _could_not(gaps: Iterable[object]) -> str:

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import StudyRemarked, StudyState, check_rules
@@ -53,7 +54,7 @@ def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int 
 def summary(checked: CheckedProtocol) -> str:
     """How many steps and remarks there are, in one line."""
     counts = ", ".join(f"{checked.counts[state]:,} {state.value}" for state in StudyState if checked.counts[state])
-    return f"{checked.name}: {checked.steps:,} steps; remarks: {counts or 'none'}"
+    return f"{checked.name}: {how_many(checked.steps, 'step')}; remarks: {counts or 'none'}"
 
 
 def checked_table(checked: CheckedProtocol) -> RenderableType:
@@ -93,7 +94,7 @@ def quality_table(quality: StudyQuality) -> RenderableType:
     counts = quality.counts
     lines = [
         f"overall {'none' if quality.overall is None else f'{quality.overall:.3f}'}",
-        f"{counts.steps:,} steps of {counts.sentences:.2f} sentences; brevity penalty {counts.brevity:.3f}",
+        f"{how_many(counts.steps, 'step')} of {counts.sentences:.2f} sentences; brevity penalty {counts.brevity:.3f}",
         *(f"{name}: {share:.2f}" for name, share in counts.built.items()),
     ]
     return Group(table, *map(Text, lines))

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from kgcheck import __version__
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
+from kgcheck.plurals import how_many
 from kgcheck.report.documents import cut, is_web
 from kgcheck.report.standing import STATES
 from kgcheck.report.tables import called_in, deciding
@@ -212,7 +213,7 @@ def _environment() -> Environment:
         n=lambda number: f"{number:,}",
         when=_when,
         age=age,
-        plural=_plural,
+        plural=how_many,
         highlight=highlight,
         place=place_name,
         section=section_of,
@@ -225,10 +226,6 @@ def _environment() -> Environment:
 def section_of(text: SectionText) -> str:
     """Where in a whole paper a text stands, as people read it; empty of an abstract, which is what most texts are."""
     return "" if text.section == "abstract" and not text.heading else place_of(text.section, text.heading)
-
-
-def _plural(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _when(at: datetime | str) -> Markup:
@@ -265,8 +262,8 @@ def age(day: str | date, today: date | None = None) -> str:
         return ""
     for size, word in ((365, "year"), (30, "month")):
         if days >= 2 * size or (size == 30 and days >= size):
-            return _plural(days // size, word)
-    return "today" if days == 0 else _plural(days, "day")
+            return how_many(days // size, word)
+    return "today" if days == 0 else how_many(days, "day")
 
 
 def highlight(text: str, quotes: list[str]) -> Markup:
