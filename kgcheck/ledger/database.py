@@ -1,7 +1,7 @@
 """The database under the ledger: its transactions, the format it has, and its errors in words that help."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,6 +35,9 @@ class Backend(Protocol):
 
     def reading(self) -> dict[str, Any]:
         """Options of a connection that reads."""
+
+    def reading_once(self) -> dict[str, Any]:
+        """Options of a connection that reads with one statement, which needs no transaction of ours."""
 
     def writing(self) -> dict[str, Any]:
         """Options of a connection that writes."""
@@ -105,6 +108,17 @@ class Database:
             """It settles them."""
         with self._connected(self._backend.reading()) as connection:
             yield connection
+
+    def reading_once(self) -> AbstractContextManager[Connection]:
+        """For one statement, and one that reads no findings: nobody need give them keys and places before it.
+
+        Returns:
+            The connection.
+
+        Raises:
+            LedgerError: The database refuses.
+        """
+        return self._connected(self._backend.reading_once())
 
     @contextmanager
     def writing(self, *, alone: bool = True) -> Iterator[Connection]:

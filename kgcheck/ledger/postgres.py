@@ -62,6 +62,10 @@ class PostgresDatabase:
         """Options of a connection that reads: all its statements see the same."""
         return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
+    def reading_once(self) -> dict[str, Any]:
+        """Options of a connection that reads with one statement."""
+        return {"isolation_level": "READ COMMITTED", "postgresql_readonly": True}
+
     def writing(self) -> dict[str, Any]:
         """Options of a connection that writes."""
         return {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}

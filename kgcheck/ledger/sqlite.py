@@ -69,6 +69,10 @@ class SqliteFile:
         """Options of a connection that reads."""
         return {"kgcheck_begin": "BEGIN"}
 
+    def reading_once(self) -> dict[str, Any]:
+        """Options of a connection that reads with one statement."""
+        return {"kgcheck_begin": ""}
+
     def writing(self) -> dict[str, Any]:
         """Options of a connection that writes."""
         # A writer asks for the lock at once: one that reads first cannot wait for another writer later.

@@ -119,10 +119,9 @@ def _edges(schema: Schema, words: str) -> Iterator[Triple]:
                 for pattern in schema.patterns(relation)
             ]
             # Most patterns of a relation are ruled out by the form of the ids; an odd id may have been judged, too.
-            yield from sorted(
-                meant,
-                key=lambda triple: -sum(schema.label(end.label).matches(end.id) for end in (triple.head, triple.tail)),
-            )
+            ends = {end for triple in meant for end in (triple.head, triple.tail)}
+            fit = {end: schema.label(end.label).matches(end.id) for end in ends}
+            yield from sorted(meant, key=lambda triple: -(fit[triple.head] + fit[triple.tail]))
             return
     known = ", ".join(schema.relation_types)
     raise UsageError(f"{words!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
