@@ -216,7 +216,7 @@ def test_the_command_builds_and_shows_it(tmp_path: Path) -> None:
     refused = kgcheck("reference", "build", tmp_path, "--out", out, "--complete", "pubmed")
 
     assert (built.code, shown.code, refused.code) == (0, 0, 2)
-    assert "1 works" in built.err
+    assert "1 work;" in built.err
     assert json.loads(shown.out)[0]["rows"] == {"record": 1}
 
 
