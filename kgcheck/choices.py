@@ -49,17 +49,6 @@ _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 def chosen(kind: str, name: str, known: Sequence[str]) -> str:
     """A name that must be one of a few.
 
-    Args:
-        kind: What the name was taken for.
-        name: The name as given.
-        known: Those that exist.
-
-    Returns:
-        The name.
-
-    Raises:
-        UnknownName: It is none of them.
-
     >>> chosen("brain", "llm", BRAINS)
     'llm'
     >>> chosen("brain", "rule", BRAINS)
@@ -74,15 +63,6 @@ def chosen(kind: str, name: str, known: Sequence[str]) -> str:
 def day(text: str) -> str:
     """A date, as exact as it is known.
 
-    Args:
-        text: A year, a month or a day.
-
-    Returns:
-        The same text.
-
-    Raises:
-        UsageError: It is none of the three, or it has not come yet.
-
     >>> day("2024-06")
     '2024-06'
     """
@@ -96,9 +76,6 @@ def day(text: str) -> str:
 
 def first_day(text: str) -> datetime | None:
     """The first day of the year, the month or the day that a text begins with; None where it is no date.
-
-    Returns:
-        Its first moment, in UTC.
 
     >>> first_day("2026-03").isoformat()
     '2026-03-01T00:00:00+00:00'

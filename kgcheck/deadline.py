@@ -10,11 +10,7 @@ _ends: ContextVar[float | None] = ContextVar("ends", default=None)
 
 @contextmanager
 def until(ends: float | None) -> Iterator[None]:
-    """Let the work of the block end at a time, or at that of a block around it where it is earlier.
-
-    Args:
-        ends: By the monotonic clock; None for no end of its own.
-    """
+    """Let the work of the block end at a time, or at that of a block around it where it is earlier."""
     around = _ends.get()
     token = _ends.set(min((t for t in (ends, around) if t is not None), default=None))
     try:
@@ -26,9 +22,6 @@ def until(ends: float | None) -> Iterator[None]:
 def left() -> float | None:
     """Seconds that are left, never less than none, or None where nothing limits them.
 
-    Returns:
-        Seconds.
-
     >>> with until(0.0):
     ...     left()
     0.0
@@ -39,9 +32,6 @@ def left() -> float | None:
 
 def at_most(seconds: float) -> float:
     """So many seconds, or those that are left where they are fewer.
-
-    Returns:
-        Seconds.
 
     >>> at_most(5.0)
     5.0

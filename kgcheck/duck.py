@@ -16,15 +16,7 @@ Config = dict[str, str | bool | int | float | list[str]]
 
 
 def connected(database: str = ":memory:", *, config: Config | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection that shows nothing: in a notebook or a shell, DuckDB would draw a bar for every slow query.
-
-    Args:
-        database: A file.
-        config: Of DuckDB.
-
-    Returns:
-        The connection.
-    """
+    """A connection that shows nothing: in a notebook or a shell, DuckDB would draw a bar for every slow query."""
     connection = duckdb.connect(database, config=config or {})
     (drawn,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
     # Where a notebook cannot draw one, DuckDB refuses to hear of it.
@@ -35,17 +27,7 @@ def connected(database: str = ":memory:", *, config: Config | None = None) -> du
 
 @contextmanager
 def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB database in a temporary folder, which is removed when the block ends.
-
-    Args:
-        settings: Memory limit and threads.
-
-    Yields:
-        An open connection.
-
-    Raises:
-        KgcheckError: The disk is full, or the memory limit too small.
-    """
+    """A DuckDB database in a temporary folder, which is removed when the block ends."""
     with _temporary_folder() as folder:
         try:
             with connected(str(Path(folder) / "work.duckdb"), config=limits(settings)) as connection:
@@ -82,9 +64,6 @@ def limits(settings: Settings) -> Config:
 def identifier(name: str) -> str:
     """A name quoted for SQL.
 
-    Returns:
-        The name as SQL.
-
     >>> print(identifier('a "quoted" name'))
     "a ""quoted"" name"
     """
@@ -93,9 +72,6 @@ def identifier(name: str) -> str:
 
 def literal(text: str) -> str:
     """A string quoted for SQL, for the few places that take no parameter.
-
-    Returns:
-        The string as SQL.
 
     >>> print(literal("it's"))
     'it''s'
@@ -108,10 +84,6 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -
 
     What is attached stays attached, and folders that `allow` named stay open. A statement may come from a recipe of
     somebody else, a view from a file of theirs.
-
-    Args:
-        connection: The database.
-        paths: Files that may still be read.
     """
     # DuckDB compares names as they are written: where one is a pattern, it is written as one.
     (before,) = connection.execute("SELECT current_setting('allowed_directories')").fetchall()[0]
@@ -129,12 +101,7 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -
 
 
 def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:
-    """Keep folders open for files that are read and written, whatever `confine` closes later.
-
-    Args:
-        connection: The database, not confined yet.
-        folders: Absolute paths.
-    """
+    """Keep folders open for files that are read and written, whatever `confine` closes later."""
     listed = ", ".join(literal(str(folder)) for folder in folders)
     connection.execute(f"SET allowed_directories = [{listed}]").fetchall()
 

@@ -47,13 +47,7 @@ _ENDS = re.compile(rb"[\n\r][^\n\r]*\Z")
 
 
 class Bounded(io.RawIOBase):
-    """The bytes of a file, unpacked, within the limits.
-
-    Args:
-        path: The file; its name tells whether it is packed.
-        lines: Whether a line end ends a record; if not, `mark` does.
-        most: Bytes of one record.
-    """
+    """The bytes of a file, unpacked, within the limits."""
 
     def __init__(self, path: Path, *, lines: bool = True, most: int = LONGEST_LINE) -> None:
         self._most = most
@@ -69,14 +63,7 @@ class Bounded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read on; see io.RawIOBase.
-
-        Returns:
-            How many bytes came.
-
-        Raises:
-            InputFormat: A limit is passed.
-        """
+        """Read on; see io.RawIOBase."""
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         if self._guard:
@@ -105,11 +92,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 class Unpacking:
-    """Counts what comes out of a packed file.
-
-    Args:
-        path: The file.
-    """
+    """Counts what comes out of a packed file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -117,11 +100,7 @@ class Unpacking:
         self._out = 0
 
     def came(self, size: int) -> None:
-        """Count some bytes.
-
-        Raises:
-            InputFormat: They are too many for the size of the file.
-        """
+        """Count some bytes."""
         self._out += size
         if self._out > self._most:
             raise InputFormat(
@@ -131,12 +110,7 @@ class Unpacking:
 
 
 def check_packed(path: Path) -> None:
-    """Refuse a packed file that becomes far larger than it is, for readers that unpack it on their own.
-
-    Raises:
-        InputFormat: It does, or cannot be unpacked.
-        InputMissing: It cannot be read.
-    """
+    """Refuse a packed file that becomes far larger than it is, for readers that unpack it on their own."""
     if path.suffix != ".gz":
         return
     try:
@@ -151,20 +125,7 @@ def check_packed(path: Path) -> None:
 
 
 def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -> str:
-    """The text of a file that is held in memory as a whole.
-
-    Args:
-        path: The file; unpacked if its name ends in ``.gz``.
-        encoding: Of the text.
-        errors: What to do with bytes that are none of it; see bytes.decode.
-
-    Returns:
-        The text.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It cannot be read, is no text, or is too large.
-    """
+    """The text of a file that is held in memory as a whole."""
     data = read_bytes(path, LARGEST_WHOLE)
     try:
         return data.decode(encoding, errors)
@@ -173,19 +134,7 @@ def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The bytes of a file that is held in memory as a whole.
-
-    Args:
-        path: The file; unpacked if its name ends in ``.gz``.
-        most: How many it may have.
-
-    Returns:
-        The bytes.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It cannot be read, or is too large.
-    """
+    """The bytes of a file that is held in memory as a whole."""
     try:
         with _opened(path) as stream:
             data = stream.read(most + 1)
@@ -205,19 +154,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = False) -> Any:
-    """A JSON value.
-
-    Args:
-        text: The whole of it.
-        decimals: Numbers with a point as they are written, as Decimal.
-        finite: Refuse NaN and Infinity, which Python writes and JSON does not know.
-
-    Returns:
-        The value.
-
-    Raises:
-        ValueError: It is no JSON, or nests too deep.
-    """
+    """A JSON value."""
     try:
         value = json.loads(
             text, parse_float=_decimal if decimals else None, parse_constant=_no_number if finite else None
@@ -232,15 +169,7 @@ def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = Fals
 
 
 def wrong_parts(error: ValueError, most: int = 3) -> str:
-    """What is wrong with a value that was not of its form, part by part, without what stood there.
-
-    Args:
-        error: Of pydantic; another one speaks for itself.
-        most: Parts that are named.
-
-    Returns:
-        Where each is and what is wrong with it, in one line.
-    """
+    """What is wrong with a value that was not of its form, part by part, without what stood there."""
     if not isinstance(error, ValidationError):
         return str(error)
     parts = error.errors(include_url=False, include_context=False, include_input=False)[:most]
@@ -272,18 +201,7 @@ def _depth(value: Any) -> int:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Its tables.
-
-    Raises:
-        ValueError: It is no TOML, not UTF-8, too large, or nests too deep.
-        OSError: It cannot be read.
-    """
+    """A TOML file."""
     with path.open("rb") as stream:
         data = stream.read(LARGEST_RECIPE + 1)
     if len(data) > LARGEST_RECIPE:
@@ -296,15 +214,6 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def plain_pattern(pattern: str) -> str:
     """A name or a pattern of names that cannot lead out of a folder.
-
-    Args:
-        pattern: Of a recipe.
-
-    Returns:
-        The pattern.
-
-    Raises:
-        ValueError: It is empty, absolute, or goes up.
 
     >>> plain_pattern("databases/*.tsv")
     'databases/*.tsv'
@@ -319,32 +228,14 @@ def plain_pattern(pattern: str) -> str:
 
 
 def refuse_outside(folder: Path, path: Path) -> None:
-    """Refuse a file that a link leads out of its folder, or whose name cannot be written down.
-
-    Args:
-        folder: The folder that was given.
-        path: A file in it.
-
-    Raises:
-        InputError: It lies elsewhere, or its name is not UTF-8.
-    """
+    """Refuse a file that a link leads out of its folder, or whose name cannot be written down."""
     refuse_odd_name(path)
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{path} leads out of {folder}", "put the file itself there, not a link to it")
 
 
 def read_only_address(path: Path) -> str | None:
-    """How SQLite can read a database in a folder in which nothing may be written.
-
-    Args:
-        path: The database.
-
-    Returns:
-        The address, as a URI; None where it is to be opened as usual.
-
-    Raises:
-        InputError: The newest changes stand beside it, in a form that cannot be read there.
-    """
+    """How SQLite can read a database in a folder in which nothing may be written."""
     if not path.is_file() or os.access(path.parent, os.W_OK):
         return None
     log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
@@ -360,11 +251,7 @@ def read_only_address(path: Path) -> str | None:
 
 
 def refuse_odd_name(path: Path) -> None:
-    """Refuse a name that is not UTF-8: neither databases nor reports can hold it.
-
-    Raises:
-        InputError: It is not.
-    """
+    """Refuse a name that is not UTF-8: neither databases nor reports can hold it."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -18,14 +18,6 @@ class FileLock:
 
     LadybugDB keeps a second writer out by itself, but lets a reader in while pages are being written under its eyes.
     Its own lock on the file ends when any descriptor of it is closed: close the database before the lock.
-
-    Args:
-        path: An existing file.
-        exclusive: To write; otherwise to read.
-
-    Raises:
-        StoreLocked: Another process, or another store of this one, is in the way.
-        StoreError: The file cannot be opened.
     """
 
     def __init__(self, path: Path, *, exclusive: bool) -> None:
@@ -45,15 +37,7 @@ class FileLock:
 
 
 def lock_open_file(descriptor: int, *, exclusive: bool) -> bool:
-    """Lock an open file until it is closed, without waiting.
-
-    Args:
-        descriptor: Of the open file.
-        exclusive: To write; otherwise to read, together with others.
-
-    Returns:
-        False where another process, or another descriptor of this one, is in the way.
-    """
+    """Lock an open file until it is closed, without waiting."""
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -71,18 +55,7 @@ def in_use(path: Path) -> StoreLocked:
 
 @contextmanager
 def only_one(folder: Path, what: str) -> Iterator[None]:
-    """Keep other processes out of a folder.
-
-    Args:
-        folder: It is made.
-        what: What is done there, e.g. ``improves a manuscript``.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        JobUnderWay: Another one is at work there.
-    """
+    """Keep other processes out of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -15,15 +15,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The block closes and checks what it wrote. What was there before stays until then, and for good if anything fails;
     what was written is removed then.
-
-    Args:
-        path: The file; its folder is made.
-
-    Yields:
-        Where to write: a name of this process alone, at which there is nothing.
-
-    Raises:
-        OSError: It cannot be written, or is not a file.
     """
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is not a file")
@@ -47,15 +38,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all.
-
-    Args:
-        path: The file; its folder is made. What is no file, as /dev/stdout, is written to as it is.
-        data: What goes in.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write a file, whole or not at all."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             path.write_bytes(data)

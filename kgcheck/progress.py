@@ -40,9 +40,6 @@ class NoProgress:
 class CallbackProgress:
     """Calls a function when a step begins and whenever it goes on.
 
-    Args:
-        callback: What is called; by the thread that does the work.
-
     >>> calls = []
     >>> with CallbackProgress(lambda *call: calls.append(call)).step("reading", 2) as step:
     ...     step.advance()

@@ -34,12 +34,6 @@ _RULES = (
 def redact(text: str) -> str:
     """Text with *** in the place of what looks like a secret.
 
-    Args:
-        text: A message or an address.
-
-    Returns:
-        The text.
-
     >>> redact("cannot reach https://me:secret@host/x?key=abc")
     'cannot reach https://***@host/x?key=***'
     """
@@ -68,9 +62,6 @@ def _without_name(part: re.Match[str]) -> str:
 
 def carries_credentials(address: str) -> bool:
     """Whether an address names somebody before its host, however that is written.
-
-    Returns:
-        True where it does.
 
     >>> carries_credentials("bolt://me%40host"), carries_credentials("bolt://host:7687")
     (True, False)

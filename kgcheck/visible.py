@@ -33,13 +33,6 @@ HIDDEN_RE2 = "".join(c if c == "-" else f"\\x{{{ord(c):x}}}" for c in HIDDEN.rep
 def visible(text: str, *, layout: bool = False) -> str:
     r"""Text in which what cannot be seen is spelt out: ESC as ``\x1b``, a turn of direction as ``<U+202E>``.
 
-    Args:
-        text: Any text.
-        layout: Keep line breaks and tabs: they are kgcheck's own.
-
-    Returns:
-        Text that a terminal only shows.
-
     >>> print(visible("red: \x1b[31m"))
     red: \x1b[31m
     """
@@ -47,15 +40,7 @@ def visible(text: str, *, layout: bool = False) -> str:
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """A value as JSON in ASCII, which is the same on every terminal and in every encoding.
-
-    Args:
-        value: What the json module takes.
-        indent: Spaces a level; None for one line.
-
-    Returns:
-        JSON.
-    """
+    """A value as JSON in ASCII, which is the same on every terminal and in every encoding."""
     return safe_json(json.dumps(value, indent=indent))
 
 

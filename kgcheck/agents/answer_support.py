@@ -72,12 +72,7 @@ class _Way(NamedTuple):
 
 
 class ShownResults:
-    """Keeps what tools gave.
-
-    Args:
-        question: Ids that it names may be answers once the graph is seen to have them.
-        store: The graph.
-    """
+    """Keeps what tools gave."""
 
     def __init__(self, question: str, store: GraphStore) -> None:
         self._question = question.casefold()
@@ -93,12 +88,7 @@ class ShownResults:
         self._listed: dict[str, frozenset[str]] = {}
 
     def add(self, arguments: BaseModel, result: BaseModel) -> None:
-        """Keep what a call has shown. What papers say is no part of the graph, and shows no answer.
-
-        Args:
-            arguments: Of the call.
-            result: Of the tool.
-        """
+        """Keep what a call has shown. What papers say is no part of the graph, and shows no answer."""
         match arguments, result:
             case NameArguments(), NamedNodesResult():
                 self._named(arguments, result)
@@ -114,14 +104,7 @@ class ShownResults:
                 self._rows(arguments.query, result)
 
     def path(self, ref: Ref) -> Path | None:
-        """How a node was reached; empty where it was only looked up, None where nothing shows it.
-
-        Args:
-            ref: The node.
-
-        Returns:
-            The edges from it back to where the way began.
-        """
+        """How a node was reached; empty where it was only looked up, None where nothing shows it."""
         if ref in self.paths:
             return self.paths[ref]
         if ref in self._passed and ref.id.casefold() in self._question:
@@ -250,20 +233,7 @@ class Mention(NamedTuple):
 
 
 def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, store: GraphStore) -> tuple[Edge, ...]:
-    """Whether a yes or a no rests on what was shown.
-
-    Args:
-        question: In words.
-        holds: What the model says.
-        shown: What its tools have shown.
-        store: The graph.
-
-    Returns:
-        The edges that a yes rests on; none for a no that is borne out.
-
-    Raises:
-        Unsupported: It does not, and why.
-    """
+    """Whether a yes or a no rests on what was shown."""
     candidates = _edges_in_question(question, store)
     found = tuple(shown.edges[t] for t in candidates if t in shown.edges)
     if holds and not found:

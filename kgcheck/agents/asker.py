@@ -66,15 +66,7 @@ _FROM_NODES = ("relations", "neighbours", "shared_neighbours")
 
 
 class ReactAgent:
-    """Answers questions with a model.
-
-    Args:
-        store: The graph.
-        client: The model.
-        limits: Of each question.
-        outside: Papers that the model may search; without them it has no such tool.
-        on_text: Gets what the model writes as it writes it.
-    """
+    """Answers questions with a model."""
 
     def __init__(
         self,
@@ -94,14 +86,7 @@ class ReactAgent:
         self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
 
     def ask(self, question: str) -> Answer:
-        """Answer a question.
-
-        Args:
-            question: In words.
-
-        Returns:
-            The answer; stopped where the actions or a limit ran out before there was one.
-        """
+        """Answer a question."""
         meter = Meter(self._limits, self._client.prices)
         conversation = _Conversation(question, self._store, self._toolbox, self._offers, self._client.small)
         try:
@@ -185,14 +170,7 @@ class _Conversation:
         return "\n".join(lines)
 
     def take(self, reply: Reply) -> Answer | None:
-        """Carry out the step that a reply holds.
-
-        Args:
-            reply: Of the model.
-
-        Returns:
-            The answer, if it was one that rests on what was shown.
-        """
+        """Carry out the step that a reply holds."""
         call = reply.calls[0] if reply.calls else None
         in_words = self.bound and bool(reply.text)
         # A step in words goes back as the words that it was.
@@ -221,14 +199,7 @@ class _Conversation:
         return None
 
     def without_answer(self, because: str) -> Answer:
-        """What a conversation comes to that ends without an answer.
-
-        Args:
-            because: Why the model had to stop.
-
-        Returns:
-            Unsupported where it had answered and nothing bore that out, else stopped.
-        """
+        """What a conversation comes to that ends without an answer."""
         if not self._unsupported:
             return Answer(question=self._question, status=Status.STOPPED, because=because)
         because = f"{because}; its last one rests on nothing that its tools have shown: {self._unsupported[-1]}"

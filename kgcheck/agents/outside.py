@@ -26,12 +26,7 @@ _NO_INDEX = "no literature index was given: see --literature"
 
 
 class Outside:
-    """Look-ups of what is there; each says by itself what is not.
-
-    Args:
-        lookups: Entries and networks, or None.
-        reader: Papers, or None.
-    """
+    """Look-ups of what is there; each says by itself what is not."""
 
     def __init__(self, lookups: Lookups | None = None, reader: "TripleReader | None" = None) -> None:
         self._lookups = lookups
@@ -87,12 +82,7 @@ class ListsRetractions(ReferenceSource, Protocol):
 
 
 class WithLiterature:
-    """The reference sources, and the papers of an index about edges; retracted ones do not count.
-
-    Args:
-        source: The reference sources.
-        reader: The papers.
-    """
+    """The reference sources, and the papers of an index about edges; retracted ones do not count."""
 
     def __init__(self, source: ListsRetractions, reader: "TripleReader") -> None:
         self._source = source
@@ -116,16 +106,6 @@ def triple_of(task: CheckTask) -> Triple | None:
 def with_papers(
     source: SnapshotSource, schema: Schema, live: LiveSource | None, reader: "TripleReader | None"
 ) -> tuple[ReferenceSource, Outside]:
-    """Where a team looks: evidence by one path, and the look-ups beside it.
-
-    Args:
-        source: The snapshot, and services over it.
-        schema: Profile.
-        live: The same services, or None.
-        reader: Papers, or None.
-
-    Returns:
-        The sources of evidence, and what shows entries, pairs and papers.
-    """
+    """Where a team looks: evidence by one path, and the look-ups beside it."""
     sources = WithLiterature(source, reader) if reader else source
     return sources, Outside(SourceLookups(source, schema, live), reader)

@@ -49,18 +49,7 @@ class Replayed(Value):
 
 
 def read_transcript(path: Path) -> list[Event]:
-    """Read a transcript.
-
-    Args:
-        path: JSON lines.
-
-    Returns:
-        Its events.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It is no transcript.
-    """
+    """Read a transcript."""
     text = read_whole(path)
     events = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -72,18 +61,7 @@ def read_transcript(path: Path) -> list[Event]:
 
 
 def replay(events: list[Event], schema: Schema) -> Replayed:
-    """Run a check again from its events.
-
-    Args:
-        events: Of a check that came to its end.
-        schema: Profile.
-
-    Returns:
-        What it comes to now, and what it came to then.
-
-    Raises:
-        InputFormat: The check did not come to its end, or its steps do not fit its record.
-    """
+    """Run a check again from its events."""
     if not events or not events[0].request or events[-1].verdict is None:
         raise InputFormat("the transcript does not hold a whole check", "only a check that ended can be replayed")
     request = parse_request(events[0].request, schema)

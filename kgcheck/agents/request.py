@@ -63,19 +63,7 @@ class Request(Value):
 
 
 def parse_request(words: Sequence[str], schema: Schema) -> Request:
-    """Understand a request.
-
-    Args:
-        words: The words, each one argument or all in one.
-        schema: Profile.
-
-    Returns:
-        The request, with every pattern of the relation that its ids or names may fit.
-
-    Raises:
-        UsageError: The words have none of the forms.
-        UnknownName: A label, attribute or relation does not exist.
-    """
+    """Understand a request."""
     tokens = _with_names(words[0].split(), schema) if len(words) == 1 else list(words)
     text = " ".join(tokens)
     match tokens:
@@ -127,14 +115,7 @@ def _is_edge(head: str, relation: str, schema: Schema) -> bool:
 
 
 def _scored(patterns: Sequence[Pattern], attribute: str) -> tuple[Pattern, ...]:
-    """Keep the patterns with a check of an attribute of their edges.
-
-    Returns:
-        At least one.
-
-    Raises:
-        UnknownName: There is none.
-    """
+    """Keep the patterns with a check of an attribute of their edges."""
     found = tuple(p for p in patterns if attribute in p.scored)
     if found:
         return found

@@ -78,16 +78,7 @@ class Brain(Protocol):
         seen: TeamResults,
         tools: list[Tool],
     ) -> Action:
-        """The next step.
-
-        Args:
-            stage: Where the check stands.
-            role: Who acts.
-            request: What is to be checked.
-            task: What is to be validated, once the KG agent has handed it over.
-            seen: Results so far, and why the last step was refused if it was.
-            tools: What this role may use.
-        """
+        """The next step."""
 
 
 class TeamConclusion(Value):
@@ -106,13 +97,7 @@ class TeamConclusion(Value):
 
 
 class CheckStopped(BudgetExceeded):
-    """A check ran out of turns or seconds; what had been looked at until then decides, or nothing does.
-
-    Args:
-        message: Where it stopped.
-        hint: What to do next.
-        checked: What it came to.
-    """
+    """A check ran out of turns or seconds; what had been looked at until then decides, or nothing does."""
 
     def __init__(self, message: str, hint: str, checked: TeamConclusion) -> None:
         super().__init__(message, hint)
@@ -128,13 +113,7 @@ _TURNS: tuple[tuple[Stage, AgentRole], ...] = (
 
 
 class Team:
-    """Leader, KG agent and validation agent over one toolbox.
-
-    Args:
-        toolbox: The tools.
-        brain: What decides each step.
-        limits: Of each check: turns and seconds; those of CHECK_LIMITS where one is not given.
-    """
+    """Leader, KG agent and validation agent over one toolbox."""
 
     def __init__(self, toolbox: Toolbox, brain: Brain, limits: Limits | None = None) -> None:
         self._toolbox = toolbox
@@ -142,19 +121,7 @@ class Team:
         self._limits = (limits or CHECK_LIMITS).with_defaults(CHECK_LIMITS)
 
     def check(self, request: Request, transcript: Transcript) -> TeamConclusion:
-        """Check one thing.
-
-        Args:
-            request: What.
-            transcript: Gets every event; it is whole up to the point of failure if the check fails.
-
-        Returns:
-            The task, its verdict, the proposed change, and the leader's words.
-
-        Raises:
-            CheckStopped: The turns or seconds ran out.
-            UsageError: The request names what does not exist.
-        """
+        """Check one thing."""
         check = _Check(request, transcript, TeamResults(), Meter(self._limits))
         task: CheckTask | None = None
         handed = HandOver(message="")
@@ -254,11 +221,7 @@ class _Check(NamedTuple):
 
 
 def _take_turn(stage: Stage, check: _Check) -> None:
-    """Take one turn of a check.
-
-    Raises:
-        BudgetExceeded: There is none left, or no second.
-    """
+    """Take one turn of a check."""
     try:
         check.meter.take_turn()
     except BudgetExceeded as error:

@@ -71,25 +71,12 @@ def value_text(value: object) -> str | None:
 
 
 def scores_seen(pattern: Pattern, attribute: str, seen: EdgesResult) -> list[Score]:
-    """The scores of the edges of a triple, first the one that is checked.
-
-    Returns:
-        Of the edges in the order of the triple where they have any to check, else of those in the other.
-    """
+    """The scores of the edges of a triple, first the one that is checked."""
     return scores_of(pattern, attribute, seen.own) or scores_of(pattern, attribute, seen.edges[len(seen.own) :])
 
 
 def check_supported(task: CheckTask | None, request: Request, seen: TeamResults) -> None:
-    """Refuse a task that is not the request's, or that says of the graph what no tool has shown.
-
-    Args:
-        task: What the KG agent hands over.
-        request: What was asked.
-        seen: What the tools have shown.
-
-    Raises:
-        UsageError: The task does not rest on what was seen.
-    """
+    """Refuse a task that is not the request's, or that says of the graph what no tool has shown."""
     if task is None:
         raise UsageError("say what is to be validated")
     if not (_of_edge(task, request, seen) if request.relation else _of_node(task, request, seen)):
@@ -97,11 +84,7 @@ def check_supported(task: CheckTask | None, request: Request, seen: TeamResults)
 
 
 def as_audited(task: CheckTask, request: Request, seen: TeamResults) -> CheckTask:
-    """A supported task in the order in which an audit has it, so that both mean one finding.
-
-    Returns:
-        Where order means nothing, the edge as the graph states it, and one that is not there with its ends in order.
-    """
+    """A supported task in the order in which an audit has it, so that both mean one finding."""
     if task.object is None or task.relation is None:
         return task
     ends = task.subject.label, task.object.label

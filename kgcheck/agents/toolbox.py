@@ -63,16 +63,7 @@ _CYPHER_SECONDS = 10.0
 
 
 class Tool(NamedTuple):
-    """A tool.
-
-    Attributes:
-        name: What it is called by.
-        purpose: What it is for, in one line.
-        arguments: Their form; its JSON schema is what a model gets.
-        result: The form of what it gives.
-        roles: Who may call it.
-        run: Carries it out.
-    """
+    """A tool."""
 
     name: str
     purpose: str
@@ -83,13 +74,7 @@ class Tool(NamedTuple):
 
 
 class Toolbox:
-    """The tools over one graph and its reference sources.
-
-    Args:
-        store: The graph.
-        source: The reference sources.
-        outside: What shows entries, pairs and papers; without it, those tools answer that they are not available.
-    """
+    """The tools over one graph and its reference sources."""
 
     def __init__(self, store: GraphStore, source: ReferenceSource, outside: Outside | None = None) -> None:
         self.schema: Schema = store.schema
@@ -102,20 +87,7 @@ class Toolbox:
         return [tool for tool in TOOLS.values() if role in tool.roles]
 
     def call(self, role: AgentRole, name: str, arguments: dict[str, Any]) -> BaseModel:
-        """Use a tool.
-
-        Args:
-            role: Who uses it.
-            name: The tool.
-            arguments: Checked against the tool's model before it runs.
-
-        Returns:
-            The tool's typed result.
-
-        Raises:
-            UnknownName: The role has no such tool.
-            UsageError: The arguments do not fit.
-        """
+        """Use a tool."""
         allowed = {tool.name: tool for tool in self.tools(role)}
         if name not in allowed:
             raise UnknownName(f"tool of the {role.value}", name, allowed)
@@ -372,19 +344,7 @@ TOOLS: dict[str, Tool] = {
 
 
 def checked_arguments(name: str, form: type[F], arguments: Any) -> F:
-    """Arguments in the form that a tool takes.
-
-    Args:
-        name: The tool.
-        form: Its arguments.
-        arguments: What it was called with.
-
-    Returns:
-        The arguments.
-
-    Raises:
-        UsageError: They do not fit.
-    """
+    """Arguments in the form that a tool takes."""
     try:
         return form.model_validate(arguments)
     except ValidationError as error:

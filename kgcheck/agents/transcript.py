@@ -49,24 +49,14 @@ class Event(Value):
 
 
 class Transcript:
-    """The events of one check, in order.
-
-    Args:
-        listener: Gets every event as it happens.
-    """
+    """The events of one check, in order."""
 
     def __init__(self, listener: Callable[[Event], None] | None = None) -> None:
         self.events: list[Event] = []
         self._listener = listener
 
     def add(self, stage: Stage, role: AgentRole, **event: Any) -> None:
-        """Add an event.
-
-        Args:
-            stage: Where the check stands.
-            role: Who acts.
-            event: The other fields of Event.
-        """
+        """Add an event."""
         self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, **event))
         if self._listener:
             self._listener(self.events[-1])

@@ -12,14 +12,7 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """Does things ahead of their time, one after the other, in a thread of its own. Leaving the block waits for them.
-
-    Args:
-        db: A working database.
-
-    Attributes:
-        db: Another connection to it, with temporary tables of its own, for what is done ahead alone.
-    """
+    """Prefetch in a thread of its own, one task after the other. Leaving the block waits for them."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self.db = db.cursor()
@@ -27,30 +20,12 @@ class Ahead(Generic[T]):
         self._begun: deque[tuple[object, Future[T]]] = deque()
 
     def begin(self, of: object, what: Callable[..., T], *about: Any) -> None:
-        """Begin something after what is begun, unless it is begun itself.
-
-        Args:
-            of: What it is of.
-            what: A function.
-            about: Its arguments.
-        """
+        """Begin something after what is begun, unless it is begun itself."""
         if all(begun != of for begun, _ in self._begun):
             self._begun.append((of, self._thread.submit(what, *about)))
 
     def take(self, of: object, what: Callable[..., T], *about: Any) -> T:
-        """What was begun, or what is done now, where something else was begun first, which is left, or nothing.
-
-        Args:
-            of: What it is of.
-            what: A function.
-            about: Its arguments.
-
-        Returns:
-            What the function gives.
-
-        Raises:
-            BaseException: Whatever ended it.
-        """
+        """What was begun, or what is done now, where something else was begun first, which is left, or nothing."""
         if self._begun and self._begun[0][0] == of:
             return self._begun.popleft()[1].result()
         # Their connection is free once they have ended, however they did.

@@ -52,24 +52,7 @@ def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
 
 
 def since(ledger: Ledger, name: str, options: AuditOptions, place: str, schema: Schema) -> Since:
-    """The earlier run that is meant.
-
-    Args:
-        ledger: Where it is.
-        name: Of the run, or the path of the snapshot that it looked into: then the newest such run of the store.
-        options: What is asked for now.
-        place: The store.
-        schema: Profile.
-
-    Returns:
-        The run, and the snapshot.
-
-    Raises:
-        UnknownName: There is no such run.
-        UsageError: It is of another store, or was asked for something else; or what is asked for cannot be carried
-            over; or the snapshot is no longer what it was.
-        SnapshotError: The snapshot cannot be used.
-    """
+    """The earlier run that is meant."""
     _refuse_kinds(options)
     path = Path(name)
     if path.is_file():
@@ -117,16 +100,7 @@ def _of_the_same(found: Since, options: AuditOptions, place: str) -> Since:
 
 
 def hindrance(former: Run, counts: Counts, now: Mapping[str, str]) -> str:
-    """Why everything must be checked although an earlier run is named; empty where it need not.
-
-    Args:
-        former: The earlier run.
-        counts: Of the graph now.
-        now: What the new run is made with.
-
-    Returns:
-        A clause.
-    """
+    """Why everything must be checked although an earlier run is named; empty where it need not."""
     then = former.made_with
     if not then:
         return f"run {former.id} did not keep what it was made with"

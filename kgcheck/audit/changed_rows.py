@@ -16,11 +16,7 @@ def table_of(name: str) -> str:
 
 
 class ChangedRows:
-    """Finds rows that one side alone has, by what is checked.
-
-    Args:
-        db: A working database with both snapshots, see kgcheck.reference.both.
-    """
+    """Finds rows that one side alone has, by what is checked."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self._db = db

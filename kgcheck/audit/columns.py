@@ -51,16 +51,6 @@ def finding_rows(
     """A row for every judged task that is refuted or insufficient, in the order of the tasks.
 
     What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
-
-    Args:
-        tables: The working tables, after `judge_tasks`.
-        names: What the graph calls its nodes.
-        run: The run's id.
-        unit: What the tasks are of.
-        keep_all: A finding also for supported and unavailable tasks.
-
-    Returns:
-        The rows, which need the database no more.
     """
     db = tables.db
     wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
@@ -121,9 +111,6 @@ def _known(tables: WorkingTables) -> Iterator[str]:
     """Selects of what is known of each task with evidence, all of which may be a few tasks.
 
     Of many, nearly all have one piece of evidence, which spares them the lists that others need.
-
-    Yields:
-        A select.
     """
     counted = "SELECT task, count(*) AS pieces FROM evidence SEMI JOIN found USING (task) GROUP BY task"
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_evidence AS {counted}").fetchall()
@@ -192,11 +179,7 @@ def _distinct(items: str) -> str:
 
 
 def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> set[Filling]:
-    """Table ``repair_plan``: what changes are made of, each for all findings that are alike.
-
-    Returns:
-        What they are filled with.
-    """
+    """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
     rows = db.execute(
         """
         SELECT v.number, f.replaced, f.offered, v.signature, v.outcome, v.reason, v.confidence, v.note

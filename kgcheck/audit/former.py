@@ -66,17 +66,7 @@ class FormerTask(NamedTuple):
 
 
 class FormerFindings:
-    """Finds out what became of the findings of the run before.
-
-    Args:
-        db: The working database of the run, after its units.
-        store: The graph.
-        copy: The graph as tables.
-        tasks: What the run looked at.
-        ledger: Where the runs are.
-        run: The run.
-        judge: Judges tasks as the run did.
-    """
+    """Finds out what became of the findings of the run before."""
 
     def __init__(
         self,
@@ -103,16 +93,7 @@ class FormerFindings:
         }
 
     def since(self, before: Run, units: Iterable[Unit]) -> Iterator[FormerFinding]:
-        """What became of the findings of a run that cannot be seen from the findings of both.
-
-        Args:
-            before: The run.
-            units: What this run looked at, as a whole.
-
-        Yields:
-            A finding that was not found again; one that was found again because a source could not be looked at; and
-            one that stands for others now, or stood among them.
-        """
+        """What became of the findings of a run that cannot be seen from the findings of both."""
         pair = Pair(before.id, self._run.id)
         plan = {(unit.type, unit.target): unit for unit in units}
         yield from self._weakened(pair)

@@ -34,15 +34,7 @@ NOT_DECIDED = "not decided"
 
 
 class Funnel:
-    """Hands findings of a run to the team, and puts what it decides in their place.
-
-    Args:
-        store: The graph.
-        source: What the team asks.
-        ledger: Where the run is kept.
-        transcripts: Folder for what the team did, a file a finding.
-        outside: What shows the team entries, pairs and papers.
-    """
+    """Hands findings of a run to the team, and puts what it decides in their place."""
 
     def __init__(
         self,
@@ -62,14 +54,6 @@ class Funnel:
 
         A finding that the team could not decide stays as it was. One that was handed over before, in a run that was cut
         off, counts and is not asked again.
-
-        Args:
-            run: The run, its other work done.
-            budget: Most findings to hand over.
-            progress: Where to show progress.
-
-        Returns:
-            How many went each way: an outcome, or NOT_DECIDED.
         """
         handed = self._ledger.handed(run)
         ways = Counter(handed.values())

@@ -48,11 +48,6 @@ class GraphCopy:
 
     The columns are those of the store's scans; pairs have a head and a tail, and parallel edges are one of them. An id
     that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
-
-    Args:
-        db: A working database.
-        store: The graph.
-        whole: The properties of edges are wanted, too: then edges are read once for both tables.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, whole: bool = True) -> None:

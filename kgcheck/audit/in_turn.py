@@ -22,24 +22,12 @@ class InTurn:
         self._failed = False
 
     def do(self, what: Callable[..., object], *about: Any) -> None:
-        """Do something as soon as everything that was given before is done.
-
-        Args:
-            what: A function.
-            about: Its arguments.
-
-        Raises:
-            BaseException: Whatever ended something that was given before.
-        """
+        """Do something as soon as everything that was given before is done."""
         self._wait(_MOST_WAITING - 1)
         self._given.append(self._thread.submit(self._next, what, *about))
 
     def wait(self) -> None:
-        """Wait until everything is done.
-
-        Raises:
-            BaseException: Whatever ended something that was given.
-        """
+        """Wait until everything is done."""
         self._wait(0)
 
     def __enter__(self) -> Self:

@@ -58,12 +58,7 @@ _SIGNATURES_OF_ONE = f"""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
-    """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``.
-
-    Args:
-        db: A working database whose tables task, evidence and gap are filled.
-        kind: The type of all tasks.
-    """
+    """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``."""
     db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
     db.execute(
         """
@@ -96,9 +91,6 @@ def _signatures(db: duckdb.DuckDBPyConnection) -> str:
 
     Of many tasks, nearly all have one observation or gap, or one of each: their kinds are few, and this spares
     the others the lists that take most of the time.
-
-    Returns:
-        SQL.
     """
     (count,) = db.execute("SELECT count(*) FROM task").fetchall()[0]
     if count <= _FEW:
@@ -118,16 +110,7 @@ def _signatures(db: duckdb.DuckDBPyConnection) -> str:
 
 
 def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:
-    """Counts of the judged tasks by outcome, reason and sources.
-
-    Args:
-        db: A working database, after `judge_tasks`.
-        unit: What the tasks are of.
-        alike: How many tasks the one with number 0 stands for, where it is among them.
-
-    Returns:
-        A tally for each outcome, reason, sources and gaps.
-    """
+    """Counts of the judged tasks by outcome, reason and sources."""
     rows = db.execute(
         """
         SELECT v.outcome, v.reason, v.sources, v.gaps, j.n
@@ -154,15 +137,7 @@ def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[T
 
 
 def not_listed(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
-    """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each.
-
-    Args:
-        unit: Potential edges.
-        causes: By source and place of the node.
-
-    Returns:
-        A tally for each choice of gaps.
-    """
+    """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each."""
     gaps: dict[int, list[Gap]] = {}
     for source, failed in causes.items():
         for place, cause in failed.items():
@@ -185,15 +160,7 @@ def not_listed(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[T
 
 
 def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, str, str, Outcome]]:
-    """Judged tasks about edges: the refuted first, then those that nothing decides, and what is supported last.
-
-    Args:
-        db: A working database, after `judge_tasks`.
-        most: So many of them.
-
-    Returns:
-        Number, head, tail and outcome of each.
-    """
+    """Judged tasks about edges: the refuted first, then those that nothing decides, and what is supported last."""
     rows = db.execute(
         """
         SELECT task, head, tail, outcome FROM judged JOIN task USING (task)

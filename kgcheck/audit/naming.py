@@ -25,12 +25,7 @@ _OF_ALL = 20
 
 
 class NodeNames:
-    """What a graph calls its nodes, each read once.
-
-    Args:
-        store: The graph.
-        counts: How many nodes of each label it has, as far as that is known.
-    """
+    """What a graph calls its nodes, each read once."""
 
     def __init__(self, store: GraphStore, counts: Mapping[str, int] | None = None) -> None:
         self._store = store
@@ -44,14 +39,7 @@ class NodeNames:
         self._known: dict[Ref, str | None] = {}
 
     def beside(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Findings with what the graph calls their ends.
-
-        Args:
-            findings: Any number; some thousands are in memory at a time.
-
-        Yields:
-            Every finding, in the same order.
-        """
+        """Findings with what the graph calls their ends."""
         rest = iter(findings)
         while batch := list(islice(rest, _TOGETHER)):
             self._read({ref for f in batch for ref in (f.task.subject, f.task.object) if ref})
@@ -61,13 +49,7 @@ class NodeNames:
                 yield finding.model_copy(update={"names": (head, tail)})
 
     def put(self, db: duckdb.DuckDBPyConnection, label: str, ids: str) -> None:
-        """Put what the graph calls some nodes into the table ``node_name`` (label, id, name), each once.
-
-        Args:
-            db: A working database.
-            label: Label of the nodes.
-            ids: A select of their ids, in one column.
-        """
+        """Put what the graph calls some nodes into the table ``node_name`` (label, id, name), each once."""
         db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE} (label VARCHAR, id VARCHAR, name VARCHAR)").fetchall()
         if label not in self._labels or label in self._whole:
             return

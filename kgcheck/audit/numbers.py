@@ -63,15 +63,7 @@ class Pairs(NamedTuple):
 
 
 def in_order(texts: pa.Array, name: str = "") -> tuple[Ids, Places]:
-    """Ids in order, each once.
-
-    Args:
-        texts: Ids, none of them null.
-        name: What they are of.
-
-    Returns:
-        The ids, and the number of each text.
-    """
+    """Ids in order, each once."""
     order = pc.sort_indices(texts)
     sorted_ = texts.take(order)
     first = np.ones(len(texts), np.bool_)

@@ -27,12 +27,7 @@ class PapersOnEdge(NamedTuple):
 
 
 class Papers:
-    """Asks the papers of an index about the edges of a run. Silence is evidence too, and changes no verdict.
-
-    Args:
-        reader: The papers.
-        limit: Most edges to ask about.
-    """
+    """Asks the papers of an index about the edges of a run. Silence is evidence too, and changes no verdict."""
 
     def __init__(self, reader: "TripleReader", limit: int = MOST_EDGES) -> None:
         self.reader = reader
@@ -41,25 +36,12 @@ class Papers:
         self.edges_read = 0
 
     def skip(self, unit: Unit, tasks: int) -> None:
-        """Count edges that a run which was cut off has asked about: a resumed run asks no more than an undisturbed one.
-
-        Args:
-            unit: What the tasks are of.
-            tasks: How many of them are done.
-        """
+        """Count edges that an interrupted run has asked about: a resumed run asks no more than an undisturbed one."""
         if self._is_worded(unit):
             self._left -= min(max(self._left, 0), tasks)
 
     def add(self, tables: WorkingTables, unit: Unit) -> bool:
-        """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent.
-
-        Args:
-            tables: The working tables, after `judge_tasks`.
-            unit: What the tasks are of.
-
-        Returns:
-            Whether anything was added, so that the tasks must be judged again.
-        """
+        """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent."""
         pattern = unit.pattern
         if pattern is None or self._left <= 0 or not self._is_worded(unit):
             return False

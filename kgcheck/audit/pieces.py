@@ -45,21 +45,7 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Does the units of a run over one copy of the graph.
-
-    Args:
-        db: A working database.
-        store: The graph.
-        join: The reference sources.
-        ledger: Where the pieces are kept.
-        run: The run.
-        before: The audit whose counts are compared, or None.
-        live: Services to ask, or None.
-        papers: What papers say of edges, or None.
-        verified: Where what was judged is kept, or None.
-        in_turn: Writes pieces while the next ones are judged; without it, each is written before that.
-        ahead: Looks for the plainly supported edges of the next unit meanwhile, or None.
-    """
+    """Does the units of a run over one copy of the graph."""
 
     def __init__(
         self,
@@ -97,11 +83,7 @@ class Worker:
         self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
-        """Check the ids that were asked for and draw the sample, before anything is written.
-
-        Args:
-            units: The plan.
-        """
+        """Check the ids that were asked for and draw the sample, before anything is written."""
         self._units = units
         self._tasks.check_ids(self._store, units)
         if self._live:
@@ -114,15 +96,7 @@ class Worker:
             self._refuse_too_many(units)
 
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
-        """Do a unit, as far as it is not done.
-
-        Args:
-            unit: What to do.
-            done: Pieces in the ledger, each with the digest of its tasks.
-
-        Raises:
-            LedgerError: The graph is not what it was when a finished piece of the unit was done.
-        """
+        """Do a unit, as far as it is not done."""
         if unit.piece(0, last=True) in done:
             if self._papers and unit.type is not CheckType.STRUCTURE:
                 self._papers.skip(unit, self._tasks.count(unit))
@@ -133,12 +107,7 @@ class Worker:
             self._work_tasks(unit, done)
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:
-        """Write down what became of the findings of the run before; every unit must be done.
-
-        Args:
-            units: The plan.
-            before: The run before of the same store and options, or None.
-        """
+        """Write down what became of the findings of the run before; every unit must be done."""
         parts = (self._db, self._store, self._copy, self._tasks, self._ledger, self._run, self._judge_again)
         former = FormerFindings(*parts).since(before, units) if before else ()
         table = ComparisonTable(self._ledger.database)

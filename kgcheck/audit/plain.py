@@ -25,17 +25,7 @@ class LinkOrigin(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """Pairs that are plainly supported, by which links.
-
-    Attributes:
-        pairs: The pairs.
-        origins: Where all their links stand.
-        links: Where there is more to say of a link than that, and it is wanted: number of its pair, record, of `alone`
-            its score as signatures have it, and, where there are several, its place in `origins`; by pair. A record
-            that is made of both ids is left out: where all are, and of `alone` no link has a score and no pair has two,
-            there is nothing to say.
-        alone: See `PlainEdges`.
-    """
+    """Pairs that are plainly supported, by which links."""
 
     pairs: Pairs
     origins: list[LinkOrigin]
@@ -44,12 +34,7 @@ class Alike(NamedTuple):
 
 
 class PlainPairs:
-    """Tells which pairs are plainly supported.
-
-    Args:
-        db: A working database with an attached snapshot.
-        records: The records of their links are wanted, too.
-    """
+    """Tells which pairs are plainly supported."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, *, records: bool) -> None:
         self._db = db
@@ -57,15 +42,7 @@ class PlainPairs:
         self._made: dict[tuple[str, PlainEnd], _FineEnds] = {}
 
     def among(self, pairs: Pairs, plain: PlainEdges) -> tuple[Alike, npt.NDArray[np.bool_]]:
-        """The pairs that are plainly supported.
-
-        Args:
-            pairs: The pairs.
-            plain: What is asked of them.
-
-        Returns:
-            Those that are, and for each of all pairs whether it is.
-        """
+        """The pairs that are plainly supported."""
         origins = self._origins(plain)
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
@@ -145,16 +122,7 @@ class _FineEnds(NamedTuple):
 
 
 def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | None:
-    """What there is to say of the links of pairs that are plainly supported, see `Alike`.
-
-    Args:
-        alike: The pairs.
-        links: Of these and of others.
-        in_order: The numbers of their pairs, in order.
-
-    Returns:
-        The links, by pair; None where there is nothing to say of them.
-    """
+    """What there is to say of the links of pairs that are plainly supported, see `Alike`."""
     pairs = alike.pairs.numbers
     of_links = [name for name in _OF_LINKS if name in links.column_names]
     if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):

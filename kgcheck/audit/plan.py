@@ -88,20 +88,7 @@ def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:
 
 
 def make_plan(options: AuditOptions, schema: Schema, counts: Counts) -> list[Unit]:
-    """The units that the options ask for and that have anything to check.
-
-    Args:
-        options: What was asked for.
-        schema: Profile.
-        counts: What the store holds.
-
-    Returns:
-        The units, in the order of the types asked for and of the schema.
-
-    Raises:
-        UnknownName: A label or relation does not exist.
-        UsageError: The filters exclude each other, or the store is empty.
-    """
+    """The units that the options ask for and that have anything to check."""
     for name in options.labels:
         schema.label(name)
     for name in options.relations:
@@ -122,13 +109,6 @@ def in_working_order(units: Sequence[Unit], edges: Mapping[str, int]) -> list[Un
     """The units of a plan in the order in which most of the work is done beside other work.
 
     Many edges are looked at ahead while others, of which there are fewer, are judged.
-
-    Args:
-        units: The plan.
-        edges: How many there are of each pattern.
-
-    Returns:
-        The units, by their types as before, and those of triples by their edges.
     """
     triples = sorted((u for u in units if u.type is CheckType.TRIPLE), key=lambda unit: edges.get(str(unit.pattern), 0))
     ordered = iter(triples)

@@ -57,14 +57,7 @@ def key_of(tally: Tally) -> Key:
 
 
 class RecordedOutcomes:
-    """What an earlier run left behind.
-
-    Args:
-        db: A working database.
-        ledger: Where the run is.
-        files: What was judged is kept here, or None.
-        run: The earlier run.
-    """
+    """What an earlier run left behind."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, ledger: Ledger, files: VerifiedFiles | None, run: Run) -> None:
         self._db = db
@@ -76,17 +69,7 @@ class RecordedOutcomes:
     def of(
         self, unit: Unit, tasks: str, pieces: Mapping[str, str], counted: Iterable[Tally]
     ) -> tuple[list[str], Counter[Key]] | None:
-        """How some tasks of a unit ended.
-
-        Args:
-            unit: What they are of.
-            tasks: A select of head and tail.
-            pieces: The run's pieces of the unit, each with the digest of its tasks.
-            counted: What the run counted of the unit.
-
-        Returns:
-            The fingerprints of their findings, and how many ended in each way; None where that is not known.
-        """
+        """How some tasks of a unit ended."""
         if not self._files or unit.type not in KEPT_TYPES:
             return None
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE asked AS SELECT DISTINCT head, tail FROM ({tasks})").fetchall()
@@ -97,16 +80,7 @@ class RecordedOutcomes:
         return None if others is None else (found, self._keys_of_findings(found) + others)
 
     def pairs(self, unit: Unit, pieces: Mapping[str, str], counted: Iterable[Tally]) -> str | None:
-        """All edges of a unit, as the run looked at them: nobody need ask the store for them.
-
-        Args:
-            unit: Of edges.
-            pieces: The run's pieces of the unit, each with the digest of its tasks.
-            counted: What the run counted of the unit.
-
-        Returns:
-            A select of head and tail, in which an edge may stand several times; None where they are not known.
-        """
+        """All edges of a unit, as the run looked at them: nobody need ask the store for them."""
         if not self._files or unit.type is not CheckType.TRIPLE:
             return None
         paths = self._paths(self._files, pieces)
@@ -181,11 +155,7 @@ class RecordedOutcomes:
         return Counter({ways[way][0]: count for way, count in ended.items()})
 
     def _paths(self, files: VerifiedFiles, pieces: Mapping[str, str]) -> list[tuple[Path, bool]] | None:
-        """The files of pieces: what the run judged itself first, then what was judged before, the latest first.
-
-        Returns:
-            Paths, each with whether it is of tasks of which one tells; None where one is missing.
-        """
+        """The files of pieces: what the run judged itself first, then what was judged before, the latest first."""
         judged = [piece for piece, digest in pieces.items() if not piece.endswith(CARRIED) and digest != NO_TASKS]
         paths = files.own(self._run.id, judged)
         if not all(files.paths(self._run.id, piece)[0] in paths for piece in judged):

@@ -43,17 +43,7 @@ OLD_YEARS = 3
 
 
 class Audit:
-    """One audit of one graph.
-
-    Args:
-        store: The graph.
-        snapshot: Path of the reference snapshot, or None.
-        ledger: Where the run is kept.
-        settings: Limits.
-        progress: Where to show progress.
-        live: Services to ask, for options that want them.
-        papers: What papers say of edges that the references do not confirm, or None.
-    """
+    """One audit of one graph."""
 
     def __init__(
         self,
@@ -74,24 +64,7 @@ class Audit:
         self._live = live
 
     def start(self, options: AuditOptions, since: Since | None = None, run_id: str | None = None) -> Run:
-        """Audit the graph from the beginning.
-
-        Args:
-            options: What to look at.
-            since: An earlier run, see kgcheck.audit.carrying: only what may end otherwise with these references is
-                looked at, and the rest is carried over. Everything is where that run cannot be gone on from.
-            run_id: The id of the run, where it was chosen before.
-
-        Returns:
-            The finished run.
-
-        Raises:
-            UnknownName: A label, relation or id does not exist.
-            UsageError: There is nothing to check.
-            SnapshotError: The snapshot cannot be used.
-            StoreError: The store cannot be read.
-            LedgerError: The ledger cannot be written.
-        """
+        """Audit the graph from the beginning."""
         counts = self._store.counts()
         units = make_plan(options, self._store.schema, counts)
         place, releases = store_place(self._store), _releases(self._snapshot, self._store.schema)
@@ -121,18 +94,7 @@ class Audit:
         return self._work(run, counts, since, new=True)
 
     def resume(self, run: Run) -> Run:
-        """Go on with a run that was cut off, from the first piece of work that is not in the ledger.
-
-        Args:
-            run: The run.
-
-        Returns:
-            The finished run.
-
-        Raises:
-            UsageError: It is finished, or is of another store.
-            LedgerError: The graph or the snapshot is not what it was when the run began.
-        """
+        """Go on with a run that was cut off, from the first piece of work that is not in the ledger."""
         if run.finished:
             raise UsageError(f"run {run.id} is finished", "start a new one without --resume")
         place, counts = store_place(self._store), self._store.counts()

@@ -39,21 +39,7 @@ _MANY_TASKS, _SHARE = 20_000, 0.02
 
 
 class SinceWorker(Worker):
-    """Does the units of a run of which an earlier run has most.
-
-    Args:
-        db: A working database with both snapshots, see kgcheck.reference.both.
-        store: The graph, the same as then.
-        join: The reference sources.
-        ledger: Where the pieces are kept.
-        run: The run.
-        before: The audit whose counts are compared, or None.
-        former: The earlier run.
-        dates: Of what the graph has of each label and pattern, as far as they are known.
-        verified: Where what was judged is kept, or None.
-        in_turn: Writes pieces, and what is carried over, while the next ones are judged.
-        touching: Looks for what is touched of the next units meanwhile.
-    """
+    """Does the units of a run of which an earlier run has most."""
 
     def __init__(
         self,
@@ -141,11 +127,7 @@ class SinceWorker(Worker):
         return touched > max(_MANY_TASKS, _SHARE * edges)
 
     def _left(self, unit: Unit, touched: TouchedUnit) -> tuple[list[str], list[Tally]] | None:
-        """What the earlier run found of the touched tasks, and what it counted of all others.
-
-        Returns:
-            Fingerprints and tallies; None where nothing gives what the earlier run counted.
-        """
+        """What the earlier run found of the touched tasks, and what it counted of all others."""
         counted = self._counted.get((unit.type, unit.target), ())
         counts = Counter({key_of(t): t.count for t in counted})
         found: list[str] = []

@@ -33,14 +33,7 @@ class Cycle(NamedTuple):
 
 
 def cycles(edges: Iterable[tuple[str, str]]) -> Iterator[Cycle]:
-    """Find every group of terms that are ancestors of each other.
-
-    Args:
-        edges: Child and parent; a term that is its own parent is left out.
-
-    Yields:
-        A cycle for each group, in the order of their first terms.
-    """
+    """Find every group of terms that are ancestors of each other."""
     parents: dict[str, list[str]] = {}
     for child, parent in edges:
         if child != parent:
@@ -162,16 +155,7 @@ class _FaultRow(NamedTuple):
 
 
 class StructureRules:
-    """The rules over one copy of a graph.
-
-    Args:
-        db: A working database.
-        copy: The graph.
-        schema: Profile.
-        run: The run, with the counts of the graph.
-        before: The audit whose counts are compared, or None.
-        options: What was asked for.
-    """
+    """The rules over one copy of a graph."""
 
     def __init__(
         self,
@@ -301,11 +285,7 @@ class StructureRules:
         return possible
 
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
-        """The hits of a rule, one for each pair of ends, in an order that does not change.
-
-        Yields:
-            A hit; of a rule whose hits are folded, those that are shown, each with how many there are.
-        """
+        """The hits of a rule, one for each pair of ends, in an order that does not change."""
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
         if rule in rules.NAMING:
             more, named = ", properties, correct", "flatten(list(properties ORDER BY detail)), min_by(correct, detail)"
@@ -324,16 +304,7 @@ class StructureRules:
                 yield _FaultRow(head, tail, tail_label, detail, once, right, alike)
 
     def _some(self, hits: str, together: str, more: str) -> str:
-        """A select of the first hits of those that `folded` makes one of, and how many are alike.
-
-        Args:
-            hits: What a rule found.
-            together: A select that makes one of all that it found of the same ends.
-            more: The other columns of one that is alone, as nearly all are.
-
-        Returns:
-            The select.
-        """
+        """A select of the first hits of those that `folded` makes one of, and how many are alike."""
         same = " AND ".join(f"a.{end} IS NOT DISTINCT FROM h.{end}" for end in _ENDS)
         listed = ", ".join(map(literal, self._options.ids))
         wanted = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
@@ -366,14 +337,7 @@ class StructureRules:
 
 
 def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
-    """Hits of rules that many break alike as one, with their number and some examples.
-
-    Args:
-        hits: Of one label or pattern.
-
-    Yields:
-        A hit; those that may be one come last.
-    """
+    """Hits of rules that many break alike as one, with their number and some examples."""
     alike: dict[tuple[Reason, tuple[str, ...]], list[Fault]] = {}
     counts: Counter[tuple[Reason, tuple[str, ...]]] = Counter()
     for hit in hits:
@@ -401,16 +365,7 @@ def _place(hit: Fault) -> str:
 
 
 def findings(hits: Iterable[Fault], run: str, seen_at: datetime) -> Iterator[Finding]:
-    """A finding for every hit.
-
-    Args:
-        hits: Faults, each with other ends or another rule.
-        run: The run's id.
-        seen_at: When they were seen.
-
-    Yields:
-        A finding, in the order of the hits.
-    """
+    """A finding for every hit."""
     for hit in hits:
         task, evidence = judged(hit, seen_at)
         verdict = _verdict(hit.rule).model_copy(update={"evidence": (evidence,)})

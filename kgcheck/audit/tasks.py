@@ -56,16 +56,7 @@ class Looked(NamedTuple):
 
 
 class TaskSelection:
-    """Selects tasks by the filters and the sample of an audit.
-
-    Args:
-        db: A working database with an attached snapshot.
-        copy: The graph.
-        schema: Profile.
-        options: What was asked for.
-        records: Of edges that are plainly supported, the records are wanted, too.
-        plain: A connection to the database on which these are found, where it is not `db`.
-    """
+    """Selects tasks by the filters and the sample of an audit."""
 
     def __init__(
         self,
@@ -85,16 +76,7 @@ class TaskSelection:
         self._threshold: int | None = None
 
     def check_ids(self, store: GraphStore, units: Iterable[Unit]) -> None:
-        """Refuse ids that no node has.
-
-        Args:
-            store: The graph.
-            units: The plan; an id is looked for among the nodes that it is about.
-
-        Raises:
-            UnknownName: A node with that id does not exist; the message suggests the nearest.
-            AmbiguousName: No id looks like that.
-        """
+        """Refuse ids that no node has."""
         names = dict.fromkeys(name for unit in units for name in unit.labels)
         labels = [self._schema.label(name) for name in names]
         for wanted in self._options.ids:
@@ -120,15 +102,7 @@ class TaskSelection:
         self._threshold = rows[0][0] or 0
 
     def select(self, unit: Unit, looked: Looked | None = None) -> Selected:
-        """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change.
-
-        Args:
-            unit: Not one of structure.
-            looked: Its edges. Those that are plainly supported are only counted; one is chosen, as number 0.
-
-        Returns:
-            How many there are.
-        """
+        """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change."""
         if looked:
             return self._without_plain(*looked)
         self._db.execute(
@@ -144,15 +118,7 @@ class TaskSelection:
         return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}")
 
     def look(self, unit: Unit, plain: PlainEdges) -> Looked:
-        """The edges of a unit, and which of them are plainly supported.
-
-        Args:
-            unit: Of edges.
-            plain: What is asked of these.
-
-        Returns:
-            The edges.
-        """
+        """The edges of a unit, and which of them are plainly supported."""
         pairs = self._pairs(unit)
         return Looked(pairs, *self._plain.among(pairs, plain))
 
@@ -192,15 +158,7 @@ class TaskSelection:
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
     def select_of(self, unit: Unit, *, whole: bool = False) -> str:
-        """A select of the tasks of a unit: head, tail, value, items.
-
-        Args:
-            unit: Not one of structure.
-            whole: Without the filters and the sample.
-
-        Returns:
-            SQL.
-        """
+        """A select of the tasks of a unit: head, tail, value, items."""
         return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
 
     def about(self, ids: set[str]) -> bool:

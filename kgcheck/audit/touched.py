@@ -36,14 +36,7 @@ _HEADS, _TAILS, _PAIRS = "touched_head", "touched_tail", "touched_pair"
 
 
 class TouchedUnit(NamedTuple):
-    """How much of a unit may end otherwise: nodes at the head and at the tail, and pairs, all of the graph.
-
-    Attributes:
-        heads: How many nodes.
-        tails: How many nodes.
-        pairs: How many pairs.
-        number: Of the tables that have them.
-    """
+    """How much of a unit may end otherwise: nodes at the head and at the tail, and pairs, all of the graph."""
 
     heads: int
     tails: int
@@ -66,11 +59,6 @@ class SnapshotChanges:
     """What differs between the snapshots ``older`` and ``newer``, as nodes and pairs of one graph.
 
     One unit is looked at after the other, in any thread.
-
-    Args:
-        db: A connection of its own to a working database with both, see kgcheck.reference.both.
-        store: The graph.
-        dates: Of what the graph has of each label and pattern, as far as they are known.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, dates: Mapping[str, str]) -> None:
@@ -91,14 +79,7 @@ class SnapshotChanges:
         self._rows = ChangedRows(db)
 
     def of(self, unit: Unit) -> TouchedUnit | None:
-        """Find what is touched of a unit. It is there until so many other units were looked at as are looked at ahead.
-
-        Args:
-            unit: Not one of structure.
-
-        Returns:
-            How much there is; None where the whole unit is to be looked at.
-        """
+        """Find the touched rows of a unit. They stay until as many other units were read as are read ahead."""
         with self._alone:
             self._number = next(self._numbers)
             return self._of(unit)

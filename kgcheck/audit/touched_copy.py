@@ -20,13 +20,7 @@ _TOUCHED_EDGE = """(head IN (SELECT id FROM touched_head) OR tail IN (SELECT id 
 
 
 class TouchedCopy(GraphCopy):
-    """What is touched of the graph, for one unit at a time; of potential edges, all that decides whether one is there.
-
-    Args:
-        db: A working database.
-        store: The graph.
-        changes: What is touched.
-    """
+    """The touched part of the graph, one unit at a time; of potential edges, all that decides if one is there."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, changes: SnapshotChanges) -> None:
         super().__init__(db, store)
@@ -36,13 +30,7 @@ class TouchedCopy(GraphCopy):
         self._edges_of: dict[str, str] = {}
 
     def begin(self, unit: Unit, touched: TouchedUnit, recorded: str | None) -> None:
-        """Go on with another unit.
-
-        Args:
-            unit: The unit.
-            touched: What is touched of it.
-            recorded: A select of all of its pairs, where the store need not be asked for them.
-        """
+        """Go on with another unit."""
         touched.show(self._db)
         self._unit = unit
         self._recorded = recorded
@@ -139,15 +127,7 @@ _ANY_TAIL = "EXISTS (FROM touched_tail)"
 
 
 class FormerCopy(TouchedCopy):
-    """What an earlier run's findings that were not found again are about, see kgcheck.audit.former.
-
-    Args:
-        db: A working database, with a table ``former`` of the findings whenever edges are asked for.
-        store: The graph.
-        changes: Knows how ids are written.
-        whole: The graph, for nodes.
-        part: What was looked at.
-    """
+    """What an earlier run's findings that were not found again are about, see kgcheck.audit.former."""
 
     def __init__(
         self,
@@ -194,14 +174,7 @@ class FormerCopy(TouchedCopy):
 
 
 class TouchedTasks(TaskSelection):
-    """Selects the touched tasks of a unit.
-
-    Args:
-        db: A working database with an attached snapshot.
-        copy: What is touched of the graph.
-        schema: Profile.
-        options: What was asked for.
-    """
+    """Selects the touched tasks of a unit."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, copy: TouchedCopy, schema: Schema, options: AuditOptions) -> None:
         super().__init__(db, copy, schema, options)

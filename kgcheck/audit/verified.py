@@ -29,18 +29,7 @@ Writing = tuple[Callable[..., None], Path, Callable[[int, int], pa.Table], int, 
 
 
 def judged_file(files: VerifiedFiles, tables: WorkingTables, run: str, piece: str, unit: Unit) -> Writing:
-    """What keeps the tasks of a piece that were looked at one by one.
-
-    Args:
-        files: Where to.
-        tables: The working tables, after `judge_tasks`.
-        run: The run's id.
-        piece: Names the piece in the run.
-        unit: What the tasks are of, of KEPT_TYPES.
-
-    Returns:
-        The function, and its arguments.
-    """
+    """What keeps the tasks of a piece that were looked at one by one."""
     # Of several observations, one that says what the verdict says, for its reason, of the best tier.
     rank = f"""struct_pack(
         otherwise := CASE j.outcome WHEN 'supported' THEN stance <> 'supports' WHEN 'refuted' THEN NOT {AGAINST_SQL}
@@ -73,17 +62,6 @@ def alike_file(
     """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
 
     How sure the verdict is depends on all that supports a pair: it is kept where that is one link, and left out else.
-
-    Args:
-        files: Where to.
-        db: The working database, after `judge_tasks` of a piece with number 0.
-        run: The run's id.
-        piece: Names the piece in the run.
-        unit: What the tasks are of.
-        alike: Those tasks.
-
-    Returns:
-        The function, and its arguments.
     """
     outcome, reason = db.execute("SELECT outcome, reason FROM judged WHERE task = 0").fetchall()[0]
     same = {"outcome": outcome, "reason": reason, "record_of_ends": True}

@@ -46,14 +46,7 @@ class ItemDraft(NamedTuple):
         return self.seed is None
 
     def item(self, truth_from: str = "") -> Item:
-        """The item.
-
-        Args:
-            truth_from: Where the truth is from.
-
-        Returns:
-            It, with its words chosen by the ids alone: the wording must not hang on the label.
-        """
+        """The item."""
         refs = [Ref(label=label, id=id_) for label, id_ in self.ends]
         form, what = ("edge", self.words[1]) if len(refs) > 1 else (self.words[0], self.words[-1])
         digest = sha256(" ".join(self.words).encode()).hexdigest()
@@ -95,15 +88,7 @@ Cell = tuple[list[ItemDraft], list[ItemDraft]]
 
 
 def balanced(cells: Iterable[Cell], wanted: int) -> list[ItemDraft]:
-    """As many drafts of each label from every cell, cells taking turns, no check twice.
-
-    Args:
-        cells: Of one task type.
-        wanted: Drafts at most.
-
-    Returns:
-        The drafts.
-    """
+    """As many drafts of each label from every cell, cells taking turns, no check twice."""
     chosen: list[ItemDraft] = []
     used: set[tuple[str, ...]] = set()
     queues = [(list(a), list(b)) for a, b in cells]

@@ -87,17 +87,6 @@ def read_items(path: Path, schema: Schema) -> list[Item]:
 
     An item needs ``label`` and one of ``check`` and ``instruction``; a missing ``id`` is a hash of the item, a missing
     ``type`` is read off the check.
-
-    Args:
-        path: The file.
-        schema: Profile.
-
-    Returns:
-        The items, in the order of the file; one that comes twice is there once.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It holds what is no item.
     """
     found: dict[str, Item] = {}
     for number, row in enumerate(read_rows(path), 1):
@@ -131,19 +120,7 @@ def _type_of(request: Request) -> TaskType:
 
 
 def request_of(item: Item, schema: Schema, store: GraphStore | None = None) -> Request:
-    """What an item asks the team.
-
-    Args:
-        item: With a check, or an instruction that names nodes by type and id.
-        schema: Profile.
-        store: Says which relation is meant where the instruction names none: one that the graph has.
-
-    Returns:
-        The request.
-
-    Raises:
-        UsageError: The instruction cannot be read.
-    """
+    """What an item asks the team."""
     if item.check:
         return parse_request(item.check, schema)
     nodes = _NODE.findall(item.instruction)

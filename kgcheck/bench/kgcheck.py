@@ -64,15 +64,7 @@ class CheckMetrics(Value):
 
 
 class Checker:
-    """Checks items against one graph and its references.
-
-    Args:
-        store: The graph.
-        source: The reference sources.
-        brain: Makes the brain of each item; the rules by default.
-        limits: Of each item.
-        outside: What shows the team entries, pairs and papers.
-    """
+    """Checks items against one graph and its references."""
 
     def __init__(
         self,
@@ -89,15 +81,7 @@ class Checker:
         self._outside = outside
 
     def work(self, item: Item) -> dict[str, Any]:
-        """Check one item.
-
-        Args:
-            item: What to check.
-
-        Returns:
-            The result that a batch keeps. An item that comes to no conclusion says why, and is not executable; where a
-            service could not be asked, that is its error, and the item is done again.
-        """
+        """Check one item."""
         transcript, started = Transcript(), time.monotonic()
         result: dict[str, Any] = {"type": item.type.value, "label": item.label}
         try:
@@ -123,17 +107,7 @@ class Checker:
 
 
 def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, seconds: float) -> CheckScore:
-    """Score what the team came to.
-
-    Args:
-        item: With what is right.
-        checked: What the team says.
-        transcript: How it got there.
-        seconds: How long it took.
-
-    Returns:
-        The score.
-    """
+    """Score what the team came to."""
     verdict, truth = checked.verdict, item.truth
     from_papers = [e for e in verdict.evidence if e.tier is Tier.TEXT]
     alone = LABEL_OF[judge_alone(checked.task.type, from_papers).outcome] if from_papers else None
@@ -174,14 +148,7 @@ def right_path(transcript: Transcript) -> bool:
 
 
 def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, CheckMetrics]:
-    """Metrics over all results (``all``) and by type.
-
-    Args:
-        results: What a batch kept; one that ended with an error counts as not executable.
-
-    Returns:
-        Metrics by type.
-    """
+    """Metrics over all results (``all``) and by type."""
     nothing = {"exact": False, "executable": False}
     return by_type(results, lambda result: CheckScore.model_validate(result.get("score") or nothing), _metrics)
 

@@ -60,16 +60,6 @@ def read_questions(path: Path) -> list[Question]:
 
     An answer is a list of objects with ``answer`` or ``id``, a list of texts, a number, true, false, or null. Without
     an ``id`` of its own, a question is named by a hash of its words.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The questions, in the order of the file.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It is no list of questions.
     """
     rows = read_rows(path)
     try:
@@ -82,18 +72,7 @@ _ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Read a JSON list, or JSON lines.
-
-    Args:
-        path: The file.
-
-    Returns:
-        One dictionary an item.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It cannot be read, is neither, or is empty.
-    """
+    """Read a JSON list, or JSON lines."""
     text = read_whole(path)
     try:
         if text.lstrip().startswith("["):
@@ -133,15 +112,7 @@ def unique(questions: Iterable[Question]) -> list[Question]:
 
 
 def score(question: Question, answer: Answer) -> QuestionScore:
-    """Score one answer.
-
-    Args:
-        question: What was asked, with what is right.
-        answer: What came of it.
-
-    Returns:
-        Its set F1, exact match and executability.
-    """
+    """Score one answer."""
     executable = answer.status in (Status.ANSWERED, Status.NOTHING)
     if not executable:
         return QuestionScore(f1=0.0, exact=False, executable=False)
@@ -185,14 +156,7 @@ def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]
 
 
 def metrics(results: Sequence[Mapping[str, Any]]) -> dict[str, QuestionMetrics]:
-    """Metrics over all results (``all``) and by type.
-
-    Args:
-        results: What a batch kept; one that ended with an error counts as not executable.
-
-    Returns:
-        Metrics by type.
-    """
+    """Metrics over all results (``all``) and by type."""
     nothing = {"f1": 0, "exact": False, "executable": False}
     return by_type(results, lambda result: QuestionScore.model_validate(result.get("score") or nothing), _mean)
 

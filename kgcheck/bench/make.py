@@ -41,14 +41,7 @@ class BenchSet(Value):
 
 
 class BenchMaker:
-    """Makes a set.
-
-    Args:
-        store: The graph.
-        truths: What is true.
-        seed: Of the random choice; the same seed gives the same set.
-        progress: Shown the cells.
-    """
+    """Makes a set."""
 
     def __init__(self, store: GraphStore, truths: TruthSource, seed: int = 0, progress: Progress | None = None) -> None:
         self._store = store
@@ -60,17 +53,7 @@ class BenchMaker:
         self._enough = 0
 
     def make(self, per_type: int) -> BenchSet:
-        """Make a set.
-
-        Args:
-            per_type: Items of each of the five types, where the graph and the truth have as many.
-
-        Returns:
-            The set, shuffled.
-
-        Raises:
-            UsageError: Neither has anything to ask about.
-        """
+        """Make a set."""
         drafts: list[ItemDraft] = []
         # No cell gives more than all items of its type.
         self._enough = per_type
@@ -296,14 +279,7 @@ def cell_of(item: Item) -> str:
 
 
 def leaks(items: Sequence[Item]) -> list[Leak]:
-    """What gives answers away: items asked twice, cells out of balance, answers in the words, wordings of one label.
-
-    Args:
-        items: The set.
-
-    Returns:
-        Every leak; none for a set that may be used.
-    """
+    """What gives answers away: items asked twice, cells out of balance, answers in the words, wordings of one label."""
     found = [f"{' '.join(c)} is asked {n} times" for c, n in Counter(i.check for i in items).items() if n > 1]
     for name, counts in _counted(items).items():
         if abs(counts.get("support", 0) - counts.get("refute", 0)) > 1:

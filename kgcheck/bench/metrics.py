@@ -16,16 +16,7 @@ M = TypeVar("M")
 def by_type(
     results: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], S], mean: Callable[[Sequence[S]], M]
 ) -> dict[str, M]:
-    """Metrics over all results (``all``) and by type.
-
-    Args:
-        results: What a batch kept.
-        read: The score of a result, also of one that ended with an error.
-        mean: Metrics of some scores.
-
-    Returns:
-        Metrics by type.
-    """
+    """Metrics over all results (``all``) and by type."""
     kinds: dict[str, list[S]] = {"all": []}
     for result in results:
         scored = read(result)
@@ -75,16 +66,7 @@ class ClaimMetrics(Value):
 def measure(
     items: Sequence[ClaimItem], results: Mapping[str, dict[str, Any]], spans: Spans | None = None
 ) -> ClaimMetrics:
-    """Measure a batch.
-
-    Args:
-        items: The claims.
-        results: Their results by id; a claim without one is not counted.
-        spans: Where the sentences of a document are, for gold sentences.
-
-    Returns:
-        The measures.
-    """
+    """Measure a batch."""
     done = [(item, results[item.id]) for item in items if item.id in results]
     errors = sum("error" in r for _, r in done)
     labelled = [(i.label.value, r.get("answer", "error"), r.get("probability", 0.0)) for i, r in done if i.label]
@@ -119,14 +101,6 @@ def measure(
 
 def ndcg(ranked: Sequence[str], wanted: Iterable[str], depth: int = 10) -> float:
     """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), each wanted document worth one.
-
-    Args:
-        ranked: Documents, the best first.
-        wanted: Those that are relevant.
-        depth: How many ranks count.
-
-    Returns:
-        Between 0 and 1; 0 where nothing is wanted.
 
     The first and the third are wanted: (1 + 1 / 2) / (1 + 1 / log2(3)).
 
@@ -186,12 +160,6 @@ def _bins(answers: Sequence[tuple[float, bool]]) -> list[Bin]:
 
 def _macro_f1(confusion: Mapping[str, Mapping[str, int]]) -> float:
     """Mean of the F1 of the classes that occur, as a label or as an answer.
-
-    Args:
-        confusion: How often each answer was given, by label and answer.
-
-    Returns:
-        Between 0 and 1, in four digits.
 
     Of supports 2 of 3 are right and one is called silent, of contradicts 1 of 1: F1 of 0.8, 0 and 1.
 

@@ -47,23 +47,6 @@ def run_batch(
     An error of the tree ends its item alone: the result is ``{"id": ..., "error": ...}``, and the item is done again
     when the batch is run again. Where the budget of the whole batch is spent, no further item is begun, and those that
     it stopped stay open. Any other error ends the batch; what is done stays done.
-
-    Args:
-        items: Id and item; an id names the item in every run.
-        work: Gives the result of an item; called by several threads where there are several workers.
-        out: JSON lines, made when it is missing; each line is the result with its ``id`` first.
-        workers: Threads.
-        progress: Where to show progress.
-        description: What is shown.
-        total: How many items there are, if that is known.
-
-    Returns:
-        How it went.
-
-    Raises:
-        UsageError: Two items have one id, or another process writes to the file.
-        InputError: The file cannot be written or is no result file.
-        BudgetSpent: Some items are open; all others are done and written.
     """
     spent: list[BudgetSpent] = []
     with _appending(out) as file:
@@ -101,17 +84,7 @@ def run_batch(
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """Results by id, in the order in which the items were first done; the last line of an id counts.
-
-    Args:
-        path: What `run_batch` wrote.
-
-    Returns:
-        The results, each with its id.
-
-    Raises:
-        InputError: There is no such file, or it is no result file.
-    """
+    """Results by id, in the order in which the items were first done; the last line of an id counts."""
     try:
         with path.open("rb") as file:
             return _read(file, path)
@@ -120,17 +93,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
-    """Write down what a batch was asked for, or refuse to go on with one that was asked for something else.
-
-    Args:
-        folder: Folder of the batch, made when it is missing.
-        options: JSON values that change the results.
-
-    Raises:
-        UsageError: The folder holds a batch with other options.
-        InputError: The folder cannot be used.
-        InputFormat: The options written down cannot be read.
-    """
+    """Write down what a batch was asked for, or refuse to go on with one that was asked for something else."""
     path = folder / "batch.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

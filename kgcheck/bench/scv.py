@@ -84,14 +84,7 @@ class ClaimItem(Value):
 
 @cache
 def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
-    """All recipes, those that need most of a file first.
-
-    Returns:
-        The recipes.
-
-    Raises:
-        ConfigurationError: A recipe is wrong.
-    """
+    """All recipes, those that need most of a file first."""
     found: list[ClaimRecipe] = []
     for path in sorted((resource_dir("corpus") / "claims").glob("*.toml")):
         try:
@@ -102,20 +95,7 @@ def load_claim_recipes() -> tuple[ClaimRecipe, ...]:
 
 
 def read_items(path: Path, recipe: str | None = None) -> list[ClaimItem]:
-    """The claims of a file.
-
-    Args:
-        path: csv, JSON or JSON lines.
-        recipe: How to read it; otherwise known by its form.
-
-    Returns:
-        The claims, in the order of the file; rows with one id are one claim.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: No recipe knows it, or a claim is broken.
-        UnknownName: There is no such recipe.
-    """
+    """The claims of a file."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
     recipes = {r.name: r for r in load_claim_recipes()}
@@ -224,14 +204,7 @@ def _texts(value: Any) -> list[str]:
 
 
 class ClaimWork:
-    """Verifies items: a function for the batch runner.
-
-    Args:
-        index: The papers; may be None for the scope `passages`.
-        verifier: Who reads.
-        scope: What is read: what a search finds, the documents of the item, or its passages.
-        top: Papers that are read in the scope `corpus`.
-    """
+    """Verifies items: a function for the batch runner."""
 
     def __init__(self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int) -> None:
         self._index = index
@@ -240,17 +213,7 @@ class ClaimWork:
         self._top = top
 
     def __call__(self, item: ClaimItem) -> dict[str, Any]:
-        """The result of an item.
-
-        Args:
-            item: A claim.
-
-        Returns:
-            JSON values: claim, label, answer, probability, conflict, opinions with quotes, retrieved, seconds.
-
-        Raises:
-            UsageError: The item has not what the scope needs.
-        """
+        """The result of an item."""
         started = time.perf_counter()
         ranked: list[str] | None = None
         if self._scope == "passages":

@@ -62,16 +62,7 @@ def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
 
 
 def write_report(folder: Path, metrics: ClaimMetrics, options: Mapping[str, Any]) -> None:
-    """Write metrics.json, report.md and reliability.svg.
-
-    Args:
-        folder: Of the batch.
-        metrics: The measures.
-        options: What was asked for.
-
-    Raises:
-        InputError: They cannot be written.
-    """
+    """Write metrics.json, report.md and reliability.svg."""
     answers = (*CLASSES, "error")
     text = _TEXT.format(
         options="\n".join(f"* {name}: `{value}`" for name, value in options.items() if value is not None),

@@ -81,11 +81,7 @@ class _Overlay:
         return self._store.unknown()
 
     def query(self, *_: Any, **__: Any) -> Never:
-        """Refuse a statement: it would be asked of the graph as it was.
-
-        Raises:
-            StoreError: Always.
-        """
+        """Refuse a statement: it would be asked of the graph as it was."""
         raise StoreError("statements are not run on a graph that is changed for one item", "use the other tools")
 
     def meta(self) -> dict[str, str]:
@@ -292,18 +288,7 @@ class _Renamed(_Overlay):
 
 
 def seeded(store: GraphStore, seed: Seed | None) -> GraphStore:
-    """The store as an item sees it.
-
-    Args:
-        store: The graph.
-        seed: The change; none for an item about the graph as it is.
-
-    Returns:
-        A store that can only be read.
-
-    Raises:
-        StoreError: The seed cannot be put into this graph.
-    """
+    """The store as an item sees it."""
     if seed is None:
         return store
     return cast(GraphStore, _Renamed(store, seed) if seed.kind == "rename_node" else _Changed(store, seed))

@@ -77,11 +77,7 @@ class TruthSource(Protocol):
 
 
 class Truths:
-    """A snapshot read for what is plainly true.
-
-    Args:
-        snapshot: Path of the snapshot.
-    """
+    """A snapshot read for what is plainly true."""
 
     def __init__(self, snapshot: Path) -> None:
         self.name = snapshot.name
@@ -129,16 +125,7 @@ class Truths:
         return dict(rows)
 
     def links(self, pattern: Pattern, source: str, threshold: float | None) -> Links:
-        """Links of a source for a relation. A pair on which its releases or its orders disagree is in neither set.
-
-        Args:
-            pattern: The relation.
-            source: The source.
-            threshold: Least score that counts.
-
-        Returns:
-            The links, by head and tail: in one order where order means nothing, else as the source has them.
-        """
+        """Links of a source for a relation. A pair on which its releases or its orders disagree is in neither set."""
         link = next((check.link for check in pattern.checks if check.source == source), pattern.type)
         known = {"source": source, "relation": link}
         rows = self._rows(
@@ -166,14 +153,7 @@ class Truths:
         return Links(linked, denied, tuple(frozenset(ids) for ids in covered.values()), complete)
 
     def shared_with(self, other: Path) -> list[str]:
-        """Sources of which another snapshot was built from the very same file.
-
-        Args:
-            other: The other snapshot.
-
-        Returns:
-            Their names.
-        """
+        """Sources of which another snapshot was built from the very same file."""
         with connected() as db, damage_named(other):
             attach_snapshots(db, {"ref": self._path, "other": other})
             rows = db.execute(
@@ -197,15 +177,7 @@ class Fact(Value):
 
 
 class LabelledFacts:
-    """A file of labelled facts, JSON lines or a JSON list of `Fact`.
-
-    Args:
-        path: The file.
-        schema: Profile.
-
-    Raises:
-        InputFormat: A line is no such fact.
-    """
+    """A file of labelled facts, JSON lines or a JSON list of `Fact`."""
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.name = path.name

@@ -28,12 +28,6 @@ def separator_of(items: Sequence[str]) -> str | None:
 def joined(items: Iterable[str]) -> str:
     """A list as one text.
 
-    Args:
-        items: Names.
-
-    Returns:
-        The text, from which `items_of` makes them again.
-
     >>> joined(["TP53", "P53"])
     'TP53; P53'
     >>> items_of(joined(["TP53", "a; b"]))

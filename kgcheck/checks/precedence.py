@@ -96,8 +96,5 @@ def agrees(one: Reason | None, other: Reason | None) -> bool:
 
     An edge may be denied by one source and lacking in another. Of a value, or of what became of an id, two different
     reasons exclude each other.
-
-    Returns:
-        True also where one of them gives no reason of its own.
     """
     return one is None or other is None or one is other or {one, other} <= _OF_AN_EDGE

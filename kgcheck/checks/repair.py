@@ -73,15 +73,7 @@ class _Ended(Protocol):
 
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
-    """The change that would make a refuted task right.
-
-    Args:
-        task: What was checked.
-        verdict: How it ended.
-
-    Returns:
-        The change, or None where nothing is refuted.
-    """
+    """The change that would make a refuted task right."""
     against = [e for e in verdict.evidence if _speaks_against(e)]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))
@@ -104,17 +96,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
 
 
 def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
-    """What a change is made of.
-
-    Args:
-        signature: What was observed, and of which type of task.
-        ended: The verdict, or a judgement: outcome, reason and note.
-        offered: What the evidence offers.
-        of_attribute: The task names an attribute.
-
-    Returns:
-        The plan, or None where nothing is refuted.
-    """
+    """What a change is made of."""
     if ended.outcome is not Outcome.REFUTED:
         return None
     reason = ended.reason
@@ -149,13 +131,6 @@ def completed(value: str | None, lacking: str | None) -> str | None:
     """What the graph says, with the names that it lacks.
 
     A list keeps those that it has; one that stands as a text stays one.
-
-    Args:
-        value: What the graph says.
-        lacking: What the source says beyond that.
-
-    Returns:
-        The whole list; where the graph says nothing, what it lacks.
     """
     if not value or not value.strip():
         return lacking

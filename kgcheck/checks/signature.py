@@ -58,14 +58,6 @@ def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[G
     """The signature of the evidence of one task.
 
     What one record of a source says twice counts once, with its best score; a plain statement beats a qualified one.
-
-    Args:
-        kind: The type of the task.
-        evidence: All observations.
-        gaps: Deciding sources that could not be looked at.
-
-    Returns:
-        The signature, in an order that does not depend on the order of the evidence.
     """
     by_record: dict[tuple[str, str, Stance, World, Tier, str], list[Evidence]] = {}
     for e in evidence:

@@ -190,16 +190,6 @@ def _store_of(run: "Run", named: str | None) -> str:
 
     A file is opened as the ledger names it. A server gets the password of the environment, so that the person must have
     named it: a ledger may come from anybody.
-
-    Args:
-        run: The run.
-        named: The store that the environment names.
-
-    Returns:
-        The store.
-
-    Raises:
-        UsageError: It is a server that only the ledger names.
     """
     from kgcheck.errors import UsageError
     from kgcheck.graph.open import is_address

@@ -137,11 +137,7 @@ def gather_(
 
 
 def _one_of_both(query: str | None, topic: str | None, *, of_query: bool, of_topic: bool) -> None:
-    """Refuse a query with a topic, and options that go with the other one.
-
-    Raises:
-        UsageError: There are both, or neither.
-    """
+    """Refuse a query with a topic, and options that go with the other one."""
     from kgcheck.errors import UsageError
 
     if bool(query) == bool(topic):

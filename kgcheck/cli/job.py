@@ -24,19 +24,7 @@ def config_option() -> Decorator:
 
 
 def read_config(config: Path | None, *, warn: bool = False) -> "Project":
-    """kgcheck.toml, read and checked whole.
-
-    Args:
-        config: The file; otherwise it is looked for.
-        warn: Note jobs that begin at the same time on one store.
-
-    Returns:
-        The project.
-
-    Raises:
-        InputMissing: There is none.
-        WrongFile: Something is wrong in it.
-    """
+    """kgcheck.toml, read and checked whole."""
     from kgcheck.curation.project import overlaps, read_project
     from kgcheck.curation.project_file import NAME, find_file
     from kgcheck.errors import InputMissing

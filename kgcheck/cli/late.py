@@ -8,12 +8,7 @@ import click
 
 
 class LateGroup(click.Group):
-    """Commands by name, imported late: `kgcheck --help` must not wait for a database driver.
-
-    Args:
-        late: By name, the module whose ``command`` it is, and the line that help shows.
-        **settings: Those of click.Group.
-    """
+    """Commands by name, imported late: `kgcheck --help` must not wait for a database driver."""
 
     def __init__(self, *, late: Mapping[str, tuple[str, str]], **settings: Any) -> None:
         super().__init__(**settings)

@@ -86,14 +86,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line.
-
-    Args:
-        arguments: Without the program's name.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command line."""
     with _listening() as came:
         try:
             _refuse_odd_names(arguments)

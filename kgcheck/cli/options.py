@@ -30,13 +30,7 @@ class FilePath(click.Path):
 
 
 class Configured(click.Option):
-    """An option that kgcheck.toml fills in where neither the command line nor the environment does.
-
-    Args:
-        field: What it is in kgcheck.toml.
-        setting: The environment variable of a setting that comes before kgcheck.toml.
-        how: What click.Option takes.
-    """
+    """An option that kgcheck.toml fills in where neither the command line nor the environment does."""
 
     def __init__(self, *names: Any, field: str, setting: str = "", **how: Any) -> None:
         super().__init__(*names, **how)
@@ -233,14 +227,7 @@ class FormByEnding(click.Option):
 
 
 def format_options(forms: Sequence[str] = FORMATS) -> Decorator:
-    """``--format`` and ``--output``.
-
-    Args:
-        forms: What can be written, first that of no file and no ``--format``.
-
-    Returns:
-        What adds them, as ``format_`` and ``output``.
-    """
+    """``--format`` and ``--output``."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function = click.option(
@@ -351,12 +338,7 @@ def index_option(*, required: bool = False) -> Decorator:
 
 
 def manuscript_options() -> Decorator:
-    """FILE and what it is held against.
-
-    Returns:
-        What adds them: ``file``, ``store``, ``reference``, ``ledger``, ``profile``, ``literature``, ``live``,
-        ``offline``, ``bibliography`` and ``results``.
-    """
+    """FILE and what it is held against."""
     options: list[Decorator] = [
         click.argument("file", type=FilePath(dir_okay=False)),
         store_option(),

@@ -37,11 +37,7 @@ def json_result(value: Any) -> None:
 
 
 def live_text(text: str) -> str:
-    """A piece of text on stderr as it comes, with its line breaks.
-
-    Returns:
-        What was shown.
-    """
+    """A piece of text on stderr as it comes, with its line breaks."""
     shown = visible(text, layout=True)
     click.echo(shown, file=sys.stderr, nl=False)
     return shown

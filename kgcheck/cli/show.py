@@ -30,21 +30,7 @@ def show_run(
     fail_on: str = "refuted",
     exit_code: int = 0,
 ) -> None:
-    """Write a run to stdout or a file.
-
-    Args:
-        workspace: Whose ledger it is in.
-        run: The run.
-        tallies: Its counts.
-        format_: One of kgcheck.choices.FORMATS.
-        output: A file; stdout if None.
-        limit: At most so many findings.
-        fail_on: Least outcome that junit takes for a failure.
-        exit_code: What the command ends with, for sarif.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write a run to stdout or a file."""
     if output is not None:
         workspace.report(run, format_, output=output, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
@@ -68,18 +54,7 @@ def show_listed(
     *,
     head: Callable[[], dict[str, Any]] = dict,
 ) -> None:
-    """Write findings with what became of them and what was decided to stdout or a file.
-
-    Args:
-        findings: Any number of them.
-        format_: table, json, jsonl, csv or parquet.
-        output: A file; stdout if None.
-        head: Gives what JSON has beside them, when they have been gone through.
-
-    Raises:
-        InputError: The file cannot be written.
-        UsageError: Parquet is for a file.
-    """
+    """Write findings with what became of them and what was decided to stdout or a file."""
     from kgcheck.curation import forms
     from kgcheck.errors import UsageError
 

@@ -9,14 +9,7 @@ PREFIX = "patch "
 
 
 def curated_in(store: OpenedStore) -> Curated:
-    """What the patches that are applied to a store changed in it.
-
-    Args:
-        store: Open.
-
-    Returns:
-        Each node and edge once, whatever the number of patches that changed it.
-    """
+    """What the patches that are applied to a store changed in it."""
     if not store.meta():
         return Curated()
     with store.statements(write=False) as run:

@@ -90,13 +90,7 @@ class ComparedFinding(Value):
 
 
 class RunDiff:
-    """What became of the findings of one run in a later one. It is read from the ledger whenever it is asked.
-
-    Args:
-        ledger: Where the runs are.
-        before: The earlier run; None where there is none, so that everything is new.
-        after: The later one.
-    """
+    """What became of the findings of one run in a later one. It is read from the ledger whenever it is asked."""
 
     def __init__(self, ledger: "LedgerPlace | URL", before: Run | None, after: Run) -> None:
         self.before = before
@@ -123,14 +117,6 @@ class RunDiff:
         """Whether findings of the later run are at or over a threshold.
 
         What was rejected as it is now, or deferred to a later day, does not count.
-
-        Args:
-            fail_on: refuted, insufficient, new (what is new, or was decided and has changed since, or was deferred and
-                whose day has come) or never.
-            today: The day in UTC, unless it is another.
-
-        Returns:
-            True for one finding or more.
         """
         day = today or datetime.now(UTC).date()
         if fail_on == "never":
@@ -174,15 +160,7 @@ class RunDiff:
         return self.before.id if self.before else None
 
     def findings(self, states: Collection[str] = (), *, limit: int | None = None) -> Iterator[ComparedFinding]:
-        """Findings with what became of them, the new ones first.
-
-        Args:
-            states: Only these; all if empty.
-            limit: At most so many.
-
-        Yields:
-            A finding.
-        """
+        """Findings with what became of them, the new ones first."""
         with self._opened() as (ledger, _):
             rows = (row for state in SHOWN_FIRST if not states or state in states for row in self.rows(ledger, state))
             yield from self.read(ledger, islice(rows, limit))
@@ -201,16 +179,7 @@ class RunDiff:
         states: Collection[ComparisonState] = (),
         about: Select[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
-        """The findings of the later run, in the order of reports.
-
-        Args:
-            connection: Of the ledger.
-            states: Others may be left out; none if empty.
-            about: Only findings of these fingerprints, which are few of all.
-
-        Returns:
-            A select, and what it is made of.
-        """
+        """The findings of the later run, in the order of reports."""
         what = recorded(connection, self._pair)
         found = present(self._pair, what, {state.value for state in states}, about)
         query = select(FINDING).select_from(found.rows).where(found.where).order_by(*found.order)
@@ -218,27 +187,13 @@ class RunDiff:
         return query.add_columns(*named, *_labelled(found.kept)), found
 
     def most_are(self, connection: Connection) -> ComparisonState | None:
-        """The state of all findings of the later run but of those that it wrote down.
-
-        Args:
-            connection: Of the ledger.
-
-        Returns:
-            The state; None where each has to be looked up.
-        """
+        """The state of all findings of the later run but of those that it wrote down."""
         if not self.before:
             return ComparisonState.NEW
         return ComparisonState.STILL if recorded(connection, self._pair).is_listed else None
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
-        """The findings of the earlier run that the later one did not find, by fingerprint.
-
-        Args:
-            connection: Of the ledger.
-
-        Returns:
-            A select, and the state in it.
-        """
+        """The findings of the earlier run that the later one did not find, by fingerprint."""
         lost = absent(self._pair, recorded(connection, self._pair)).subquery("lost")
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         kept = COMPARED.alias("kept")
@@ -249,15 +204,7 @@ class RunDiff:
         return query.select_from(rows.outerjoin(kept, here)), lost.c.state
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
-        """Findings of rows, each with what was decided.
-
-        Args:
-            ledger: Where they are.
-            rows: Of `present_rows` or `absent_rows`.
-
-        Yields:
-            A finding.
-        """
+        """Findings of rows, each with what was decided."""
         rest, decisions = iter(rows), Decisions(ledger)
         while some := list(islice(rest, _TOGETHER)):
             decided = decisions.states({row.named: row.decided_basis or "" for row in some})
@@ -282,21 +229,7 @@ class RunDiff:
 
 
 def diff_of(ledger: Ledger, before: str | Run | None = None, after: str | Run | None = None) -> RunDiff:
-    """Two runs side by side.
-
-    Args:
-        ledger: Where they are.
-        before: The earlier one; unless named, the one that the later one was compared with when it ended, or the run
-            before of the same store and options.
-        after: The later one; the latest audit, unless named.
-
-    Returns:
-        What became of the findings.
-
-    Raises:
-        UnknownName: There is no such run.
-        UsageError: They are of two stores, or are no audits, or the earlier one is the later one.
-    """
+    """Two runs side by side."""
     later = ledger.run(after or "latest") if not isinstance(after, Run) else after
     if isinstance(before, Run):
         earlier: Run | None = before

@@ -23,15 +23,6 @@ _PLACEHOLDERS = ("job", "date", "time", "run")
 def duration(text: str) -> timedelta:
     """A duration: a whole number and s, m, h or d.
 
-    Args:
-        text: For example 90s.
-
-    Returns:
-        The duration.
-
-    Raises:
-        ValueError: It is none.
-
     >>> duration("90s")
     datetime.timedelta(seconds=90)
     """

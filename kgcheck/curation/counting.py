@@ -32,15 +32,7 @@ def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
 
 
 def settled(ledger: Ledger, run: Run) -> list[Counted]:
-    """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it.
-
-    Args:
-        ledger: Where the run is.
-        run: The run.
-
-    Returns:
-        How many of each kind.
-    """
+    """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it."""
     decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, datetime.now(UTC).date())
     query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(_SETTLED))
     with ledger.database.reading() as connection:
@@ -48,16 +40,7 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
-    """What is new in a run, against the run before of the same store and options, or came back after a decision.
-
-    Args:
-        ledger: Where the run is.
-        run: The run.
-        shown: So many examples.
-
-    Returns:
-        The counts and the examples.
-    """
+    """What is new in a run, against the run before of the same store and options, or came back after a decision."""
     diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
     with ledger.database.reading() as connection:
         rows, found = diff.present_rows(connection)

@@ -93,14 +93,7 @@ class Choice(Value):
         return self
 
     def check(self, finding: Finding) -> None:
-        """Refuse what cannot be decided about a finding.
-
-        Args:
-            finding: The finding.
-
-        Raises:
-            UsageError: What was chosen is not proposed.
-        """
+        """Refuse what cannot be decided about a finding."""
         if self.chosen is None:
             return
         change = finding.change
@@ -127,11 +120,7 @@ class Choice(Value):
 
 
 class Decisions:
-    """The decisions in a ledger.
-
-    Args:
-        ledger: Open, for writing too where something is to be decided.
-    """
+    """The decisions in a ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -142,15 +131,7 @@ class Decisions:
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
     def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand.
-
-        Args:
-            bases: The present basis of each, by fingerprint.
-            today: The day in UTC, unless it is another.
-
-        Returns:
-            By fingerprint, all of them.
-        """
+        """Where findings stand."""
         about: dict[str, list[Decision]] = defaultdict(list)
         for decision in self.table.of(bases):
             about[decision.fingerprint].append(decision)
@@ -174,22 +155,7 @@ class Decisions:
     def decide(
         self, findings: Iterable[Finding], choice: "Choice", seen: Mapping[str, str] | None = None, last: int = 0
     ) -> list["Made"]:
-        """Decide about findings, all or none; each decision is about the finding as it is given.
-
-        Args:
-            findings: What is decided about.
-            choice: What is decided.
-            seen: The version that whoever decides looked at (`version_of`), by fingerprint, of all or some of them.
-            last: Number of the newest decision that whoever decides may know of; 0 where that does not matter.
-
-        Returns:
-            The decisions, each with the one that it takes the place of.
-
-        Raises:
-            UsageError: What was chosen is none of the candidates of a finding.
-            ChangedMeanwhile: A finding is not of the version that was looked at any more, or somebody else has just
-                decided about it.
-        """
+        """Decide about findings, all or none; each decision is about the finding as it is given."""
         found, at = list(findings), datetime.now(UTC)
         for finding in found:
             choice.check(finding)
@@ -207,14 +173,7 @@ class Decisions:
         return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 
     def accepted(self, run: Run) -> Iterator[tuple[Finding, Decision]]:
-        """The findings of a run that were accepted as they are now, each with the decision, in the order of reports.
-
-        Args:
-            run: The run.
-
-        Yields:
-            A finding and the decision that counts.
-        """
+        """The findings of a run that were accepted as they are now, each with the decision, in the order of reports."""
         latest = latest_decisions()
         same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
         query = in_order(run.id).join(latest, same).where(latest.c.action == Action.ACCEPT.value)
@@ -250,16 +209,7 @@ def _is_text(text: str) -> bool:
 
 
 def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> CurrentDecision:
-    """Where a finding stands.
-
-    Args:
-        decisions: All about it, the oldest first.
-        basis: Its own, now.
-        today: A deferral that ends on this day or before has ended.
-
-    Returns:
-        The standing, with the newest decision about the basis, or the newest of all where none is about it.
-    """
+    """Where a finding stands."""
     known = list(decisions)
     present = [d for d in known if d.basis == basis]
     if not known:
@@ -275,17 +225,7 @@ def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Curre
 
 
 def day_of(text: str | date | None) -> date | None:
-    """A whole day.
-
-    Args:
-        text: As 2027-01-31; or a date; or nothing.
-
-    Returns:
-        The date, or None.
-
-    Raises:
-        UsageError: It is no day.
-    """
+    """A whole day."""
     if not isinstance(text, str):
         return text
     try:

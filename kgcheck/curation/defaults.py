@@ -11,18 +11,7 @@ if TYPE_CHECKING:
 
 
 def configured(field: str) -> tuple[str, str] | None:
-    """What kgcheck.toml has for an option.
-
-    Args:
-        field: store, reference, literature, ledger or profile.
-
-    Returns:
-        The value, with a path that holds from any folder, and the file; None where there is no file, or nothing in it.
-
-    Raises:
-        WrongFile: Something is wrong in the file.
-        ConfigurationError: It belongs to another person.
-    """
+    """What kgcheck.toml has for an option."""
     path = find_file()
     if path is None:
         return None

@@ -36,18 +36,7 @@ class Stamp(NamedTuple):
 
 
 def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
-    """How that which an operation touches stands now.
-
-    Args:
-        operation: The operation.
-        graph: Where it is to be done.
-
-    Returns:
-        Digests by what is touched.
-
-    Raises:
-        NotAsExpected: It cannot be read whole.
-    """
+    """How that which an operation touches stands now."""
     what = operation.what
     if isinstance(what, Triple):
         found = {str(what): _of_edges(active(graph.edges(what)))}
@@ -71,20 +60,7 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
 
 
 def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
-    """What an operation comes to, if the graph is as it expects.
-
-    Args:
-        operation: The operation.
-        graph: Where it is to be done; nothing is done to it.
-        stamp: When and by whom.
-        delete: Take away what is retired, and do not only mark it.
-
-    Returns:
-        Steps, which fit one after the other.
-
-    Raises:
-        NotAsExpected: It does not fit.
-    """
+    """What an operation comes to, if the graph is as it expects."""
     found = expectations(operation, graph)
     for what, state in operation.expected.items():
         if found.get(what) != state:

@@ -74,19 +74,7 @@ class Imported(Value):
 
 
 def export_decisions(ledger: Ledger, path: Path) -> int:
-    """Write every decision of a ledger to a file, in an order that does not depend on the ledger.
-
-    Args:
-        ledger: Where they are.
-        path: A name that ends in .toml or .jsonl.
-
-    Returns:
-        How many.
-
-    Raises:
-        UsageError: It ends otherwise.
-        InputError: The file cannot be written.
-    """
+    """Write every decision of a ledger to a file, in an order that does not depend on the ledger."""
     _check_name(path)
     found = _sorted(ledger)
     write_text(path, _text(found, path.suffix))
@@ -103,20 +91,7 @@ def _sorted(ledger: Ledger) -> list[Decision]:
 
 
 def import_decisions(ledger: Ledger, path: Path, quarantine: Path) -> Imported:
-    """Add the decisions of a file to a ledger; what it has already is left as it is.
-
-    Args:
-        ledger: Where they go.
-        path: As `export_decisions` writes it.
-        quarantine: JSON lines file for decisions about findings that no run has; what stands in it stays.
-
-    Returns:
-        What came of each.
-
-    Raises:
-        UsageError: The name ends neither in .toml nor in .jsonl.
-        InputError: The file cannot be read, or something in it is wrong: nothing is taken over then.
-    """
+    """Add the decisions of a file to a ledger; what it has already is left as it is."""
     _check_name(path)
     stated = _read(path)
     decisions, there = Decisions(ledger), ledger.known(sorted({d.fingerprint for d in stated}))

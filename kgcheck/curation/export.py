@@ -82,23 +82,7 @@ def export_patch(
     *,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write an import directory with what a patch changes.
-
-    Args:
-        patch: The patch, applied to the store or not.
-        store: The store that it is for, open for reading.
-        of: The import directory that the graph was loaded from.
-        out: Where to write; a new or empty folder.
-        settings: Limits.
-        progress: Where steps are shown.
-
-    Returns:
-        What was written, and what could not be.
-
-    Raises:
-        UsageError: The folder is not empty, or one is in the other.
-        InputError: The import directory cannot be read, or the other not written.
-    """
+    """Write an import directory with what a patch changes."""
     _check_folders(of, out)
     check_place(patch, store)
     recorded, unplaced = _steps(patch, store)

@@ -48,12 +48,7 @@ class FacetKind(NamedTuple):
 
 
 class Facets:
-    """How many findings of a list there are, and how many each choice would leave.
-
-    Args:
-        counts: All findings of the run, by kind.
-        wanted: The filter of the list.
-    """
+    """How many findings of a list there are, and how many each choice would leave."""
 
     def __init__(self, counts: Counter[FacetKind], wanted: FindingFilter) -> None:
         self._counts = counts
@@ -65,14 +60,7 @@ class Facets:
         return sum(count for kind, count in self._counts.items() if self._fits(kind, ""))
 
     def of(self, facet: str) -> dict[str, int]:
-        """The choices of a facet: how many each has under the other filters of the list, the most first.
-
-        Args:
-            facet: One of FACETS.
-
-        Returns:
-            By choice; one that is chosen is there although it has none.
-        """
+        """The choices of a facet: how many each has under the other filters of the list, the most first."""
         found = Counter[str]()
         for kind, count in self._counts.items():
             if self._fits(kind, facet):
@@ -91,14 +79,7 @@ class Facets:
 
 
 def facets_of(findings: FindingList) -> Facets:
-    """Count a list by what it can be filtered by.
-
-    Args:
-        findings: The list.
-
-    Returns:
-        The counts, with those that other choices would give.
-    """
+    """Count a list by what it can be filtered by."""
     diff, wanted, day = findings.diff, findings.wanted, datetime.now(UTC).date()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0

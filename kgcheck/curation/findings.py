@@ -53,14 +53,7 @@ class FindingFilter(Value):
         return self == FindingFilter()
 
     def check(self, run: Run) -> None:
-        """Refuse names that the graph of a run does not have.
-
-        Args:
-            run: The run.
-
-        Raises:
-            UnknownName: A label or a relation is none of its graph.
-        """
+        """Refuse names that the graph of a run does not have."""
         relations = {pattern.split(" ")[1] for pattern in run.edges}
         for kind, wanted, known in (("label", self.labels, run.nodes), ("relation", self.relations, relations)):
             for name in wanted:
@@ -69,18 +62,7 @@ class FindingFilter(Value):
 
 
 def wanted(**filters: Any) -> FindingFilter:
-    """A filter of names as a person gives them.
-
-    Args:
-        filters: Fields of FindingFilter; since may be text.
-
-    Returns:
-        The filter.
-
-    Raises:
-        UnknownName: There is no such state, decision, outcome, type or reason.
-        UsageError: The day is none.
-    """
+    """A filter of names as a person gives them."""
     given = dict(filters)
     for name, (called, kind) in _NAMED.items():
         names = [member.value for member in kind]
@@ -92,15 +74,7 @@ def wanted(**filters: Any) -> FindingFilter:
 
 
 class FindingList:
-    """The findings of a run; where their states are asked for, those that it did not find again, too.
-
-    Args:
-        diff: The run, and the one before.
-        wanted: Which ones.
-
-    Raises:
-        UnknownName: A label or a relation is none of the graph.
-    """
+    """The findings of a run; where their states are asked for, those that it did not find again, too."""
 
     def __init__(self, diff: RunDiff, wanted: FindingFilter) -> None:
         wanted.check(diff.after)
@@ -124,18 +98,7 @@ class FindingList:
         return self._wanted
 
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
-        """Findings of the run in the order of reports, then those that it did not find again.
-
-        Args:
-            after: Begin after the finding of this fingerprint, or of its beginning.
-            limit: At most so many.
-
-        Yields:
-            A finding.
-
-        Raises:
-            UnknownName: There is no such finding.
-        """
+        """Findings of the run in the order of reports, then those that it did not find again."""
         with self._diff.opened() as ledger, ledger.database.reading() as connection:
             parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
             left = limit
@@ -175,13 +138,6 @@ class FindingList:
         """What a select by reasons gives, in the same order: those of a reason stand together in a few places.
 
         Asked of each place, nobody goes through the findings of other reasons.
-
-        Args:
-            query: Of findings by their places.
-            here: Begin after this one.
-
-        Yields:
-            Parts of the select, one after the other.
         """
         reasons = sorted({reason.value for reason in self._wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
@@ -215,17 +171,7 @@ class FindingList:
     def condition(
         self, connection: Connection, of: Table, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
-        """What makes a finding one of the list, as SQL.
-
-        Args:
-            connection: Of the ledger.
-            of: PLACE or FINDING, whichever leads the select.
-            state: What became of it, in the select.
-            basis: What decisions about it belong to, in the select.
-
-        Returns:
-            The condition.
-        """
+        """What makes a finding one of the list, as SQL."""
         wanted, found = self._wanted, of.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
             (state, [one.value for one in wanted.states]),
@@ -266,13 +212,7 @@ class FindingList:
 
 
 class FindingPage:
-    """A page of a list; when it has been gone through, it knows where the next one begins.
-
-    Args:
-        findings: The list.
-        after: Begin after this finding.
-        limit: At most so many; all if None.
-    """
+    """A page of a list; when it has been gone through, it knows where the next one begins."""
 
     def __init__(self, findings: FindingList, after: str | None = None, limit: int | None = None) -> None:
         self.run = findings.run.id

@@ -89,16 +89,7 @@ _DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reope
 
 
 def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
-    """Findings as text, in pieces.
-
-    Args:
-        findings: Any number of them; they are in memory together for a table and JSON only.
-        format_: table, json, jsonl or csv.
-        head: Gives what JSON has beside them, when they have been gone through.
-
-    Yields:
-        Lines.
-    """
+    """Findings as text, in pieces."""
     match format_:
         case "json":
             rows = [one.as_row() for one in findings]
@@ -113,18 +104,7 @@ def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict
 
 
 def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: Head = dict) -> None:
-    """Write findings to a file, whole or not at all.
-
-    Args:
-        findings: Any number of them.
-        format_: table, json, jsonl, csv or parquet.
-        path: The file.
-        head: Gives what JSON has beside them, when they have been gone through.
-
-    Raises:
-        InputError: It cannot be written.
-        UsageError: It is no file, and Parquet is for a file.
-    """
+    """Write findings to a file, whole or not at all."""
     if path.exists() and not path.is_file() and format_ == "parquet":
         raise UsageError(f"{path} is no file", "Parquet is written to a file: --output findings.parquet")
     try:

@@ -79,14 +79,7 @@ Notify = Callable[[JobRun, JobWork, str], list[Delivery]]
 
 
 class Lease(Closing):
-    """Says from time to time that a run is alive, from a thread of its own.
-
-    Args:
-        runs: Where it is written down.
-        run: The run.
-        length: How long it counts as alive without a sign.
-        every: Seconds between signs.
-    """
+    """Says from time to time that a run is alive, from a thread of its own."""
 
     def __init__(self, runs: JobRuns, run: JobRun, length: timedelta = LEASE, every: float = SIGN_EVERY_S) -> None:
         self._runs = runs
@@ -99,11 +92,7 @@ class Lease(Closing):
         self._thread.start()
 
     def check(self) -> None:
-        """Refuse to go on with a run that has been taken over.
-
-        Raises:
-            JobUnderWay: It has.
-        """
+        """Refuse to go on with a run that has been taken over."""
         if self._lost.is_set():
             raise JobUnderWay(*taken_over(self._run))
 
@@ -163,23 +152,7 @@ def perform(
     *,
     planned: datetime | None = None,
 ) -> tuple[JobRun, JobWork]:
-    """Run a job that is not under way elsewhere.
-
-    Args:
-        runs: The runs of jobs in the ledger.
-        name: The job.
-        rule: What comes after a failure.
-        work: Does it.
-        notify: Sends messages.
-        planned: The time of the schedule that the run is of.
-
-    Returns:
-        The run as it ended, and what its work came to.
-
-    Raises:
-        JobUnderWay: It is under way elsewhere, or has been taken over.
-        KgcheckError: It failed, as often as it was tried; that is written down.
-    """
+    """Run a job that is not under way elsewhere."""
     run = runs.begin(name, this_worker(), now(), LEASE, planned)
     with Lease(runs, run) as lease:
         try:
@@ -236,15 +209,7 @@ def _failed(runs: JobRuns, run: JobRun, error: KgcheckError, notify: Notify) -> 
 
 
 def open_since(runs: JobRuns, run: JobRun) -> tuple[datetime, dict[str, Any]]:
-    """Since when the work of a job stands open: that of the runs before that did not end well, and of this one.
-
-    Args:
-        runs: The runs of jobs in the ledger.
-        run: The one under way.
-
-    Returns:
-        When the first of them began, and what the newest of them had noted.
-    """
+    """Since when the work of a job stands open: that of the runs before that did not end well, and of this one."""
     since: datetime = run.started
     noted: dict[str, Any] = {}
     for row in runs.history(run.job):
@@ -257,16 +222,7 @@ def open_since(runs: JobRuns, run: JobRun) -> tuple[datetime, dict[str, Any]]:
 
 
 def old_runs(rule: Retention, history: Sequence[JobRun], moment: datetime) -> set[str]:
-    """Audits of a job that its rule does not keep.
-
-    Args:
-        rule: What to keep.
-        history: The runs of the job, the newest first.
-        moment: The time.
-
-    Returns:
-        Ids of audits that are too old, or too many.
-    """
+    """Audits of a job that its rule does not keep."""
     began: dict[str, datetime] = {}
     for run in history:
         if run.run:

@@ -44,19 +44,7 @@ class Occurrence(Value):
 
 
 def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
-    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands.
-
-    Args:
-        ledger: Where it is.
-        fingerprint: Of the finding.
-
-    Returns:
-        The finding.
-
-    Raises:
-        UnknownName: No run has it.
-        AmbiguousName: Several fingerprints begin so.
-    """
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands."""
     finding = ledger.finding(fingerprint)
     decisions = Decisions(ledger)
     bases = decisions.bases([finding])
@@ -70,20 +58,7 @@ def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
 
 
 def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence]:
-    """The runs that have a finding, the newest first.
-
-    Args:
-        ledger: Where they are.
-        fingerprint: Of the finding, or its beginning.
-        limit: At most so many.
-
-    Returns:
-        The runs, with what the finding was in each.
-
-    Raises:
-        UnknownName: No run has it.
-        AmbiguousName: Several fingerprints begin so.
-    """
+    """The runs that have a finding, the newest first."""
     name = ledger.finding(fingerprint).fingerprint
     numbers = select(KEY.c.finding).where(of_any_run(KEY.c.fingerprint == name))
     query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)

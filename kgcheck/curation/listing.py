@@ -62,20 +62,7 @@ def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
 
 
 def history_rows(project: Project, ledger: LedgerPlace, name: str | None, limit: int) -> list[dict[str, Any]]:
-    """Runs of jobs, the newest first, of those too that stand in the file no more.
-
-    Args:
-        project: The project.
-        ledger: Where the runs are.
-        name: Only of this job.
-        limit: At most so many.
-
-    Returns:
-        One row a run.
-
-    Raises:
-        UnknownName: There is no such job, and never was.
-    """
+    """Runs of jobs, the newest first, of those too that stand in the file no more."""
     with _runs(ledger) as runs:
         found = runs.history(name, limit) if runs else []
     if name is not None and not found:

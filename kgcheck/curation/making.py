@@ -48,11 +48,7 @@ class PatchMade(NamedTuple):
         return [(n, in_words(o)) for n, o in enumerate(self.patch.operations if self.patch else (), 1)]
 
     def as_row(self) -> dict[str, Any]:
-        """The patch in the flat form that `--format json` prints.
-
-        Returns:
-            Keys patch, operations, left_out.
-        """
+        """The patch in the flat form that `--format json` prints."""
         operations = self.patch.operations if self.patch else ()
         return {
             "patch": self.patch.id if self.patch else None,
@@ -70,22 +66,7 @@ class Drafted(NamedTuple):
 
 
 def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> PatchMade:
-    """Make a patch of findings, and write its files.
-
-    Args:
-        wanted: The findings, all of this store.
-        run: Id of the newest run that they are of.
-        store: Open for reading; nothing is written to it.
-        folder: Where to write; it may hold no other patch.
-        by: Who makes it.
-
-    Returns:
-        The patch, and what it leaves out.
-
-    Raises:
-        UsageError: The folder holds another patch.
-        InputError: The files cannot be written.
-    """
+    """Make a patch of findings, and write its files."""
     if (folder / PATCH).exists():
         raise UsageError(f"{folder} holds a patch already", "name another folder with --out")
     findings = {w.finding.fingerprint: w.finding for w in wanted}
@@ -108,17 +89,7 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
 
 
 def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, by: str) -> Patch:
-    """A patch of operations that know what they expect.
-
-    Args:
-        operations: In their order.
-        store: What it is for.
-        run: Whose findings they are for.
-        by: Who makes it.
-
-    Returns:
-        The patch with its digest, of this moment.
-    """
+    """A patch of operations that know what they expect."""
     header = PatchHeader(
         store=store_place(store),
         profile=profile_of(store.schema),
@@ -131,15 +102,7 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
 
 
 def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Drafted], list[tuple[Operation, str]]]:
-    """Operations that fit one after the other, each with what it expects and comes to.
-
-    Args:
-        operations: In their order.
-        draft: The graph; what fits is done to it.
-
-    Returns:
-        Those that fit, and the others, each with why not.
-    """
+    """Operations that fit one after the other, each with what it expects and comes to."""
     drafted, misfits = [], []
     for operation in operations:
         try:
@@ -153,17 +116,7 @@ def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Dr
 
 
 def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[LeftOut], format_: str) -> str:
-    """A patch as a page to read.
-
-    Args:
-        patch: The patch.
-        findings: By fingerprint, those that are known.
-        left_out: What it does nothing for.
-        format_: html or markdown.
-
-    Returns:
-        The text of the page.
-    """
+    """A patch as a page to read."""
     rows = [
         {
             "number": number,

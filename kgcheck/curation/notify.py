@@ -31,12 +31,6 @@ _MARKS = str.maketrans({"<": "\u2039", "@": "\uff20", "`": "'", "[": "(", "]": "
 def plain(value: object) -> str:
     r"""A value as text that is nothing but text to whoever shows it: names may come from anybody.
 
-    Args:
-        value: A name, a number, a message of another program.
-
-    Returns:
-        The text; what would be markup is written with signs that look alike.
-
     >>> plain("[all](x) `now` \x1b")
     "(all)(x) 'now' \\x1b"
     """
@@ -54,19 +48,7 @@ def notify(
     done: JobWork,
     failure: str = "",
 ) -> list[Delivery]:
-    """Send the messages of a run that there is reason for.
-
-    Args:
-        entries: The notifications of the project.
-        names: Those of the job.
-        folder: Of kgcheck.toml: templates are named from there.
-        run: The run.
-        done: What its work came to.
-        failure: Why it failed; empty where it did not.
-
-    Returns:
-        What became of each. Nothing that goes wrong with one is an error of the run.
-    """
+    """Send the messages of a run that there is reason for."""
     return [
         _send(name, entries[name], folder, run, done, failure)
         for name in dict.fromkeys(names)
@@ -87,17 +69,7 @@ def occasions(done: JobWork, failure: str) -> set[str]:
 
 
 def message_of(template: Path | None, run: JobRun, done: JobWork, failure: str = "") -> tuple[str, str]:
-    """The subject and the text of a message.
-
-    Args:
-        template: A file in the language of jinja2; the built-in text where none is named.
-        run: The run.
-        done: What its work came to.
-        failure: Why it failed.
-
-    Returns:
-        Both. A template that is wrong is replaced by the built-in one, with a line that says so.
-    """
+    """The subject and the text of a message."""
     values = {
         "job": run.job,
         "severity": done.severity.value,

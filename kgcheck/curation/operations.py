@@ -164,19 +164,7 @@ def write_patch(folder: Path, patch: Patch) -> None:
 
 
 def read_patch(folder: Path) -> Patch:
-    """Read the patch of a folder.
-
-    Args:
-        folder: As `kgcheck patch make` wrote it.
-
-    Returns:
-        The patch, whose digest fits.
-
-    Raises:
-        InputMissing: There is none.
-        InputFormat: It is no patch, is cut short, or was edited.
-        InputError: It cannot be read.
-    """
+    """Read the patch of a folder."""
     path = folder / PATCH
     if not path.is_file():
         raise InputMissing(f"there is no patch in {folder}", f"kgcheck patch make --out DIR writes {PATCH}")

@@ -60,11 +60,7 @@ class PatchOutcome(NamedTuple):
         return [(c.number, in_words(c.operation), c.why) for c in self.conflicts]
 
     def as_row(self) -> dict[str, Any]:
-        """The outcome in the flat form that `--format json` prints.
-
-        Returns:
-            Keys patch, state, done, before, conflicts.
-        """
+        """The outcome in the flat form that `--format json` prints."""
         keys = ("number", "operation", "why")
         return {
             "patch": self.patch.id,
@@ -102,18 +98,7 @@ def profile_of(schema: Schema) -> str:
 
 
 def check_place(patch: Patch, store: OpenedStore) -> None:
-    """Refuse a patch that was made for another graph.
-
-    Args:
-        patch: The patch.
-        store: Where it is to be done.
-
-    Raises:
-        UsageError: It is of another store.
-        StoreSchema: It is of another profile.
-        StoreMissing: There is no graph.
-        StoreError: The last load is not finished.
-    """
+    """Refuse a patch that was made for another graph."""
     meta = store.meta()
     if store.backend == "embedded" and not meta:
         raise StoreMissing(f"there is no graph in {store.name}", f"load one: kgcheck load DIR --store {store.name}")
@@ -131,15 +116,7 @@ def check_place(patch: Patch, store: OpenedStore) -> None:
 
 
 def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
-    """Say what would conflict now; nothing is written.
-
-    Args:
-        patch: The patch.
-        store: Open for reading.
-
-    Returns:
-        In `done` the operations that would fit.
-    """
+    """Say what would conflict now; nothing is written."""
     check_place(patch, store)
     conflicts: list[Conflict] = []
     with store.statements(write=False) as run:
@@ -159,22 +136,7 @@ def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
 def apply_patch(
     patch: Patch, store: OpenedStore, *, by: str, delete: bool = False, progress: Progress | None = None
 ) -> PatchOutcome:
-    """Do every operation that is not done and that fits.
-
-    Args:
-        patch: The patch.
-        store: Open for writing.
-        by: Who does it.
-        delete: Take away what is retired, and do not only mark it.
-        progress: Where steps are shown.
-
-    Returns:
-        What was done, and the conflicts; where everything had been done before, nothing.
-
-    Raises:
-        UsageError: It is of another store, or is being undone.
-        StoreError: The store cannot be written: what was done stays, and the same call goes on.
-    """
+    """Do every operation that is not done and that fits."""
     check_place(patch, store)
     conflicts: list[Conflict] = []
     mine: list[int] = []
@@ -210,21 +172,7 @@ def apply_patch(
 
 
 def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> PatchOutcome:
-    """Undo every operation that was done, the last one first, each if what it did is as it left it.
-
-    Args:
-        patch: The patch.
-        store: Open for writing.
-        by: Who does it.
-        progress: Where steps are shown.
-
-    Returns:
-        What was undone, and the conflicts, which stay as they are.
-
-    Raises:
-        UsageError: Nothing of it is done.
-        StoreError: The store cannot be written: what was undone stays so, and the same call goes on.
-    """
+    """Undo every operation that was done, the last one first, each if what it did is as it left it."""
     check_place(patch, store)
     conflicts: list[Conflict] = []
     mine: list[int] = []
@@ -263,15 +211,7 @@ def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:
 
 
 def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
-    """What was done in a store for a patch, in order.
-
-    Args:
-        store: Open.
-        patch: The id of the patch.
-
-    Yields:
-        An operation with its steps.
-    """
+    """What was done in a store for a patch, in order."""
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
         for key in changes.records(f"{PREFIX}{patch} "):
@@ -279,13 +219,7 @@ def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
 
 
 def write_undo(patch: Patch, store: OpenedStore, folder: Path) -> None:
-    """Write the file of what undoes a patch, from what the store says was done.
-
-    Args:
-        patch: The patch.
-        store: Open.
-        folder: Of the patch.
-    """
+    """Write the file of what undoes a patch, from what the store says was done."""
     head = {"format": "kgcheck undo 1", "patch": patch.header.digest, "store": patch.header.store}
     lines = [json.dumps(head, sort_keys=True)]
     for recorded in recorded_in(store, patch.id):

@@ -47,12 +47,7 @@ _Referring = Checking | BatchJob | CheckingFiles
 
 
 class Project:
-    """kgcheck.toml, read: its values, with paths that hold from any folder.
-
-    Args:
-        path: The file.
-        values: What stands in it.
-    """
+    """kgcheck.toml, read: its values, with paths that hold from any folder."""
 
     def __init__(self, path: Path, values: JobFile) -> None:
         self.path = path
@@ -60,14 +55,7 @@ class Project:
         self.values = values
 
     def job(self, name: str) -> AnyJob:
-        """A job by name.
-
-        Returns:
-            The job.
-
-        Raises:
-            UnknownName: There is none of that name.
-        """
+        """A job by name."""
         if name not in self.values.jobs:
             raise UnknownName("job", name, self.values.jobs, "" if self.values.jobs else f"{self.path} names none yet")
         return self.values.jobs[name]
@@ -142,19 +130,7 @@ def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> 
 
 
 def read_project(path: Path, *, whole: bool = True) -> Project:
-    """Read kgcheck.toml, with every mistake at once.
-
-    Args:
-        path: The file.
-        whole: Also check schedules, which needs APScheduler.
-
-    Returns:
-        The project.
-
-    Raises:
-        WrongFile: Something is wrong in it.
-        InputMissing: There is no such file.
-    """
+    """Read kgcheck.toml, with every mistake at once."""
     try:
         tables = read_tables(path)
     except FileNotFoundError:
@@ -221,11 +197,7 @@ def _collisions(project: Project) -> list[Mistake]:
 
 
 def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
-    """Jobs that begin at the same moment on the same store or reference, and the first such moment in a year.
-
-    Returns:
-        Both jobs, what the first one writes to that the other needs (empty: both only read), and when.
-    """
+    """Jobs that begin at the same moment on the same store or reference, and the first such moment in a year."""
     planned = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
     found = []
     for one, other in combinations(planned, 2):
@@ -293,17 +265,7 @@ def _unknown(where: str, name: Any, table: Any, called: str) -> Iterator[Mistake
 
 
 def write_project(folder: Path) -> Path:
-    """Write a kgcheck.toml with comments, and beside it what an editor needs.
-
-    Args:
-        folder: Where; it is made.
-
-    Returns:
-        The file.
-
-    Raises:
-        InputError: There is one already, or it cannot be written.
-    """
+    """Write a kgcheck.toml with comments, and beside it what an editor needs."""
     path = folder / NAME
     text = (resources.files("kgcheck.curation") / "templates" / NAME).read_text(encoding="utf-8")
     try:

@@ -15,16 +15,6 @@ def find_file(start: Path | None = None) -> Path | None:
     """The file that applies in a folder: that of the environment, or the nearest one upwards.
 
     A file of another person is not taken from a folder above: it names the server that gets the password.
-
-    Args:
-        start: The folder; the working folder unless named.
-
-    Returns:
-        The file; None where there is none.
-
-    Raises:
-        ConfigurationError: It belongs to another person.
-        InputMissing: The environment names one that is not there.
     """
     if (named := os.environ.get(VARIABLE)) is not None:
         if named and not Path(named).is_file():

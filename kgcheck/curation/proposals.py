@@ -38,19 +38,7 @@ class NotRepairable(Exception):
 
 
 def operation_for(wanted: Wanted, graph: Editable) -> Operation:
-    """The operation that a finding leads to, without its expectations.
-
-    Args:
-        wanted: The finding.
-        graph: Which of several operations it is may depend on what is there.
-
-    Returns:
-        The operation.
-
-    Raises:
-        NotRepairable: There is none.
-        NotAsExpected: The graph is not as the finding saw it.
-    """
+    """The operation that a finding leads to, without its expectations."""
     try:
         return _Reader(wanted, graph).operation()
     except UnknownName as error:
@@ -64,9 +52,6 @@ def in_order(operations: Iterable[Operation]) -> list[Operation]:
 
     First edges, then values of nodes, then nodes that move, those that others move into last, then nodes that go, and
     edges that come.
-
-    Returns:
-        All of them.
     """
     found = list(operations)
     goes_to = {o.what: o.into for o in found if isinstance(o, Merge | Repoint) and isinstance(o.what, Ref)}

@@ -20,14 +20,7 @@ def curated_by_patches(store: OpenedStore) -> Curated:
 
 
 def curated_by(recorded: Iterable[Recorded]) -> Curated:
-    """What operations changed.
-
-    Args:
-        recorded: The operations with their steps, in the order in which they were done.
-
-    Returns:
-        Each node and edge once.
-    """
+    """What operations changed."""
     found = _Found()
     for done in recorded:
         found.add(done)

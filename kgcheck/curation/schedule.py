@@ -38,14 +38,6 @@ class Schedule:
     A time that does not exist, as clocks go forward, comes an hour later; one that comes twice, as they go back, fires
     once, unless the expression leaves the hour open.
 
-    Args:
-        cron: Minute, hour, day of the month, month, day of the week; or ``@daily`` and the like.
-        zone: IANA name of the time zone.
-
-    Raises:
-        ValueError: It is none, or never comes.
-        MissingExtra: APScheduler is not installed.
-
     >>> schedule = Schedule("30 2 * * 1-5", "Europe/Berlin")
     >>> schedule.after(datetime(2026, 11, 20, 12, tzinfo=UTC)).isoformat()
     '2026-11-23T02:30:00+01:00'
@@ -60,17 +52,7 @@ class Schedule:
             raise ValueError(f"{cron!r} never comes: no day is like that")
 
     def after(self, moment: datetime) -> datetime:
-        """The first firing after a moment, in its own zone.
-
-        Args:
-            moment: With a time zone.
-
-        Returns:
-            The time.
-
-        Raises:
-            ValueError: There is none any more.
-        """
+        """The first firing after a moment, in its own zone."""
         found = self._next(moment)
         if found is None:
             raise ValueError(f"{self.text!r} never comes after {moment}")
@@ -144,17 +126,7 @@ def _number(day: str) -> int:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """A time zone by its IANA name.
-
-    Args:
-        name: For example Europe/Berlin.
-
-    Returns:
-        The zone.
-
-    Raises:
-        ValueError: There is none of that name.
-    """
+    """A time zone by its IANA name."""
     known = available_timezones()
     if name not in known:
         near = nearest(name, known)
@@ -163,32 +135,14 @@ def time_zone(name: str) -> ZoneInfo:
 
 
 def shared_moment(one: Schedule, other: Schedule, begin: datetime) -> datetime | None:
-    """The first moment in about a year at which both fire, if there is one.
-
-    Args:
-        one: A schedule.
-        other: Another one.
-        begin: From when on.
-
-    Returns:
-        The moment, in the zone of the first.
-    """
+    """The first moment in about a year at which both fire, if there is one."""
     end = begin + LOOKED_AHEAD
     moments = {m.astimezone(UTC) for m in islice(other.between(begin, end), _COMPARED)}
     return next((m for m in islice(one.between(begin, end), _COMPARED) if m.astimezone(UTC) in moments), None)
 
 
 def firings(schedules: Mapping[str, Schedule], begin: datetime, count: int) -> list[tuple[datetime, str]]:
-    """The next firings of several schedules, in order.
-
-    Args:
-        schedules: By name.
-        begin: After when.
-        count: So many of them.
-
-    Returns:
-        When, and whose.
-    """
+    """The next firings of several schedules, in order."""
     found: list[tuple[datetime, str]] = []
     for name, schedule in schedules.items():
         moment = begin
@@ -199,14 +153,7 @@ def firings(schedules: Mapping[str, Schedule], begin: datetime, count: int) -> l
 
 
 def as_trigger(schedule: Schedule) -> Any:
-    """The schedule as a trigger for APScheduler.
-
-    Args:
-        schedule: The schedule.
-
-    Returns:
-        A trigger of APScheduler.
-    """
+    """The schedule as a trigger for APScheduler."""
     from apscheduler.triggers.base import BaseTrigger
 
     class Trigger(BaseTrigger):  # type: ignore[misc]

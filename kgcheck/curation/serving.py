@@ -23,20 +23,7 @@ _AFTER_LEASE = timedelta(seconds=1)
 
 
 class Server:
-    """Runs the jobs of a project when they are due, until it is stopped.
-
-    Args:
-        project: kgcheck.toml, read.
-        runs: The runs of jobs in the ledger.
-        start: Runs a job.
-        note: Gets a line about what happens.
-        executor: Where APScheduler runs the calls; threads unless another one is given.
-        workers: Jobs at the same time.
-
-    Raises:
-        UsageError: No job has a schedule.
-        MissingExtra: APScheduler is not installed.
-    """
+    """Runs the jobs of a project when they are due, until it is stopped."""
 
     def __init__(
         self,
@@ -70,11 +57,7 @@ class Server:
         )
 
     def serve(self, stop: Callable[[], None] = lambda: None) -> None:
-        """Run what was missed, then everything when it is due; until it is interrupted.
-
-        Args:
-            stop: Asks those that are under way to end.
-        """
+        """Run what was missed, then everything when it is due; until it is interrupted."""
         for name, schedule in self._schedules.items():
             self._catch_up(name, schedule)
             self.scheduler.add_job(self._due, as_trigger(schedule), id=name, args=[name])
@@ -126,11 +109,7 @@ class Server:
 
 
 class Processes:
-    """Runs of jobs as processes; all that are under way can be stopped.
-
-    Args:
-        project: kgcheck.toml, which they read anew.
-    """
+    """Runs of jobs as processes; all that are under way can be stopped."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -139,15 +118,7 @@ class Processes:
         self._stopped = False
 
     def start(self, name: str, planned: datetime | None) -> int:
-        """Run a job, and wait until it ends.
-
-        Args:
-            name: The job.
-            planned: The time of the schedule that it is of.
-
-        Returns:
-            Its exit code.
-        """
+        """Run a job, and wait until it ends."""
         command = [sys.executable, "-m", "kgcheck", "job", "run", name, "--config", str(self._project.path.absolute())]
         if planned:
             command += ["--planned", f"{planned.astimezone(UTC):%Y-%m-%dT%H:%M:%S%z}"]

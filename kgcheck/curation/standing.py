@@ -16,15 +16,7 @@ from kgcheck.report.standing import ALONE, Decided, Left, Standing
 
 
 def standing(ledger: Ledger, run: Run) -> Standing:
-    """What became of the findings of a run, and what was decided, for a report.
-
-    Args:
-        ledger: Open as long as the report is being made.
-        run: The run.
-
-    Returns:
-        Both; nothing where it is a check of one thing.
-    """
+    """What became of the findings of a run, and what was decided, for a report."""
     if run.is_check:
         return ALONE
     diff = diff_of(ledger, after=run)

@@ -39,16 +39,7 @@ class WatchedPart(NamedTuple):
 
 
 def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[WatchedPart, ...]:
-    """The steps of an operation, with what must be as it is for them to fit.
-
-    Args:
-        operation: The operation.
-        steps: What it comes to.
-        graph: As it is before the operation; nothing is done to it.
-
-    Returns:
-        The steps in their order, and before them what else must be as it is.
-    """
+    """The steps of an operation, with what must be as it is for them to fit."""
     draft = DraftGraph(graph)
     found: list[WatchedPart] = []
     if isinstance(operation, Merge) and (into := draft.node(operation.into)):
@@ -68,16 +59,7 @@ def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tup
 
 
 def statements_of(patch: Patch, steps: Sequence[Sequence[WatchedPart]], schema: Schema) -> tuple[str, dict[str, Any]]:
-    """What a patch does to a Neo4j graph that is as it expects, as statements.
-
-    Args:
-        patch: The patch.
-        steps: What each operation comes to.
-        schema: Where names come from.
-
-    Returns:
-        Cypher without any value, and its parameters.
-    """
+    """What a patch does to a Neo4j graph that is as it expects, as statements."""
     cypher = Catalogue("neo4j", schema.labels)
     every = (step for some in steps for step in some)
     lines = [

@@ -73,11 +73,7 @@ STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
 
 
 class DraftGraph:
-    """A graph as it would be after some changes, which only it knows.
-
-    Args:
-        base: What it looks into.
-    """
+    """A graph as it would be after some changes, which only it knows."""
 
     def __init__(self, base: Editable) -> None:
         self.schema: Schema = base.schema
@@ -147,15 +143,7 @@ def updated(properties: Properties, values: Properties) -> Properties:
 
 
 def do(step: Step, graph: Editable) -> None:
-    """Do one step, if what it touches is as it was to be.
-
-    Args:
-        step: The step.
-        graph: Where.
-
-    Raises:
-        NotAsExpected: It is not; nothing was done.
-    """
+    """Do one step, if what it touches is as it was to be."""
     match step:
         case SetNode():
             node = graph.node(step.ref)
@@ -187,11 +175,7 @@ def do(step: Step, graph: Editable) -> None:
 
 
 def inverse(step: Step) -> Step:
-    """The step that undoes one.
-
-    Returns:
-        A step that fits where nobody has changed what the other one did.
-    """
+    """The step that undoes one."""
     match step:
         case SetNode(ref=ref, before=before, after=after):
             return SetNode(ref=ref, before=after, after=before)
@@ -210,15 +194,7 @@ def inverse(step: Step) -> Step:
 
 
 def do_all(steps: Sequence[Step], graph: Editable) -> None:
-    """Do several steps, all or none.
-
-    Args:
-        steps: In their order.
-        graph: Where.
-
-    Raises:
-        NotAsExpected: One of them does not fit; nothing was done.
-    """
+    """Do several steps, all or none."""
     draft = DraftGraph(graph)
     for step in steps:
         do(step, draft)

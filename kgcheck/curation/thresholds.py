@@ -34,12 +34,6 @@ class Severity(StrEnum):
     def of(cls, exit_code: int) -> "Severity":
         """What it is for a job that a check ends with this code.
 
-        Args:
-            exit_code: Of a command; no error of usage.
-
-        Returns:
-            The severity.
-
         >>> Severity.of(EXIT_INCOMPLETE).value
         'unavailable'
         """
@@ -51,12 +45,6 @@ _EXIT_CODES = {Severity.ERROR: EXIT_FINDINGS, Severity.UNAVAILABLE: EXIT_INCOMPL
 
 def worst(severities: Iterable[Severity]) -> Severity:
     """The worst of them; ok where there are none.
-
-    Args:
-        severities: Any number of them.
-
-    Returns:
-        One of them, or ok.
 
     >>> worst([Severity.WARN, Severity.ERROR, Severity.OK]).value
     'error'
@@ -77,15 +65,7 @@ class Bound(NamedTuple):
     is_share: bool
 
     def holds(self, count: int, of: int) -> bool:
-        """Whether it holds for so many tasks; a share of nothing is none.
-
-        Args:
-            count: Tasks that are counted.
-            of: Tasks that were looked at.
-
-        Returns:
-            True where it does.
-        """
+        """Whether it holds for so many tasks; a share of nothing is none."""
         if self.is_share and not of:
             return False
         # Multiplied, not divided: 1 of 100 is 1 %, and not a little less.
@@ -95,15 +75,6 @@ class Bound(NamedTuple):
 
 def bound(text: str) -> Bound:
     """A comparison, read whole.
-
-    Args:
-        text: A sign (``>``, ``>=``, ``<``, ``<=``, ``=``, ``!=``) and a number, or a share with ``%``.
-
-    Returns:
-        The comparison.
-
-    Raises:
-        ValueError: It is none.
 
     >>> bound(">= 0.5 %")
     Bound(sign='>=', number=0.5, is_share=True)
@@ -193,18 +164,7 @@ def judge(
     *,
     only_new: bool = False,
 ) -> list[Crossed]:
-    """Measure a run with thresholds.
-
-    Args:
-        thresholds: Of the job.
-        all_: Every task of the run.
-        new: Those of its findings that are new or reopened.
-        settled: Those that a decision has settled: they were looked at, and are not counted.
-        only_new: Where a threshold does not say which of the two it counts.
-
-    Returns:
-        One for each threshold, in their order.
-    """
+    """Measure a run with thresholds."""
     return [_judge(t, all_, new, settled, only_new if t.only_new is None else t.only_new) for t in thresholds]
 
 

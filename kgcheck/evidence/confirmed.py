@@ -23,29 +23,14 @@ from kgcheck.reference.ids_sql import authority, base, key
 
 
 class PlainEnd(NamedTuple):
-    """What plainly supported edges ask of one of their ends: SQL over the column id.
-
-    Attributes:
-        filed: The id under which links file it.
-        fine: What must be true of it.
-    """
+    """What plainly supported edges ask of one of their ends: SQL over the column id."""
 
     filed: str
     fine: str
 
 
 class PlainEdges(NamedTuple):
-    """What the edges of a pattern ask that are plainly supported: of each end, and that there is a link.
-
-    Attributes:
-        links: A select of the links that support pairs plainly: head, tail, source, release_id, record and score.
-        head: What is asked of the head.
-        tail: The same of the tail.
-        alone: The check by which one link of a pair is all that is observed of it; none where other sources speak, too,
-            or links of other pairs. Then how sure the verdict is differs from pair to pair in ways not looked at.
-        bare: No link has a score, and the record of each is made of the ids under which it files its pair.
-        sources: Those of the links.
-    """
+    """What the edges of a pattern ask that are plainly supported: of each end, and that there is a link."""
 
     links: str
     head: PlainEnd
@@ -56,17 +41,7 @@ class PlainEdges(NamedTuple):
 
 
 def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
-    """What the edges of a pattern ask that a snapshot plainly supports.
-
-    Args:
-        db: A working database with the catalog ``ref``.
-        pattern: What the pairs are joined by.
-        head: Label of the heads.
-        tail: Label of the tails.
-
-    Returns:
-        The edges; None where no edge of the pattern can be told to be so.
-    """
+    """What the edges of a pattern ask that a snapshot plainly supports."""
     if not pattern.checks or (tail.site and not head.site):
         return None
     topics = Topics(db)
@@ -98,9 +73,6 @@ def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
     """Table ``qualified``: of the pairs that a source states, those of which a link says something else, too.
 
     What is asked of every edge costs time, and of most relations no link says anything else.
-
-    Returns:
-        Whether there are any.
     """
     if not db.execute(f"SELECT 1 FROM ({others}) LIMIT 1").fetchall():
         return False
@@ -111,11 +83,7 @@ def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
 
 
 def _looked_at(topics: Topics, check: EdgeCheck, head: str) -> list[str] | None:
-    """Conditions under which the source says something of an edge, be it silence.
-
-    Returns:
-        The conditions; None where it depends on more than the head.
-    """
+    """Conditions under which the source says something of an edge, be it silence."""
     if check.both_ends_mapped or check.match == "either_order":
         return None
     if topics.complete(check.source, check.link) is not None:
@@ -128,9 +96,6 @@ def _fine(db: duckdb.DuckDBPyConnection, topics: Topics, label: Label) -> list[s
     """Conditions under which an id is one of its label that its authority does not miss, and what it was.
 
     An isoform is filed under its entry: then both must have the form of the label.
-
-    Returns:
-        Conditions over the column id.
     """
     filed = key(label, "id")
     conditions = [f"NOT ({malformed(label, filed)})", f"NOT ({unlisted(topics, label, filed)})"]
@@ -151,9 +116,6 @@ def _pairs(check: EdgeCheck, how: str, more: str = "") -> str:
     """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
 
     With more columns of the link, and in both orders, where order means nothing.
-
-    Returns:
-        A select.
     """
     links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(check.link)}"
     chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"

@@ -15,11 +15,7 @@ class _Release(NamedTuple):
 
 
 class Topics:
-    """Which releases speak of which topics: a small table, of which much is asked, read once.
-
-    Args:
-        db: A working database with the catalog ``ref``. What is attached or fetched afterwards is not seen.
-    """
+    """Which releases speak of which topics: a small table, of which much is asked, read once."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self._releases: dict[tuple[str, str], list[_Release]] = {}

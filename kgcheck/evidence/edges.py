@@ -49,12 +49,6 @@ def look_at_own_channel(tables: WorkingTables, topics: Topics, check: EdgeCheck,
 
     Each channel that the edges of a task cite must be covered, for the head and for the term, and the hierarchy must be
     whole, for a link to a descendant might have been missed. All others stay in ``unseen``.
-
-    Args:
-        tables: The working tables.
-        topics: Of the snapshot.
-        check: With the name of the source as edges cite it.
-        cited: What edges cite, or None; only asked for where a channel speaks of both ends of a task.
     """
     if not check.channels or not cited or topics.complete(check.ontology or "", PARENT) is None:
         return
@@ -106,16 +100,7 @@ def look_up_edges(
     cited: Cited | None = None,
     dates: Mapping[str, str] | None = None,
 ) -> None:
-    """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin.
-
-    Args:
-        tables: The working tables.
-        pattern: What the pairs are joined by.
-        head: Label of the heads.
-        tail: Label of the tails.
-        cited: What the edges cite, as the graph states them, or None.
-        dates: Of what the graph has of each label and pattern, as far as they are known.
-    """
+    """Fill the tables evidence and gap for the pairs in the table task; see EvidenceJoin."""
     dates = dates or {}
     topics = Topics(tables.db)
     resolve_ends(tables, head, tail)
@@ -179,9 +164,6 @@ def _find_doubtful_ends(
     """Table ``doubtful_end``: ends that are no longer what they were, are malformed (bad), or that a list lacks.
 
     Nearly all ends are none of these, so that what is to be said of them need not be asked of every edge.
-
-    Returns:
-        Whether any is moved, and whether any is malformed or not in the list, for each end of which one is.
     """
 
     def doubtful(about: str, label: Label) -> str:
@@ -246,9 +228,6 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
     """Evidence from links that the source states.
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
-
-    Returns:
-        A select of the tasks that have none.
     """
     ways, named = [_links_of_pairs(tables, check)], {}
     if check.match == "descendant" and not tables.links_have_places:
@@ -329,11 +308,7 @@ def _look_at_silence(
 
 
 def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
-    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
-
-    Returns:
-        An expression over ``silent_release`` as l, joined with ``ends`` as e.
-    """
+    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end."""
     source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
     if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
@@ -417,9 +392,6 @@ def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
 
     Silence found by walking a hierarchy that is not complete is no closed silence. A source that lists a site says what
     it is, so there its silence about another term is closed.
-
-    Returns:
-        An expression over ``silent_release`` joined with ``ends``.
     """
     if check.match != "descendant":
         return literal(check.world.value)
@@ -441,9 +413,6 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     """A select of the links between the very ends; in both orders, where order means nothing.
 
     Of millions of links few are of these tasks, so their places are found first, by as few columns as that takes.
-
-    Returns:
-        The select, over a table that is filled.
     """
     has_rows = tables.links_have_places
     place = "l.rowid" if has_rows else "l"
@@ -471,9 +440,6 @@ def _places_at_or_below(ontology: str, of_check: str) -> str:
     """A select of task and place of links to the tail, and to terms below it, as `_link_to_descendant` finds them.
 
     By number, as millions of heads and terms are compared.
-
-    Returns:
-        The select.
     """
     of_it = f"FROM ref.ancestor WHERE ontology = {literal(ontology)}"
     return f"""

@@ -114,13 +114,7 @@ class Lookups(Protocol):
 
 
 class SourceLookups:
-    """Look-ups in a snapshot, and in the services over it where there are any.
-
-    Args:
-        source: The snapshot, and the services.
-        schema: Profile.
-        live: The same services, for what has no place in a snapshot.
-    """
+    """Look-ups in a snapshot, and in the services over it where there are any."""
 
     def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
         self._source = source

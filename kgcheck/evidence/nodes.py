@@ -33,14 +33,7 @@ from kgcheck.reference.overlay import attach_snapshot
 
 
 class EvidenceJoin:
-    """Joins between tasks and a snapshot.
-
-    Args:
-        db: A working database.
-        snapshot: Path of the snapshot, or None: then every reference is missing.
-        attach: Makes the catalog ``ref`` of the snapshot.
-        dates: Of what the graph has of each label and pattern, as far as they are known.
-    """
+    """Joins between tasks and a snapshot."""
 
     def __init__(
         self,
@@ -208,30 +201,13 @@ class EvidenceJoin:
         look_up_scores(self.tables, pattern, head, tail, check, self._dates.get(str(pattern), ""))
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
-        """Look every task's pair up in the deciding sources of its pattern, after following replaced ends.
-
-        Args:
-            pattern: What the pairs are joined by.
-            head: Label of the heads.
-            tail: Label of the tails.
-            cited: What the edges cite, as the graph states them, or None.
-        """
+        """Look every task's pair up in the deciding sources of its pattern, after following replaced ends."""
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
     def plainly_supported(
         self, pattern: Pattern, head: Label, tail: Label, db: duckdb.DuckDBPyConnection | None = None
     ) -> PlainEdges | None:
-        """What edges ask that all have the verdict of any of them, see kgcheck.evidence.confirmed.
-
-        Args:
-            pattern: What the pairs are joined by.
-            head: Label of the heads.
-            tail: Label of the tails.
-            db: Another connection to the working database, for temporary tables of its own.
-
-        Returns:
-            The edges, or None.
-        """
+        """What edges ask that all have the verdict of any of them, see kgcheck.evidence.confirmed."""
         return plainly_supported(db or self._db, pattern, head, tail)
 
     def _lifecycles(self, label: Label) -> None:
@@ -312,13 +288,7 @@ class EvidenceJoin:
         )
 
     def _unknown_ids(self, unknown: str, source: str, dated: str) -> None:
-        """Silence of a release about ids; of a list that is older than the graph, it says nothing.
-
-        Args:
-            unknown: A select of head_now and release_id.
-            source: Who issues the ids.
-            dated: What the graph has is of then.
-        """
+        """Silence of a release about ids; of a list that is older than the graph, it says nothing."""
         self.tables.add_evidence(
             f"""
             SELECT task, $source AS source, release_id, head_now AS record, 'silent' AS stance,

@@ -14,14 +14,6 @@ def look_up_scores(
     """Fill the tables evidence and gap for the scores in the table task, in ``value``.
 
     Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders.
-
-    Args:
-        tables: The working tables.
-        pattern: What the pairs are joined by.
-        head: Label of the heads.
-        tail: Label of the tails.
-        check: With how far a score may lie from that of the source.
-        dated: What the graph has of the pattern is of then; empty where that is not known.
     """
     if check.score is None:
         return

@@ -32,12 +32,7 @@ class ReferenceSource(Protocol):
     """Anything that can be asked about a task: a snapshot now, live services later."""
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
-        """What the source says of a task, and which deciding sources could not be looked at.
-
-        Args:
-            task: The task.
-            cited: The sources that the graph's own edges name, where it is about an edge that is there.
-        """
+        """What the source says of a task, and which deciding sources could not be looked at."""
 
 
 class LiveSource(Protocol):
@@ -88,16 +83,6 @@ class SnapshotSource(Closing):
     """Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph.
 
     May be used by several threads; one look-up is under way at a time.
-
-    Args:
-        snapshot: Path of the snapshot, or None: then every look-up is a gap.
-        schema: Profile.
-        settings: Limits.
-        live: Services to ask, too.
-        dates: Of what the graph has of each label and pattern, see kgcheck.loading.manifest.graph_dates.
-
-    Raises:
-        SnapshotError: See Snapshot.
     """
 
     def __init__(
@@ -132,15 +117,7 @@ class SnapshotSource(Closing):
     def observe_all(
         self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
     ) -> list[Observed]:
-        """What is said of many tasks: those of one label, attribute or pattern are looked up together.
-
-        Args:
-            tasks: The tasks.
-            cited: By fingerprint, the sources that the graph's own edges name, where a task is about one that is there.
-
-        Returns:
-            See `observe`, in the order of the tasks.
-        """
+        """What is said of many tasks: those of one label, attribute or pattern are looked up together."""
         alike: dict[tuple[CheckType, Target], list[int]] = {}
         for place, task in enumerate(tasks):
             alike.setdefault((task.type, Target.of(task)), []).append(place)
@@ -188,15 +165,7 @@ class SnapshotSource(Closing):
         return [(evidence.get(number, ()), gaps.get(number, ())) for number in range(1, len(tasks) + 1)]
 
     def stated(self, source: str, identifier: str) -> Stated:
-        """All that a source states of an id: in the snapshot, and of what the last look-up brought live.
-
-        Args:
-            source: As the profile names it.
-            identifier: The id.
-
-        Returns:
-            Values, current ones first, and links, none that is denied.
-        """
+        """All that a source states of an id: in the snapshot, and of what the last look-up brought live."""
         with self.turn, damage_named(self._snapshot):
             return self._stated(source, identifier)
 

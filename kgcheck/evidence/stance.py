@@ -16,9 +16,6 @@ def stance(check: EdgeCheck) -> str:
 
     One that rests on retracted papers is silent, also where it denies. A score just at the cut-off is enough, and so is
     no score at all.
-
-    Returns:
-        An expression.
     """
     weak = f"WHEN score < {check.threshold} THEN '{Stance.SILENT.value}' " if check.threshold is not None else ""
     return f"""CASE WHEN retracted THEN '{Stance.SILENT.value}' WHEN negated THEN '{Stance.CONTRADICTS.value}'
@@ -30,14 +27,6 @@ def counting(check: EdgeCheck, links: str) -> str:
 
     A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
     link that is stated in both orders. Of those, the best of each stance are kept.
-
-    Args:
-        check: How the source decides.
-        links: A select of task, release_id, recency, record, score, negated, retracted, said, way (how the link was
-            found, null for the very pair) and turned (whether it states the other order).
-
-    Returns:
-        The select: the columns of links, and stance.
     """
     best = "way NULLS FIRST, score DESC NULLS LAST, release_id DESC, record, said"
     by_record = f"""

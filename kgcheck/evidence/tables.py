@@ -118,9 +118,6 @@ class WorkingTables:
 
     Selects that are given to a method may read any table of the database; their columns go by name, and those that
     they lack are NULL.
-
-    Args:
-        db: A working database; the catalog ``ref`` must be attached before evidence is read back.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
@@ -147,15 +144,7 @@ class WorkingTables:
     def add_task(
         self, number: int, head: str, tail: str | None = None, value: str | None = None, items: Sequence[str] = ()
     ) -> None:
-        """Add one task.
-
-        Args:
-            number: Names the task in all tables.
-            head: Id of the node, or of the edge's head.
-            tail: Id of the edge's tail.
-            value: What the graph says of the attribute.
-            items: The same, where it is a list.
-        """
+        """Add one task."""
         row = {"task": number, "head": head, "tail": tail, "value": value, "items": list(items)}
         self._insert(TASK, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
 
@@ -204,11 +193,7 @@ class WorkingTables:
         self._insert(GAP, select, parameters)
 
     def set_causes(self, causes: Mapping[str, Mapping[int, Reason]]) -> None:
-        """Give the gaps of sources the causes that are known now.
-
-        Args:
-            causes: By source and task; a task without a gap gets none.
-        """
+        """Give the gaps of sources the causes that are known now."""
         for source, by_task in causes.items():
             for cause in set(by_task.values()):
                 self.db.execute(
@@ -221,12 +206,7 @@ class WorkingTables:
         self._replace(ENDS, select)
 
     def put_intended_ends(self, end: str, as_filed: str) -> None:
-        """Go on with the ids that were meant, where ends are written otherwise.
-
-        Args:
-            end: ``head`` or ``tail``.
-            as_filed: SQL for the id under which links file the column ``intended``.
-        """
+        """Go on with the ids that were meant, where ends are written otherwise."""
         self.db.execute(
             f"UPDATE ends SET {end}_now = {as_filed} FROM intended_id WHERE intended_id.id = ends.{end}"
         ).fetchall()
@@ -247,14 +227,7 @@ class WorkingTables:
         ).fetchall()
 
     def evidence_of(self, tasks: str) -> dict[int, tuple[Evidence, ...]]:
-        """The evidence of tasks.
-
-        Args:
-            tasks: A select that gives the column task.
-
-        Returns:
-            By task, the evidence of each that has any, what speaks of ends last.
-        """
+        """The evidence of tasks."""
         order = ", ".join(("task", *SHOWN_ORDER))
         rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall()
         found: dict[int, list[Evidence]] = {}
@@ -263,14 +236,7 @@ class WorkingTables:
         return {task: tuple(items) for task, items in found.items()}
 
     def stated(self, tasks: str) -> str:
-        """A select of the evidence of tasks with what its releases say: task, and the columns of Evidence.
-
-        Args:
-            tasks: A select that gives the column task.
-
-        Returns:
-            The select; times are in UTC and to the second.
-        """
+        """A select of the evidence of tasks with what its releases say: task, and the columns of Evidence."""
         now = f"TIMESTAMP '{datetime.now(UTC):%Y-%m-%d %H:%M:%S}'"
         return f"""
         SELECT e.task, e.source, coalesce(e.release, r.release, '') AS release, e.record,
@@ -328,14 +294,6 @@ def _evidence(row: _EvidenceRow) -> Evidence:
 @lru_cache(10_000)
 def address(template: str, record: str, ends: str = "") -> str:
     """Where a record can be read.
-
-    Args:
-        template: Address with the places ``{record}`` and ``{pair}``.
-        record: The record.
-        ends: Of an edge, both ids, a space between them.
-
-    Returns:
-        The address; of a pair, the two are parted as STRING wants it: those of the record, or of the edge.
 
     >>> address("https://example.org/{record}", "P04637")
     'https://example.org/P04637'

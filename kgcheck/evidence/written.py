@@ -15,12 +15,6 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
 
     What the authority lists comes first. Where it has no complete list, the form alone tells: the id without spaces, as
     it stands or in capitals, if that is an id of the label.
-
-    Args:
-        tables: The working tables.
-        topics: Of the snapshot.
-        label: Label of the nodes.
-        ids: A select of one column, id.
     """
     bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
@@ -48,17 +42,7 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
 
 
 def unlisted(topics: Topics, label: Label, column: str, listed: str | None = None) -> str:
-    """SQL for ids that their authority, which lists all of its own, does not list.
-
-    Args:
-        topics: Of the snapshot.
-        label: Label of the nodes.
-        column: Where the ids stand.
-        listed: SQL for whether the authority lists one, where that is known.
-
-    Returns:
-        A condition.
-    """
+    """SQL for ids that their authority, which lists all of its own, does not list."""
     if label.site or topics.complete(label.authority.source, "entity") is None:
         return "false"
     issued = literal(label.authority.pattern or ".*")
@@ -71,13 +55,6 @@ def malformed(label: Label, column: str) -> str:
     """SQL for ids that have not the form of their label.
 
     Whatever a profile allows: an id with characters that nobody sees is not the one that it looks like.
-
-    Args:
-        label: Label of the nodes.
-        column: Where the ids stand.
-
-    Returns:
-        A condition.
     """
     seen = f"NOT regexp_matches({column}, '[{HIDDEN_RE2}]')"
     return f"NOT (regexp_full_match({column}, {literal(label.id_pattern)}) AND {seen})"

@@ -102,13 +102,6 @@ class Editable(Protocol):
 def digest(properties: Mapping[str, Any], *, seen: bool = False) -> str:
     """32 hexadecimal digits of the properties of a node or an edge.
 
-    Args:
-        properties: All of them.
-        seen: Without the marks of earlier changes, which say nothing of the fact: as a finding saw it.
-
-    Returns:
-        The beginning of the SHA-256 of names and values.
-
     >>> digest({"a": 1, "b": None}) == digest({"a": 1}), digest({"a": 1}) == digest({"a": 1.0})
     (True, False)
     """
@@ -119,12 +112,7 @@ def digest(properties: Mapping[str, Any], *, seen: bool = False) -> str:
 
 
 class StoreChanges:
-    """The nodes and edges of a store, over what sends its statements.
-
-    Args:
-        store: The store.
-        run: From its `statements`.
-    """
+    """The nodes and edges of a store, over what sends its statements."""
 
     def __init__(self, store: ChangedStore, run: Run) -> None:
         self.schema = store.schema
@@ -275,12 +263,6 @@ def content_digest(store: ChangedStore) -> str:
     """SHA-256 over all nodes and edges of a store with all that they carry, whatever their order.
 
     What kgcheck writes down beside the graph does not count. Two graphs are the same where it is equal.
-
-    Args:
-        store: The store; all of it is read.
-
-    Returns:
-        64 hexadecimal digits.
     """
     total = 0
     with store.statements(write=False) as run:

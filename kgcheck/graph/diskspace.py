@@ -25,15 +25,7 @@ def free_space(store: str) -> str:
 
 
 def unwritable(store: str, message: str) -> StoreError | None:
-    """The error for a store that could not be written, if that is what LadybugDB said.
-
-    Args:
-        store: Its path.
-        message: What LadybugDB reports.
-
-    Returns:
-        One clear error, or None.
-    """
+    """The error for a store that could not be written, if that is what LadybugDB said."""
     if not any(sign in message for sign in _SIGNS):
         return None
     _, found, why = message.rpartition("Error: ")

@@ -59,22 +59,7 @@ _FEW = 100
 
 
 class EmbeddedStore(CatalogueReads):
-    """A graph in one LadybugDB file.
-
-    Args:
-        path: The file.
-        schema: Profile of the graph.
-        create: Make the file when it is missing, and open it for writing.
-        timeout_s: Seconds that one query may take.
-        any_profile: Take it whatever graph it holds, to survey it.
-        with_retired: Read what is retired as if it were not.
-
-    Raises:
-        StoreMissing: No such file, or an empty one, and `create` is false.
-        StoreLocked: Another process is writing to it, or, for one who wants to write, reading it.
-        StoreSchema: It holds another graph, or was written by another version of LadybugDB.
-        StoreError: It is no graph at all, or its last load is not finished.
-    """
+    """A graph in one LadybugDB file."""
 
     backend = "embedded"
 

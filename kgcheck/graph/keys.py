@@ -32,17 +32,7 @@ def wanted_key(value: str, label: Label) -> str:
 
 
 def with_keys(statement: str, places: Mapping[str, str], labels: Iterable[Label], quoted: Quoting) -> str:
-    """A statement for the keys that its labels have.
-
-    Args:
-        statement: Of the catalogue, its places not filled.
-        places: What they hold.
-        labels: All labels of the profile.
-        quoted: How a name is quoted.
-
-    Returns:
-        The statement, the same where all keys are texts called ``id``.
-    """
+    """A statement for the keys that its labels have."""
     others = {quoted(label.name): label for label in labels if (label.key, label.key_type) != (KEY, "string")}
     if not others:
         return statement

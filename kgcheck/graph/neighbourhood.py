@@ -45,16 +45,7 @@ class Neighbourhood(Value):
 
 
 def neighbourhood(store: GraphStore, refs: Iterable[Ref], each: int) -> Neighbourhood:
-    """What is near some nodes.
-
-    Args:
-        store: The graph.
-        refs: The nodes, one or two.
-        each: At most so many neighbours along each pattern and direction.
-
-    Returns:
-        At most MOST_NODES nodes, and the edges between them and the first ones.
-    """
+    """What is near some nodes."""
     centres = list(dict.fromkeys(refs))
     ends = dict.fromkeys(NearEnd(label=ref.label, id=ref.id) for ref in centres)
     edges: dict[NearEdge, None] = {}

@@ -21,23 +21,7 @@ _RETRY_S = 30.0
 
 
 class Neo4jStore(CypherServerStore):
-    """A graph on a Neo4j server.
-
-    Args:
-        uri: ``bolt://``, ``neo4j://`` or their ``+s`` forms, without credentials.
-        schema: Profile of the graph.
-        settings: Credentials, database and time limits.
-        create: Open it for a load: it may be empty.
-        any_profile: Take it whatever graph it holds, to survey it.
-        with_retired: Read what is retired as if it were not.
-
-    Raises:
-        StoreAccess: Credentials are missing or refused.
-        StoreUnavailable: Nothing answers at that address.
-        StoreMissing: The server holds no graph, or has no such database.
-        StoreSchema: The server holds another graph.
-        StoreError: It is no address, or its last load is not finished.
-    """
+    """A graph on a Neo4j server."""
 
     def __init__(
         self,
@@ -108,9 +92,6 @@ class Neo4jStore(CypherServerStore):
 
         Copies of a cluster may be at different ones, and each is taken for another. A dump that is loaded takes its
         numbers of transactions along: only there may another graph have the state of one that was before.
-
-        Returns:
-            The bookmark, with the time at which the files of the database were made.
         """
         query: Any = self._cypher.text("database_created")
         try:
@@ -220,17 +201,7 @@ def _is_undone(error: BaseException) -> bool:
 
 
 def server_error(name: str, code: str, message: str, retryable: bool) -> KgcheckError:
-    """One error of the tree for what a server says.
-
-    Args:
-        name: Of the store.
-        code: The status code, e.g. ``Neo.ClientError.Security.Unauthorized``.
-        message: What came with it.
-        retryable: The same statement may succeed later.
-
-    Returns:
-        The error to raise.
-    """
+    """One error of the tree for what a server says."""
     if ".Security." in code:
         return StoreAccess(
             f"the server {name} refused the credentials: {message}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"

@@ -33,23 +33,7 @@ def open_store(
     any_profile: bool = False,
     with_retired: bool = False,
 ) -> OpenedStore:
-    """Open the store of that name.
-
-    Args:
-        name: A path, or the address of a Neo4j server without credentials.
-        schema: Profile of the graph.
-        settings: Credentials and limits.
-        create: Open it for a load: make an embedded store that is missing, accept a server that is empty.
-        any_profile: Open it whatever it holds, to survey it.
-        with_retired: Read what is retired as if it were not.
-
-    Returns:
-        The store; the caller closes it.
-
-    Raises:
-        UsageError: The address has a scheme that no store speaks, or carries credentials.
-        StoreError: The store cannot be opened; see the subclasses.
-    """
+    """Open the store of that name."""
     if not is_address(name):
         if is_secret_path(name) and not os.path.exists(name):
             raise UsageError(*_WITH_CREDENTIALS)

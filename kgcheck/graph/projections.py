@@ -20,27 +20,14 @@ _DIGITS = frozenset("0123456789")
 
 
 class Rows(NamedTuple):
-    """What is known of the rows of a statement from its tree.
-
-    Attributes:
-        invents: A projection or UNWIND makes values of its own: literals, arithmetic, CASE, text functions, or a count
-            of rows that SKIP or LIMIT cut off. Nodes, properties, count, collect, min and max do not.
-        limited: SKIP or LIMIT stands somewhere, so that how many rows there are is the writer's.
-    """
+    """What is known of the rows of a statement from its tree."""
 
     invents: bool
     limited: bool
 
 
 def rows_of(tree: Any) -> Rows:
-    """Tell what the rows of a statement hold.
-
-    Args:
-        tree: Of the statement.
-
-    Returns:
-        What its projections, one after the other, put into the rows.
-    """
+    """Tell what the rows of a statement hold."""
     invents = limited = False
     for part in _givers(tree):
         if isinstance(part, CypherParser.UnwindStContext):

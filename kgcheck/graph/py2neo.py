@@ -45,16 +45,6 @@ class Py2neoStore(CypherServerStore):
 
     py2neo itself may wait without end for a connection to a server that has gone, and holds the whole result of a scan
     in memory: use Neo4jStore where that matters.
-
-    Args:
-        graph: An open ``py2neo.Graph``.
-        schema: Profile of the graph.
-        create: Open it for a load: it may be empty.
-        with_retired: Read what is retired as if it were not.
-
-    Raises:
-        StoreMissing: The server holds no graph.
-        StoreSchema: The server holds another graph.
     """
 
     backend = "py2neo"

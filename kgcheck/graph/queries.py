@@ -25,30 +25,14 @@ EMBEDDED_TYPES: dict[PropertyType, str] = {
 
 
 class Catalogue:
-    """Statements of one backend.
-
-    Args:
-        backend: Folder under ``cypher/`` whose files override the portable ones: ``embedded`` or ``neo4j``.
-        labels: Those of the profile, on a server, where their keys may be called otherwise than `id`.
-    """
+    """Statements of one backend."""
 
     def __init__(self, backend: str, labels: Sequence[Label] = ()) -> None:
         self._backend = backend
         self._labels = labels
 
     def text(self, name: str, /, **places: str) -> str:
-        """The statement `name` with its places filled.
-
-        Args:
-            name: File name without ``.cypher``.
-            **places: Text for each place, made by the functions of this module from schema names.
-
-        Returns:
-            Cypher, without the comments of the file.
-
-        Raises:
-            ConfigurationError: No such statement, or its places are not those given.
-        """
+        """The statement `name` with its places filled."""
         statement = _read(self._backend, name)
         wanted = set(_PLACE.findall(statement))
         if wanted != set(places):
@@ -73,14 +57,7 @@ def is_name(name: str) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A schema name, quoted for Cypher.
-
-    Returns:
-        The name between backticks.
-
-    Raises:
-        ConfigurationError: It is not a plain name, so it cannot have come from a schema.
-    """
+    """A schema name, quoted for Cypher."""
     if not is_name(name):
         raise ConfigurationError(f"{name!r} is not a schema name")
     return f"`{name}`"

@@ -40,14 +40,7 @@ class _Answer(BaseModel):
 
 
 class QueryProcess:
-    """One process for one store; several threads may ask, one after the other.
-
-    Args:
-        store: The file of the embedded store.
-
-    Raises:
-        StoreUnguarded: This machine cannot guard a process.
-    """
+    """One process for one store; several threads may ask, one after the other."""
 
     def __init__(self, store: Path) -> None:
         sandbox.check()
@@ -56,21 +49,7 @@ class QueryProcess:
         self._lock = Lock()
 
     def rows(self, reading: Reading, limit: int, timeout_s: float) -> list[list[Any]]:
-        """Run a statement.
-
-        Args:
-            reading: It.
-            limit: Rows to give at most.
-            timeout_s: Seconds that it may take.
-
-        Returns:
-            Rows of JSON values.
-
-        Raises:
-            StoreUnavailable: It took too long, or the process could not be started.
-            StoreError: It took too much memory or gave too much.
-            RuntimeError: The store refused it; in the words of LadybugDB.
-        """
+        """Run a statement."""
         request = {
             "text": reading.text,
             "parameters": reading.parameters,

@@ -27,11 +27,7 @@ _GRACE_S = 2.0
 
 
 def main(store: Path) -> None:
-    """Answer statements until there are no more.
-
-    Args:
-        store: The file of the embedded store.
-    """
+    """Answer statements until there are no more."""
     try:
         _load_all()
         space = 1 << max(30, (2 * store.stat().st_size).bit_length())

@@ -26,20 +26,7 @@ _parsing = Lock()
 
 
 def read_statement(text: str, schema: Schema, backend: str) -> Reading:
-    """Read a statement from outside, and write it anew.
-
-    Args:
-        text: Cypher.
-        schema: The allow-list of labels, relations and properties.
-        backend: Of the store that it is for.
-
-    Returns:
-        What may be sent.
-
-    Raises:
-        UsageError: It is not one statement of the accepted subset.
-        UnknownName: It names a label, relation, property or function that does not exist.
-    """
+    """Read a statement from outside, and write it anew."""
     if len(text) > _LONGEST:
         raise UsageError(f"a statement has at most {_LONGEST} characters", "ask for less")
     try:

@@ -22,12 +22,7 @@ class CatalogueReads(ABC):
 
     @abstractmethod
     def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
-        """The variables, given with their labels and relations, of which something retired is to be left out.
-
-        Args:
-            few: The statement is about few nodes, so that a condition costs less than to find out whether it is needed.
-            names: By variable.
-        """
+        """The variables, given with their labels and relations, of which something retired is to be left out."""
 
     @abstractmethod
     def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:

@@ -22,13 +22,7 @@ _FILE_RIGHTS = 0b111 | 1 << 14
 
 
 class KernelCall(NamedTuple):
-    """A call that is let through, or answered without being made.
-
-    Attributes:
-        name: As libseccomp knows it.
-        arguments: What arguments must be, by their place.
-        answer: Number of the error that it gets instead; 0 pretends that it was done.
-    """
+    """A call that is let through, or answered without being made."""
 
     name: str
     arguments: Mapping[int, int] = {}
@@ -47,11 +41,7 @@ _CALLS = """
 
 
 def check() -> None:
-    """Whether this machine can guard a process.
-
-    Raises:
-        StoreUnguarded: It cannot; the message says what is missing.
-    """
+    """Whether this machine can guard a process."""
     missing = missing_guard()
     if missing:
         raise StoreUnguarded(
@@ -78,15 +68,7 @@ def missing_guard() -> str:
 
 
 def enter(readable: Path, memory: int) -> None:
-    """Give up every right but to compute and to read one file.
-
-    Args:
-        readable: The file.
-        memory: Bytes of address space that it may take beyond what it has.
-
-    Raises:
-        StoreUnguarded: The kernel does not do it, or this process has threads already, whom it would not bind.
-    """
+    """Give up every right but to compute and to read one file."""
     check()
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
@@ -99,16 +81,7 @@ def enter(readable: Path, memory: int) -> None:
 
 
 def confine(rights: Mapping[Path, int], calls: Iterable[KernelCall], limits: Mapping[int, int]) -> None:
-    """Give up every right but some; threads can be started always, processes never, and no core is written.
-
-    Args:
-        rights: What may be done with files and folders, as flags of Landlock; those below a folder, too.
-        calls: Calls of the kernel that are let through; what is not here is not permitted.
-        limits: Numbers of setrlimit, each with the most.
-
-    Raises:
-        StoreUnguarded: The kernel does not do it.
-    """
+    """Give up every right but some; threads can be started always, processes never, and no core is written."""
     import pyseccomp as seccomp
     from landlock import FSAccess, LandlockError, Ruleset
 

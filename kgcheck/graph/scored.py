@@ -25,16 +25,7 @@ def cited_source(pattern: Pattern, attribute: str) -> str:
 
 
 def scores_to_check(pattern: Pattern, attribute: str, table: str) -> str:
-    """A select of head, tail and value (text or NULL): the score of each pair of nodes that is checked.
-
-    Args:
-        pattern: Of the edges.
-        attribute: One of its scored ones.
-        table: Of the edges: head, tail and their properties.
-
-    Returns:
-        SQL of DuckDB.
-    """
+    """A select of head, tail and value (text or NULL): the score of each pair of nodes that is checked."""
     column = identifier(attribute)
     return f"""
     SELECT head, tail, {column}::VARCHAR AS value FROM {table}
@@ -44,16 +35,7 @@ def scores_to_check(pattern: Pattern, attribute: str, table: str) -> str:
 
 
 def scores_of(pattern: Pattern, attribute: str, edges: Iterable[Mapping[str, Any]]) -> list[Score]:
-    """The scores of parallel edges, first the one that `scores_to_check` chooses.
-
-    Args:
-        pattern: Of the edges.
-        attribute: One of its scored ones.
-        edges: The properties of each.
-
-    Returns:
-        One of each edge that cites the source and has no placeholder, None where it has no score.
-    """
+    """The scores of parallel edges, first the one that `scores_to_check` chooses."""
     kind = pattern.properties[attribute].type
     scores = [brought_to(kind, edge.get(attribute)) for edge in edges if cites(pattern, attribute, edge)]
     return sorted((s for s in scores if s != PLACEHOLDER_NUMBER), key=lambda s: (s is not None, s or 0))

@@ -74,15 +74,7 @@ Rows = Generator[Row, None, None]
 
 
 class CypherServerStore(CatalogueReads):
-    """A graph on a Neo4j server.
-
-    Args:
-        name: Address, without credentials.
-        schema: Profile of the graph.
-        batch_rows: Rows in one writing statement.
-        in_flight: Statements under way at a time.
-        with_retired: Read what is retired as if it were not.
-    """
+    """A graph on a Neo4j server."""
 
     backend = "neo4j"
     _changes: ClassVar[int] = 0
@@ -120,17 +112,7 @@ class CypherServerStore(CatalogueReads):
         """See GraphStore."""
 
     def check(self, *, create: bool, any_profile: bool = False) -> None:
-        """Refuse a server that holds another graph.
-
-        Args:
-            create: It is opened for a load, so that it may be empty.
-            any_profile: It may hold any graph.
-
-        Raises:
-            StoreSchema: It holds another graph.
-            StoreMissing: It holds nothing.
-            StoreError: Its last load is not finished.
-        """
+        """Refuse a server that holds another graph."""
         labels = [row[0] for row in self._rows("labels")]
         if not labels and not create:
             raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")

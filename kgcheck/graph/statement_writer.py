@@ -75,14 +75,7 @@ class Writer:
     _edges: set[str] = field(default_factory=set)
 
     def write(self, node: Any) -> str:
-        """The text of a node of the tree.
-
-        Returns:
-            Words and signs, spaces where they are needed.
-
-        Raises:
-            UsageError: It is no part of the accepted subset.
-        """
+        """The text of a node of the tree."""
         if isinstance(node, TerminalNode):
             return self._terminal(node.symbol)
         rule = CypherParser.ruleNames[node.getRuleIndex()]
@@ -94,11 +87,7 @@ class Writer:
         return self._parts(node)
 
     def check_nodes(self) -> None:
-        """Refuse a node of which nothing says what it is: it may be one that the profile does not know.
-
-        Raises:
-            UsageError: There is one.
-        """
+        """Refuse a node of which nothing says what it is: it may be one that the profile does not know."""
         for name in self._bare:
             if name not in self._labelled:
                 raise UsageError(f"the node ({name}) needs a label, or a relation with a type", HINT)

@@ -25,19 +25,7 @@ _INTERNAL = ("_id", "_label", "_src", "_dst", *MARKS)
 
 
 def survey(store: str, settings: Settings, progress: Progress | None = None) -> GraphSurvey:
-    """Look at a graph of any profile; nothing is written to it.
-
-    Args:
-        store: A path, or the address of a Neo4j server.
-        settings: Credentials and limits.
-        progress: Where steps are shown.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        StoreError: It cannot be read.
-    """
+    """Look at a graph of any profile; nothing is written to it."""
     nothing = Schema.model_validate(
         {"profile": {"name": "any", "version": 0, "title": "any graph"}, "labels": (), "relations": ()}
     )

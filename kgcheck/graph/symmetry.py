@@ -28,9 +28,6 @@ def directions(pattern: Pattern, wanted: Direction) -> tuple[Direction, ...]:
     """The directions to walk along a pattern: the one that was asked for, or both where order means nothing.
 
     An edge from a node to itself shows in both.
-
-    Returns:
-        One or two.
     """
     return _BOTH if pattern.symmetric else (wanted,)
 

@@ -15,17 +15,7 @@ Column = Sequence[Any]
 def typed_table(
     keys: Sequence[Column], properties: Mapping[str, Property], values: Sequence[Column], schema: pa.Schema
 ) -> pa.Table:
-    """Columns of a scan, each value brought to the type that the schema gives it.
-
-    Args:
-        keys: The key columns.
-        properties: The properties, in the order of their columns.
-        values: Their columns.
-        schema: Arrow schema of the scan, AS_TEXT included.
-
-    Returns:
-        The table.
-    """
+    """Columns of a scan, each value brought to the type that the schema gives it."""
     arrays = [_key(column) for column in keys]
     as_text: list[list[str] | None] | None = None
     for (name, spec), column in zip(properties.items(), values, strict=True):

@@ -14,17 +14,7 @@ UNKNOWN = ("label", "relation", "property")
 
 
 def unknown_names(schema: Schema, nodes: Iterable[Shape], edges: Iterable[Shape]) -> dict[str, int]:
-    """Labels, relations and properties that a profile does not describe.
-
-    Args:
-        schema: The profile.
-        nodes: How the nodes of a graph are made.
-        edges: How its edges are made.
-
-    Returns:
-        How many nodes, edges or holders of a value there are, by ``label X``, ``relation Y`` and ``property X.z``, in
-        the order of these words and of the names.
-    """
+    """Labels, relations and properties that a profile does not describe."""
     found = Counter[str]()
     of_label = {label.name: {label.key, *label.properties, *MARKS} for label in schema.labels}
     of_relation: dict[str, set[str]] = {}

@@ -43,12 +43,6 @@ def improve_rules() -> ImproveRules:
 def deep_every(rounds: int) -> int:
     """After how many rounds a deep cycle is due.
 
-    Args:
-        rounds: Of the whole.
-
-    Returns:
-        A number of rounds.
-
     >>> deep_every(12), deep_every(60)
     (5, 10)
     """
@@ -57,15 +51,7 @@ def deep_every(rounds: int) -> int:
 
 
 def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int:
-    """How often a dimension was aimed at without success since it was last raised.
-
-    Args:
-        rounds: Those that are done.
-        dimension: Its name.
-
-    Returns:
-        The number.
-    """
+    """How often a dimension was aimed at without success since it was last raised."""
     count = 0
     for done in reversed(rounds):
         if done.dimension == dimension:
@@ -78,18 +64,7 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
 def next_aim(
     draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
 ) -> Aim | None:
-    """What the next round is to do.
-
-    Args:
-        draft: The manuscript.
-        card: Its score.
-        rounds: Those that are done.
-        possible: Whether there is anything to do an action with, by its name.
-
-    Returns:
-        The weakest dimension that does not rest, the action of its ladder and a section; None where all of them have
-        failed with every action.
-    """
+    """What the next round is to do."""
     rules = improve_rules()
     weakest = sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
     aims: list[Aim] = []
@@ -111,16 +86,7 @@ def next_aim(
 
 
 def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound]) -> Aim | None:
-    """What a deep cycle is to do, whatever failed before it.
-
-    Args:
-        draft: The manuscript.
-        card: Its score.
-        rounds: Those that are done.
-
-    Returns:
-        The weakest dimension, its own action and a section; None where no section can be written again.
-    """
+    """What a deep cycle is to do, whatever failed before it."""
     for name in sorted(card.dimensions, key=lambda name: card.dimensions[name].partial):
         if every := _sections(draft, name):
             # What an analysis found is told among the results, where numbers are held against those of a file.
@@ -149,14 +115,7 @@ def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
 
 
 def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
-    """What earlier rounds did: the last ones whole, older ones a line each.
-
-    Args:
-        rounds: Those that are done.
-
-    Returns:
-        Lines and mappings, the oldest first.
-    """
+    """What earlier rounds did: the last ones whole, older ones a line each."""
     most = improve_rules().memory
     done = [r for r in rounds if r.dimension]
     older = [f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{_change(r)}" for r in done[:-most]]

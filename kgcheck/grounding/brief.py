@@ -46,11 +46,7 @@ class BriefWords(Value):
 
 @cache
 def brief_words() -> BriefWords:
-    """The words that are shipped.
-
-    Returns:
-        The words.
-    """
+    """The words that are shipped."""
     return read_value(resource_dir("corpus") / "briefs" / "words.toml", BriefWords)
 
 
@@ -147,13 +143,7 @@ class Known(NamedTuple):
 
 
 class BriefMaker:
-    """Makes the facts of a brief.
-
-    Args:
-        schema: Profile.
-        name: What a node is called.
-        reader: Asks papers about edges, where there are some.
-    """
+    """Makes the facts of a brief."""
 
     def __init__(self, schema: Schema, name: Namer, reader: TripleReader | None = None) -> None:
         self._schema = schema
@@ -178,11 +168,7 @@ class BriefMaker:
         return tuple(self._references.values())
 
     def add_known(self, known: Iterable[Known]) -> None:
-        """Add what is verified, or not, of edges and attributes.
-
-        Args:
-            known: One entry a task.
-        """
+        """Add what is verified, or not, of edges and attributes."""
         for task, verified, value in known:
             if self._again(task):
                 continue
@@ -201,11 +187,7 @@ class BriefMaker:
                 self._references.setdefault(reference.id, reference)
 
     def add_missing(self, findings: Iterable[Finding]) -> None:
-        """Add edges that sources know and the graph lacks.
-
-        Args:
-            findings: Of potential edges.
-        """
+        """Add edges that sources know and the graph lacks."""
         for finding in findings:
             if self._again(finding.task):
                 continue
@@ -222,11 +204,7 @@ class BriefMaker:
             self._put(FactKind.MISSING, finding.task, text, rests_on, None, finding.verdict.reason)
 
     def add_passages(self, found: Iterable[tuple[Document, str]]) -> None:
-        """Add sentences of papers on a topic.
-
-        Args:
-            found: Papers, each with the exact words that are quoted.
-        """
+        """Add sentences of papers on a topic."""
         for document, quote in found:
             name = self._cite(document.paper_id, document.title, document.year, address(document))
             self._quoted(

@@ -67,21 +67,7 @@ class WrittenBrief(BaseModel):
 
 
 def with_prose(brief: Brief, client: ChatClient, limits: Limits | None = None, total: Meter | None = None) -> Brief:
-    """A brief with its facts as prose.
-
-    Args:
-        brief: With facts.
-        client: The model.
-        limits: How much it may take.
-        total: Counts what is taken.
-
-    Returns:
-        The brief with the sentences that its facts bear out, and those that were thrown away.
-
-    Raises:
-        ModelError: The endpoint refused or failed, or gave no usable answer.
-        BudgetExceeded: What it may take is used up.
-    """
+    """A brief with its facts as prose."""
     meter = Meter(limits or Limits(), client.prices, total)
     kept: list[BriefSentence] = []
     dropped: list[DroppedSentence] = []
@@ -155,15 +141,7 @@ _NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 
 
 def objection(text: str, facts: Sequence[BriefFact]) -> str:
-    """Why a sentence is not borne out by the facts that it names.
-
-    Args:
-        text: The sentence.
-        facts: Those that it names.
-
-    Returns:
-        Why; empty where they bear it out.
-    """
+    """Why a sentence is not borne out by the facts that it names."""
     if not facts:
         return "it names no fact"
     if not text or len(text) > LONGEST:

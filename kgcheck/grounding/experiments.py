@@ -15,14 +15,7 @@ RESULTS = "results.json"
 
 
 class ExperimentRequest(NamedTuple):
-    """What a deep cycle asks for.
-
-    Attributes:
-        text: The manuscript: what it names is what the experiment is about.
-        wanted: What the judge advises.
-        done: Names of experiments that were adopted or rejected before: each is run once.
-        folder: Where what it makes is kept; one that was stopped goes on there.
-    """
+    """What a deep cycle asks for."""
 
     text: Manuscript
     wanted: str
@@ -31,13 +24,7 @@ class ExperimentRequest(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """What was run.
-
-    Attributes:
-        name: Of the experiment; empty where none was run.
-        results: Its numbers by name, as JSON has them; none where it found nothing.
-        note: What was done, or why nothing was.
-    """
+    """What was run."""
 
     name: str
     results: Mapping[str, Any] | None
@@ -48,30 +35,11 @@ class Experiments(Protocol):
     """Runs experiments about a manuscript."""
 
     def run(self, request: ExperimentRequest) -> Experiment:
-        """Run the next one.
-
-        Args:
-            request: What is asked for.
-
-        Returns:
-            What it found; without results, where nothing can be run.
-        """
+        """Run the next one."""
 
 
 def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
-    """The results of a manuscript with those of an experiment, in a file of the folder.
-
-    Args:
-        given: The JSON file of those that it has.
-        experiment: What was found.
-        folder: Of the experiment.
-
-    Returns:
-        All of them, and those of the experiment alone.
-
-    Raises:
-        InputFormat: Both together are no results.
-    """
+    """The results of a manuscript with those of an experiment, in a file of the folder."""
     known = parse_json(read_whole(given)) if given else {}
     if not isinstance(known, dict):
         known = {"results": known}

@@ -27,21 +27,7 @@ _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp)$", re.IGNORECASE)
 
 
 def export(file: Path, out: Path, references: Path | None = None, style: Path | None = None) -> list[str]:
-    """Write a manuscript in another form.
-
-    Args:
-        file: Markdown; keys in it such as ``[@lee2010]`` are those of the references.
-        out: Where to write; its ending, one of FORMS, tells the form.
-        references: BibTeX, BibLaTeX, CSL JSON or RIS.
-        style: A CSL style; without one, author and year.
-
-    Returns:
-        What is to be noted: figures that were left out.
-
-    Raises:
-        InputFormat: It cannot be read, or the ending is not known.
-        InputMissing: A file is not there.
-    """
+    """Write a manuscript in another form."""
     form = FORMS.get(out.suffix.removeprefix(".").lower())
     if form is None:
         raise InputFormat(f"{out} has no known ending", f"end it in one of: {', '.join(FORMS)}")
@@ -66,15 +52,7 @@ def export(file: Path, out: Path, references: Path | None = None, style: Path | 
 
 
 def _figures(document: dict[str, Any], file: Path) -> tuple[dict[str, Path], list[str]]:
-    """Pictures that a manuscript shows from its own folder, by the name there; every other one becomes its words.
-
-    Args:
-        document: As pandoc's JSON has it; it is changed.
-        file: The manuscript.
-
-    Returns:
-        The pictures, and a line for each that is left out.
-    """
+    """Pictures that a manuscript shows from its own folder, by the name there; every other one becomes its words."""
     found: dict[str, Path] = {}
     notes = []
     for siblings, place in list(_images(document)):

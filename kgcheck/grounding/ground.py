@@ -95,14 +95,7 @@ class Grounded(Value):
         return Counter(r.remark for r in self.remarks)
 
     def counted(self, name: str) -> int:
-        """How many remarks of a kind, or sentences in a state, there are.
-
-        Args:
-            name: One of LIMITED.
-
-        Returns:
-            The number.
-        """
+        """How many remarks of a kind, or sentences in a state, there are."""
         return self.counts[Remark(name)] if name in set(Remark) else self.states[SentenceState(name)]
 
     def exceeded(self, limits: GroundLimits) -> list[str]:
@@ -135,11 +128,7 @@ class Grounded(Value):
         return EXIT_INCOMPLETE if self.incomplete else EXIT_CLEAN
 
     def as_row(self) -> dict[str, Any]:
-        """All of it in the flat form that `--format json` prints.
-
-        Returns:
-            Keys manuscript, measures, not_looked, sentences and references; a remark without what is empty in it.
-        """
+        """All of it in the flat form that `--format json` prints."""
         text = self.manuscript
         return {
             "manuscript": {
@@ -190,19 +179,7 @@ def ground(
     not_looked: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
-    """Hold a manuscript against everything that is given.
-
-    Args:
-        manuscript: The text.
-        checkers: What makes remarks about its sentences.
-        works: Where its references are looked up.
-        results: The canonical ones.
-        not_looked: By check, why nothing is looked at there.
-        progress: Where to show progress.
-
-    Returns:
-        The remarks and measures.
-    """
+    """Hold a manuscript against everything that is given."""
     shown = progress or NoProgress()
     remarks: list[Remarked] = []
     with shown.step(f"grounding {manuscript.name}", len(checkers) + 2) as step:

@@ -78,17 +78,7 @@ def standing_of(card: ScoreCard) -> float:
 
 
 class Improver:
-    """Improves one manuscript.
-
-    Args:
-        path: Its file, which is never changed.
-        log: Of the rounds that are done.
-        surroundings: What it is held against.
-        judging: The model that scores.
-        working: The model that writes.
-        total: Counts what both take, and what was taken before.
-        progress: Where to show progress.
-    """
+    """Improves one manuscript."""
 
     def __init__(
         self,
@@ -112,14 +102,7 @@ class Improver:
             )
 
     def run(self, rounds: int) -> None:
-        """Do the rounds that are left.
-
-        Args:
-            rounds: How many there are to be, with those that are done.
-
-        Raises:
-            KgcheckError: A model failed, or the budget is spent: the round is begun again next time.
-        """
+        """Do the rounds that are left."""
         draft = draft_of(self._log.text(), self._path)
         file = self._log.results_file(self._around.results)
         results = read_results(file) if file else None
@@ -286,13 +269,5 @@ class Improver:
 
 
 def role(client: ChatClient, total: Meter) -> ModelRole:
-    """A model whose cost counts in a total.
-
-    Args:
-        client: The model.
-        total: Counts what all of them take.
-
-    Returns:
-        Both.
-    """
+    """A model whose cost counts in a total."""
     return ModelRole(client, Meter(Limits(), client.prices, total))

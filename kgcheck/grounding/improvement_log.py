@@ -57,15 +57,7 @@ class ImprovementRound(Value):
 
 
 class ImprovementLog:
-    """What is in the folder.
-
-    Args:
-        folder: It is made.
-        source: The manuscript as it was.
-
-    Raises:
-        InputFormat: The folder is of another manuscript, or its files were changed.
-    """
+    """What is in the folder."""
 
     def __init__(self, folder: Path, source: str) -> None:
         self.folder = folder
@@ -101,14 +93,7 @@ class ImprovementLog:
         return next((r for r in reversed(self.rounds) if r.outcome == "accepted"), None)
 
     def text(self) -> str:
-        """The manuscript as it stands.
-
-        Returns:
-            The text of the last accepted round, or the original.
-
-        Raises:
-            InputFormat: The file of that round is not as it was written.
-        """
+        """The manuscript as it stands."""
         last = self.accepted
         if last is None:
             return self._source
@@ -123,17 +108,7 @@ class ImprovementLog:
         return self.folder / "experiments" / f"{number:03d}"
 
     def results_file(self, given: Path | None) -> Path | None:
-        """The canonical results as they stand.
-
-        Args:
-            given: Those that the manuscript came with.
-
-        Returns:
-            Those of the last experiment that was adopted, which hold the given ones; otherwise the given ones.
-
-        Raises:
-            InputFormat: The file of that experiment is not as it was written.
-        """
+        """The canonical results as they stand."""
         last = next((r for r in reversed(self.rounds) if r.results), None)
         if last is None:
             return given
@@ -147,21 +122,12 @@ class ImprovementLog:
         return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
 
     def begin(self, start: ImprovementStart) -> None:
-        """Keep what the manuscript was like.
-
-        Args:
-            start: With its first score.
-        """
+        """Keep what the manuscript was like."""
         self.start = start
         self._write()
 
     def add(self, done: ImprovementRound, text: str | None = None) -> None:
-        """Keep a round.
-
-        Args:
-            done: The round.
-            text: The manuscript, where it was accepted.
-        """
+        """Keep a round."""
         if text is not None:
             write_text(self._version(done.number), text)
         self.rounds.append(done)
@@ -188,15 +154,7 @@ class ImprovementLog:
 
 
 def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str:
-    """The rounds as a table in Markdown.
-
-    Args:
-        start: The manuscript as it was.
-        rounds: All rounds.
-
-    Returns:
-        The page.
-    """
+    """The rounds as a table in Markdown."""
     if start is None:
         return ""
     lines = [
@@ -220,15 +178,7 @@ def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]
 
 
 def score_plot(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str | None:
-    """The score over the rounds.
-
-    Args:
-        start: The manuscript as it was.
-        rounds: Those that count.
-
-    Returns:
-        SVG; None where the packages that draw are not installed.
-    """
+    """The score over the rounds."""
     try:
         import altair as alt
         import vl_convert

@@ -65,23 +65,7 @@ def judge(
     before: ScoreCard | None = None,
     progress: Progress | None = None,
 ) -> dict[str, DimensionJudgement]:
-    """Let a model judge every dimension.
-
-    Args:
-        text: The manuscript.
-        client: The model.
-        meter: Counts what it takes, and ends it.
-        before: A card whose judgements are kept where they are of the same sections and the same judge.
-        progress: Where to show progress.
-
-    Returns:
-        A judgement for each dimension that has some text, and of which the model gave one that can be used.
-
-    Raises:
-        ModelError: The endpoint refused or failed.
-        ModelAnswer: The model gave no usable answer at all.
-        BudgetExceeded: What all questions may take is used up.
-    """
+    """Let a model judge every dimension."""
     rules = score_rules().dimensions
     found: dict[str, DimensionJudgement] = {}
     unusable: ModelAnswer | None = None

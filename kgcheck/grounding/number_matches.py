@@ -36,11 +36,7 @@ _KEPT = 128
 
 
 class NumberMatches:
-    """The results that numbers are equal to, or may have been meant to be.
-
-    Args:
-        against: The results.
-    """
+    """The results that numbers are equal to, or may have been meant to be."""
 
     def __init__(self, against: Results) -> None:
         self._against = against

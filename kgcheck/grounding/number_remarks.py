@@ -12,34 +12,14 @@ from kgcheck.model import Evidence, Stance, Tier, World
 
 
 def verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """That a number is a result.
-
-    Args:
-        sentence: Which states it.
-        quantity: The number.
-        result: What it is.
-        against: Where that stands.
-
-    Returns:
-        The remark.
-    """
+    """That a number is a result."""
     state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
     note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
 def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """That another number stands where it would have to.
-
-    Args:
-        sentence: Which states it.
-        quantity: The number.
-        result: What it should be.
-        against: Where that stands.
-
-    Returns:
-        The remark; with a repair where the results are canonical.
-    """
+    """That another number stands where it would have to."""
     note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
     state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
@@ -55,17 +35,7 @@ def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against
 
 
 def unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:
-    """That no result is a number.
-
-    Args:
-        sentence: Which states it.
-        quantity: The number.
-        against: What was looked at.
-        where: Where else the number stands, which the results need not have; else it is unsupported.
-
-    Returns:
-        The remark.
-    """
+    """That no result is a number."""
     shown = _shown(sentence, quantity)
     note = f"no result in {against.source} is {shown}" if against.canonical else f"the rest of the text has no {shown}"
     state = SentenceState.NOT_CHECKABLE if where else SentenceState.UNSUPPORTED
@@ -74,16 +44,7 @@ def unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where
 
 
 def share_differs(sentence: Sentence, share: Share, manuscript: Manuscript) -> Remarked:
-    """That a percentage is not that of the counts beside it.
-
-    Args:
-        sentence: Which states all of them.
-        share: The percentage with its counts.
-        manuscript: Of the sentence.
-
-    Returns:
-        The remark: which of the three is wrong, nobody knows.
-    """
+    """That a percentage is not that of the counts beside it."""
     right = f"{100 * share.part / share.whole:.{max(1, -int(share.percent.as_tuple().exponent))}f}%"
     counts = f"{share.part} of {share.whole}"
     evidence = Evidence(

@@ -40,16 +40,7 @@ _READ = ("abstract", "results", "discussion", "conclusion")
 
 
 def check_numbers(manuscript: Manuscript, results: Results | None = None) -> list[Remarked]:
-    """Every number of the abstract, with canonical results also of results, discussion and conclusion, and percentages.
-
-    Args:
-        manuscript: The text.
-        results: Canonical ones; without them, those in the manuscript's own sections of results.
-
-    Returns:
-        Remarks: verified within rounding, differing with both values, or unknown, which only a number of the abstract
-        is that no result is like; in every section, percentages that are not those of the counts beside them.
-    """
+    """Numbers of the abstract; with canonical results also of results, discussion and conclusion, and percentages."""
     against = results or own_results(manuscript)
     found = _against_results(manuscript, against) if against.all else []
     # What the words of a percentage and of its counts tell is told by themselves.
@@ -143,15 +134,7 @@ def _of_others(
 
 
 def numbers_of_results(text: str, results: Results) -> list[Span]:
-    """Where numbers of a text are results, by the words about them.
-
-    Args:
-        text: A sentence, or a row of a table.
-        results: Canonical ones.
-
-    Returns:
-        The places of the numbers, without units.
-    """
+    """Where numbers of a text are results, by the words about them."""
     numbers = quantities(text)
     if not numbers:
         return []

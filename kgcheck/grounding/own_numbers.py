@@ -29,11 +29,7 @@ _TABLE = re.compile(r"\bTables?\s(\d{1,3})\b")
 
 
 class StatedElsewhere:
-    """The numbers of a manuscript outside of its abstract.
-
-    Args:
-        manuscript: The text.
-    """
+    """The numbers of a manuscript outside of its abstract."""
 
     def __init__(self, manuscript: Manuscript) -> None:
         texts = [block.text for block in manuscript.blocks if block.section != "abstract"]
@@ -64,16 +60,6 @@ def without_slips(
 
     A number that the rest of the text has is no slip. One that it lacks is: where a sentence or a row of it has the
     other numbers of the abstract's sentence, or its words, and another number in its place, that one is named.
-
-    Args:
-        read: Sentences of the abstract.
-        found: What the words about numbers told of them.
-        against: The text's own results.
-        matches: The results by their values.
-        elsewhere: The numbers of the rest of the text.
-
-    Returns:
-        The remarks, in order.
     """
     remarked = {(r.sentence, r.start): r for r in found if r.remark is not Remark.NUMBER_DIFFERS}
     for sentence in read:

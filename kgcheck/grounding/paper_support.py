@@ -60,14 +60,7 @@ _STATES = {
 
 
 class PaperSupport:
-    """Checks what sentences claim against the papers of an index.
-
-    Args:
-        index: The papers.
-        verifier: Who reads them.
-        names: What a graph calls the things that sentences name; None without a graph.
-        most: Sentences of a manuscript that are looked up.
-    """
+    """Checks what sentences claim against the papers of an index."""
 
     def __init__(
         self, index: LiteratureIndex, verifier: Verifier, names: NameTable | None = None, most: int = MOST_SENTENCES
@@ -75,28 +68,14 @@ class PaperSupport:
         self._index, self._verifier, self._names, self._most = index, verifier, names, most
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What papers make of each sentence that claims something.
-
-        Args:
-            manuscript: The text.
-
-        Returns:
-            A remark for each sentence that was looked up, by sentence.
-        """
+        """What papers make of each sentence that claims something."""
         claiming = sorted(claims_of(manuscript)[: self._most], key=lambda s: s.number)
         things = self._names.things(manuscript) if self._names and claiming else {}
         synonyms = self._names.synonyms(things) if self._names else {}
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
 
     def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
-        """That not all of a manuscript was looked up, where that is so.
-
-        Args:
-            manuscript: The text.
-
-        Returns:
-            One line for people, or none.
-        """
+        """That not all of a manuscript was looked up, where that is so."""
         count = len(claims_of(manuscript))
         if count <= self._most:
             return ()
@@ -139,14 +118,7 @@ class PaperSupport:
 
 
 def claims_of(manuscript: Manuscript) -> list[Sentence]:
-    """The sentences that claim something, those of the abstract first.
-
-    Args:
-        manuscript: The text.
-
-    Returns:
-        Sentences in the order in which they are looked up.
-    """
+    """The sentences that claim something, those of the abstract first."""
     found = [s for s in manuscript.sentences if s.section in _SECTIONS and may_state(manuscript, s) and _claims(s.text)]
     return sorted(found, key=lambda s: (_SECTIONS.index(s.section), s.number))
 
@@ -170,15 +142,7 @@ def _claims(text: str) -> bool:
 
 
 def is_itself(manuscript: Manuscript, document: Document) -> bool:
-    """Whether a document is the manuscript, or a part of it, by one of its ids or by its title.
-
-    Args:
-        manuscript: The text.
-        document: Of an index.
-
-    Returns:
-        True where it is.
-    """
+    """Whether a document is the manuscript, or a part of it, by one of its ids or by its title."""
     own = {_bare_id(name) for name in manuscript.ids}
     if own & {_bare_id(name) for name in (*document.ids, document.paper_id)}:
         return True

@@ -63,13 +63,6 @@ _NAMED_BY_LETTERS = re.compile(r"[A-Za-z\u0370-\u03ff(+'\u2032]|-[A-Za-z]")
 def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, ...]:
     """The numbers of a text that state how much or how many.
 
-    Args:
-        text: A sentence.
-        without: Where citations stand in it: a number there counts nothing.
-
-    Returns:
-        Them, in order.
-
     >>> found = quantities("In 12.5% of 1,204 mice (p < 0.001; Fig. 3), IL-6 rose.")
     >>> [(str(q.value), q.unit, q.comparator) for q in found]
     [('12.5', '%', '='), ('1204', '', '='), ('0.001', '', '<')]
@@ -84,12 +77,6 @@ def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, 
 
 def with_points(text: str) -> str:
     """A text of the same length whose decimal points are all on the line, as some journals raise them.
-
-    Args:
-        text: A sentence.
-
-    Returns:
-        The text.
 
     >>> with_points("a loss of 2·5 kg, 3·10^5 cells")
     'a loss of 2.5 kg, 3·10^5 cells'

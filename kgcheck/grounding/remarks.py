@@ -144,13 +144,6 @@ _STRONGEST = (SentenceState.CONTRADICTED, SentenceState.VERIFIED, SentenceState.
 
 
 def state_of(remarks: Iterable[Remarked]) -> SentenceState:
-    """The state of a sentence: one contradiction outweighs what is right in it, one support what is silent.
-
-    Args:
-        remarks: All about it.
-
-    Returns:
-        The state; not checkable without a remark.
-    """
+    """The state of a sentence: one contradiction outweighs what is right in it, one support what is silent."""
     found = {remarked.state for remarked in remarks}
     return next((state for state in _STRONGEST if state in found), SentenceState.NOT_CHECKABLE)

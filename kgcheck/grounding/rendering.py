@@ -29,16 +29,7 @@ _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"
 
 
 def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
-    """What was found, as text.
-
-    Args:
-        found: Of a manuscript.
-        form: table, json, markdown, html or sarif.
-        exit_code: What the command ends with, for sarif.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """What was found, as text."""
     match form:
         case "json":
             return as_json(found.as_row(), indent=2) + "\n"

@@ -12,16 +12,7 @@ _TEXTS = ("markdown", "latex", "text", "jats")
 
 
 def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
-    """The repairs that remarks propose.
-
-    Args:
-        found: Of the manuscript.
-        file: Its file.
-
-    Returns:
-        A unified diff, empty where nothing can be changed; and a line for each repair that is left to a person, because
-        its words do not stand in the file as they are read, or stand there more than once.
-    """
+    """The repairs that remarks propose."""
     wanted = [r for r in found.remarks if r.repair]
     left: list[str] = []
     if found.manuscript.format not in _TEXTS:

@@ -48,15 +48,7 @@ class Result(NamedTuple):
 
 
 class Results:
-    """What numbers are held against.
-
-    Args:
-        source: The file that they stand in.
-        release: The beginning of its SHA-256.
-        at: When it was written, or read.
-        canonical: Whether they are the results themselves, not what a text has of them.
-        found: All of them.
-    """
+    """What numbers are held against."""
 
     def __init__(self, source: str, release: str, at: datetime, *, canonical: bool, found: Sequence[Result]) -> None:
         self.source = source
@@ -73,14 +65,7 @@ class Results:
         self._whole = [sum(self._rarity[w] for w in result.words) for result in self.all]
 
     def likeness(self, about: Mapping[str, float]) -> list[float]:
-        """From 0 to 1 for each result, how much of what names it stands about a number.
-
-        Args:
-            about: The words about the number, each with its weight.
-
-        Returns:
-            One figure a result; of results that a text has, the share of the shorter of both lists of words.
-        """
+        """From 0 to 1 for each result, how much of what names it stands about a number."""
         both = [0.0] * len(self.all)
         for word, weight in about.items():
             for place in self._with_word.get(word, ()):
@@ -91,19 +76,7 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """The canonical results of a manuscript.
-
-    Args:
-        path: JSON: objects and lists within each other, whose numbers are named by the keys above them. An object with
-            the key ``value`` is one result; its ``unit`` and ``description`` belong to it.
-
-    Returns:
-        Every number with its name.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It is no JSON, holds no number or more than MOST_RESULTS.
-    """
+    """The canonical results of a manuscript."""
     text = read_whole(path)
     try:
         found = list(islice(_leaves(parse_json(text, decimals=True), ()), MOST_RESULTS + 1))
@@ -121,15 +94,7 @@ def read_results(path: Path) -> Results:
 
 
 def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
-    """The numbers of a manuscript's own results: its sections of results, legends and tables.
-
-    Args:
-        manuscript: The text.
-        at: When it was read.
-
-    Returns:
-        Every number with the words about it.
-    """
+    """The numbers of a manuscript's own results: its sections of results, legends and tables."""
     found = [
         Result(f"sentence {s.number}", q.value, q.step, q.unit, words_about(s.text, (q.start, q.end)), s.text)
         for s in manuscript.sentences
@@ -155,16 +120,7 @@ def quantities_of(sentence: Sentence) -> tuple[WrittenNumber, ...]:
 
 
 def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, float]:
-    """The words to both sides of a number, as stems, with weights.
-
-    Args:
-        text: The sentence.
-        number: Where the number stands.
-        fading: Each word less than the one before, not only those far away.
-
-    Returns:
-        A weight by stem.
-    """
+    """The words to both sides of a number, as stems, with weights."""
     found: dict[str, float] = {}
     stems = _placed_stems(text)
     first, after = bisect_right(stems.ends, number[0]), bisect_left(stems.starts, number[1])

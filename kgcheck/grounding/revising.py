@@ -81,15 +81,7 @@ class ManuscriptSource(Value):
 
 
 def draft_of(source: str, path: Path) -> ManuscriptSource:
-    """A Markdown manuscript.
-
-    Args:
-        source: Its text.
-        path: The file that it is of: what it names is looked up beside that.
-
-    Returns:
-        The text, as it is and as it is read.
-    """
+    """A Markdown manuscript."""
     source = source if source.endswith("\n") else f"{source}\n"
     return ManuscriptSource(
         source=source,
@@ -127,25 +119,7 @@ def revised(
     client: ChatClient,
     meter: Meter,
 ) -> tuple[str, tuple[str, ...]]:
-    """Let a model write a section again.
-
-    Args:
-        draft: The manuscript.
-        aim: What is to become better, and where.
-        card: What a judge said of it.
-        memory: What earlier rounds did.
-        results: Canonical results that it may use.
-        passages: What papers say that it may use.
-        client: The model.
-        meter: Counts what it takes.
-
-    Returns:
-        The body as it was written, and what it says that it left out.
-
-    Raises:
-        ModelError: The endpoint refused or failed, or gave no usable answer.
-        BudgetExceeded: What it may take is used up.
-    """
+    """Let a model write a section again."""
     section = draft.sections[aim.section]
     judged = {name: d.judgement for name, d in card.dimensions.items() if d.judgement}
     question: dict[str, Any] = {
@@ -205,22 +179,7 @@ def revision_of(
     passages: Sequence[GivenPassage],
     path: Path,
 ) -> tuple[ManuscriptSource, Revision] | str:
-    """The manuscript with what was written, its citations of passages in its own form.
-
-    Args:
-        draft: The manuscript before.
-        place: Of the section.
-        written: Its new body.
-        left_out: What the model says that it left out.
-        passages: Those that it was given, P1 the first.
-        path: The file of the manuscript.
-
-    Returns:
-        The new manuscript and what changed; or why there is none.
-
-    Raises:
-        InputFormat: It cannot be read any more.
-    """
+    """The manuscript with what was written, its citations of passages in its own form."""
     section = draft.sections[place]
     references = draft.manuscript.references
     marks = {name: r.label or r.key for r in references for name in ids_of_reference(r)}

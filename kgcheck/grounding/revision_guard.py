@@ -55,15 +55,7 @@ class Revision(Value):
 
 
 def objection_to(revision: Revision, results: Results | None) -> str:
-    """Why the new text of a section is rejected, before it is grounded.
-
-    Args:
-        revision: What became of the manuscript.
-        results: The canonical ones.
-
-    Returns:
-        The reason; empty where there is none.
-    """
+    """Why the new text of a section is rejected, before it is grounded."""
     before, after = _changed(revision.old.blocks, revision.new.blocks)
     return (
         _list_differs(revision)
@@ -76,16 +68,7 @@ def objection_to(revision: Revision, results: Results | None) -> str:
 
 
 def objection_to_remarks(old: Grounded, new: Grounded, left_out: Sequence[str]) -> str:
-    """Why the new text is rejected for what was found of it.
-
-    Args:
-        old: What was found of the manuscript before.
-        new: After.
-        left_out: What the model says that it left out.
-
-    Returns:
-        The reason; empty where there is none.
-    """
+    """Why the new text is rejected for what was found of it."""
     more = Counter(map(_contradiction, _contradicted(new))) - Counter(map(_contradiction, _contradicted(old)))
     for remarked in _contradicted(new):
         if more[_contradiction(remarked)] > 0:

@@ -116,16 +116,7 @@ def score_rules() -> ScoreRules:
 def score(
     found: Grounded, corpus: CorpusFigures | None = None, judgements: Mapping[str, DimensionJudgement] | None = None
 ) -> ScoreCard:
-    """Score a manuscript.
-
-    Args:
-        found: What grounding found of it: its penalty is taken.
-        corpus: How it stands to a corpus; None where there is none.
-        judgements: Of a judge, by dimension; None where nobody judged.
-
-    Returns:
-        The card. A dimension has a score only where a judge and, if it needs one, a corpus gave theirs.
-    """
+    """Score a manuscript."""
     rules = score_rules()
     features = surface_features(found.manuscript)
     dimensions = {}
@@ -159,14 +150,6 @@ def score(
 def normalised(raw: float, mean: float, sigma: float) -> float:
     """The first tier: a judge's raw score against the mean of its kind.
 
-    Args:
-        raw: From 0 to 10.
-        mean: Of its dimension.
-        sigma: Spread of raw scores.
-
-    Returns:
-        From 0 to 100, 50 at the mean.
-
     >>> normalised(6.4, 6.4, 1.0), normalised(0, 6.4, 1.0), normalised(7.4, 6.4, 1.0)
     (50.0, 0.0, 66.7)
     """
@@ -176,12 +159,6 @@ def normalised(raw: float, mean: float, sigma: float) -> float:
 def grade_of(overall: float) -> str:
     """The grade of a score.
 
-    Args:
-        overall: From 0 to 100.
-
-    Returns:
-        A to D.
-
     >>> [grade_of(s) for s in (85, 84.9, 65, 44)]
     ['A', 'A-', 'B+', 'D']
     """
@@ -189,14 +166,7 @@ def grade_of(overall: float) -> str:
 
 
 def surface_features(text: Manuscript) -> dict[Feature, float]:
-    """What can be counted on the surface of a text, each from 0 to 100.
-
-    Args:
-        text: The manuscript.
-
-    Returns:
-        Words, tables, signs of mathematics for each 1,000 words, and sections that are there, as shares of full marks.
-    """
+    """What can be counted on the surface of a text, each from 0 to 100."""
     bounds = score_rules().surface
     running = [b for b in text.blocks if b.kind in ("paragraph", "legend")]
     words = sum(len(b.text.split()) for b in running)
@@ -215,18 +185,7 @@ def surface_features(text: Manuscript) -> dict[Feature, float]:
 def corpus_figures(
     text: Manuscript, documents: Iterable[str], holds: Callable[[str], bool], papers: int
 ) -> CorpusFigures:
-    """How a manuscript stands to a corpus.
-
-    Args:
-        text: The manuscript.
-        documents: Titles and abstracts of the corpus.
-        holds: Whether it has the paper of an id.
-        papers: How many papers it has.
-
-    Returns:
-        The share of its KEY_TERMS key terms that the text has (those of most documents, but for words of more than half
-        of them), and the share of its papers that the text cites.
-    """
+    """How a manuscript stands to a corpus."""
     counts: Counter[str] = Counter()
     total = 0
     for document in documents:

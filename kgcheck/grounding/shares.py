@@ -43,12 +43,6 @@ class Share(NamedTuple):
 def shares(text: str) -> Iterator[Share]:
     """The percentages of a text that stand beside the counts that they are of.
 
-    Args:
-        text: A sentence.
-
-    Yields:
-        Each, also where it is right.
-
     >>> [(s.part, s.whole, str(s.percent), s.right) for s in shares("In 12 of 48 mice (25%), and 7/9 (66%) of others")]
     [(12, 48, '25', True), (7, 9, '66', False)]
     """
@@ -61,16 +55,7 @@ def shares(text: str) -> Iterator[Share]:
 
 
 def is_share_of_others(quantity: WrittenNumber, text: str, stated: Sequence[WrittenNumber]) -> bool:
-    """Whether a percentage is that of two counts of its sentence, wherever they stand.
-
-    Args:
-        quantity: The percentage.
-        text: The sentence.
-        stated: Its numbers.
-
-    Returns:
-        False for what is no percentage, too.
-    """
+    """Whether a percentage is that of two counts of its sentence, wherever they stand."""
     if quantity.unit != "%":
         return False
     counts = {int(q.value) for q in stated if not q.unit and q.value > 0 and q.value == q.value.to_integral_value()}

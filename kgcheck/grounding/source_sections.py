@@ -28,19 +28,7 @@ class SourceSection(Value):
 
 
 def source_sections(text: str, path: Path) -> tuple[SourceSection, ...]:
-    """The sections of a Markdown text.
-
-    Args:
-        text: The file.
-        path: Where it came from, for messages.
-
-    Returns:
-        A section for each heading that is in no quotation or list; ``listing`` says that it is the list of references.
-
-    Raises:
-        InputFormat: Pandoc cannot read it.
-        MissingExtra: Pandoc is not installed.
-    """
+    """The sections of a Markdown text."""
     lines = text.split("\n")
     places: list[tuple[int, int, int]] = []
     for block in pandoc_json(text.encode(), _FORM, path)["blocks"]:
@@ -70,31 +58,13 @@ def source_sections(text: str, path: Path) -> tuple[SourceSection, ...]:
 
 
 def with_body(text: str, section: SourceSection, body: str) -> str:
-    """A text with another body of a section.
-
-    Args:
-        text: The file.
-        section: One of its sections.
-        body: What is to stand below the heading.
-
-    Returns:
-        The text; all other lines are as they were.
-    """
+    """A text with another body of a section."""
     lines = text.split("\n")
     return "\n".join([*lines[: section.first - 1], "", *body.strip("\n").split("\n"), "", *lines[section.last :]])
 
 
 def with_references(text: str, sections: Sequence[SourceSection], entries: Mapping[int, str]) -> str:
-    """A text with more entries at the end of its numbered list of references.
-
-    Args:
-        text: The file.
-        sections: Its sections.
-        entries: By number, in order.
-
-    Returns:
-        The text; unchanged where it has no such list.
-    """
+    """A text with more entries at the end of its numbered list of references."""
     lines = text.split("\n")
     for section in reversed(sections):
         if not section.listing:

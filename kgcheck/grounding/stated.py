@@ -14,17 +14,7 @@ Namer = Callable[[Ref], str]
 
 
 def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
-    """What a task states, as a clause: by the claim form of the profile, else by the words of the relation.
-
-    Args:
-        task: A node, an attribute or an edge.
-        schema: Profile.
-        name: What a node is called.
-        value: Of an attribute, in the graph.
-
-    Returns:
-        The clause, without a full stop.
-    """
+    """What a task states, as a clause: by the claim form of the profile, else by the words of the relation."""
     triple = edge_of(task)
     if triple is None:
         own = f"{name(task.subject)} ({task.subject})"

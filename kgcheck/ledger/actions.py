@@ -45,11 +45,7 @@ class ActionEntry(Value):
 
 
 class ActionTable:
-    """Adds to the record of actions, and reads it.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Adds to the record of actions, and reads it."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
@@ -60,16 +56,7 @@ class ActionTable:
             connection.execute(insert(ACTION).values(action.model_dump(exclude={"number"})))
 
     def newest(self, limit: int, *, before: int | None = None, name: str | None = None) -> list[ActionEntry]:
-        """What was done last.
-
-        Args:
-            limit: At most so many.
-            before: Only what came before the action of this number: the next page.
-            name: Only what somebody of this name did.
-
-        Returns:
-            Actions, the newest first.
-        """
+        """What was done last."""
         query = select(ACTION).order_by(ACTION.c.number.desc()).limit(limit)
         query = query.where(ACTION.c.number < before) if before is not None else query
         query = query.where(ACTION.c.name == name) if name is not None else query

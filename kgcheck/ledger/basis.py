@@ -18,12 +18,6 @@ def basis_of(finding: Finding) -> str:
     It is made of, in this order: outcome, reason, what the graph says, kind and value of the proposed change, its
     candidates as proposed, and one part for each distinct piece of deciding evidence (source, record, stance, value),
     sorted. No release and no date is in it: a new release that says the same changes nothing.
-
-    Args:
-        finding: The finding.
-
-    Returns:
-        The beginning of the SHA-256 of these parts; absent ones are empty.
     """
     verdict, change = finding.verdict, finding.change
     parts = [verdict.outcome.value, verdict.reason.value, finding.task.value or ""]
@@ -50,35 +44,14 @@ OBSERVED_SQL = f"concat_ws(chr({ord(WITHIN)}), source, record, stance, coalesce(
 
 
 def basis_sql(outcome: str, reason: str, value: str, kind: str, to: str, candidates: str, observed: str) -> str:
-    """DuckDB's way to say `basis_of`.
-
-    Args:
-        outcome: Of the verdict; like all that follow, SQL.
-        reason: Of the verdict.
-        value: What the graph says.
-        kind: Of the proposed change; NULL of none.
-        to: What it changes to.
-        candidates: A list of those that it proposes.
-        observed: A list of OBSERVED_SQL of what decides, each once, sorted; NULL of none.
-
-    Returns:
-        An expression.
-    """
+    """DuckDB's way to say `basis_of`."""
     chosen = f"coalesce(array_to_string({candidates}, chr({ord(WITHIN)})), '')"
     parts = [f"coalesce({part}, '')" for part in (outcome, reason, value, kind, to)]
     return digest_sql([*parts, chosen], observed)
 
 
 def digest_sql(parts: Iterable[str], more: str = "NULL") -> str:
-    """DuckDB's way to say 16 hexadecimal digits of parts, as fingerprints and bases have them.
-
-    Args:
-        parts: Texts, as SQL; none is NULL.
-        more: A list of further parts, as SQL.
-
-    Returns:
-        An expression.
-    """
+    """DuckDB's way to say 16 hexadecimal digits of parts, as fingerprints and bases have them."""
     sign = f"chr({ord(PART)})"
     # No part is NULL, and none of the further ones is empty.
     further = "" if more == "NULL" else f", nullif(array_to_string({more}, {sign}), '')"

@@ -16,16 +16,7 @@ _TOGETHER = 100
 
 
 def insert_findings(connection: Connection, run: str, rows: FindingRows) -> None:
-    """Insert findings, in the transaction of the connection.
-
-    Args:
-        connection: Of SQLite or PostgreSQL.
-        run: Of the findings.
-        rows: The findings.
-
-    Raises:
-        SQLAlchemyError: The database refuses.
-    """
+    """Insert findings, in the transaction of the connection."""
     names, newest = ", ".join(FINDING_COLUMNS), last_number(connection)
     if connection.dialect.name == "postgresql":
         copy_in(connection, f"COPY {FINDING.name} ({names}) FROM STDIN", rows.batches)
@@ -36,16 +27,7 @@ def insert_findings(connection: Connection, run: str, rows: FindingRows) -> None
 
 
 def key_new(connection: Connection, run: str, after: int) -> None:
-    """Give new findings their keys and places, now or when somebody reads them.
-
-    Args:
-        connection: In a transaction that writes.
-        run: Of the findings.
-        after: The number of the newest finding that was there before them.
-
-    Raises:
-        SQLAlchemyError: The database refuses.
-    """
+    """Give new findings their keys and places, now or when somebody reads them."""
     if connection.dialect.name == "postgresql":
         # Several write at once here, and who may only read must find everything settled.
         settle_run(connection, run, after)
@@ -68,16 +50,7 @@ def _insert_together(connection: Connection, batch: list[tuple[Any, ...]]) -> No
 
 
 def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple[Any, ...]]]) -> None:
-    """Send rows to PostgreSQL, in the transaction of the connection.
-
-    Args:
-        connection: Of PostgreSQL.
-        statement: ``COPY TABLE (COLUMNS) FROM STDIN``.
-        batches: Some rows at a time.
-
-    Raises:
-        DBAPIError: The database refuses.
-    """
+    """Send rows to PostgreSQL, in the transaction of the connection."""
     import psycopg
 
     cursor: Any = connection.connection.cursor()

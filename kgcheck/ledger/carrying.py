@@ -20,13 +20,7 @@ _UNIT = tuple(FINDING.c[name] for name in ("type", "subject_label", "relation", 
 
 
 class CarriedFindings:
-    """Copies findings of an earlier run into a later one.
-
-    Args:
-        database: The ledger's.
-        run: The run.
-        former: The run whose findings hold. It is finished, so that they stay what they are.
-    """
+    """Copies findings of an earlier run into a later one."""
 
     def __init__(self, database: Database, run: Run, former: Run) -> None:
         self._database = database
@@ -45,20 +39,7 @@ class CarriedFindings:
         without_reasons: Sequence[Reason] = (),
         tasks: str = "",
     ) -> int:
-        """Write a piece whose findings are those of the earlier run, all or nothing.
-
-        Args:
-            piece: Names the piece in the run.
-            kind: Type of the findings.
-            target: The part of the schema that they are of; None for all parts.
-            tallies: What the piece counts.
-            without: Fingerprints of findings that do not hold.
-            without_reasons: Nor those of these reasons.
-            tasks: Digest of the tasks that do not hold.
-
-        Returns:
-            How many findings were carried over.
-        """
+        """Write a piece whose findings are those of the earlier run, all or nothing."""
         run, names = self._run.id, list(FINDING_COLUMNS)
         which = self._of(kind, target)
         if without_reasons:

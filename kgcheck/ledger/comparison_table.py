@@ -36,11 +36,7 @@ _TOGETHER = 500
 
 
 class ComparisonTable:
-    """Reads and writes what became of findings.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes what became of findings."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
@@ -51,17 +47,7 @@ class ComparisonTable:
             return compared_with(connection, run)
 
     def record(self, run: str, before: str | None, former: Iterable[FormerFinding], at: datetime) -> dict[str, int]:
-        """Write what became of the findings of the run before, in place of what was written before.
-
-        Args:
-            run: The run.
-            before: What it is compared with.
-            former: What is not to be seen from the findings of both.
-            at: The time.
-
-        Returns:
-            How many findings are in each state; none where there was no run before.
-        """
+        """Write what became of the findings of the run before, in place of what was written before."""
         rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
         with self._database.writing() as connection:
             for table in (COMPARED, COMPARISON, LISTED):
@@ -117,15 +103,7 @@ class ComparisonTable:
         return found
 
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
-        """Findings of the earlier run that the later one did not find, those of one target together.
-
-        Args:
-            pair: The runs.
-
-        Yields:
-            A row: the columns of finding as it was last found, ``outcome_now`` where the later run kept what it is now,
-            and ``named`` and ``kept_...``, which are there where the run that found it is not.
-        """
+        """Findings of the earlier run that the later one did not find, those of one target together."""
         lost, now, kept = absent(pair, NOTHING).subquery("lost"), KEY.alias(), COMPARED.alias()
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
@@ -140,17 +118,7 @@ class ComparisonTable:
             yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
 
     def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
-        """Findings of a run by some rules.
-
-        Args:
-            run: The run's id.
-            rules: The rules.
-            folded: Only those whose subject has this id.
-            unless: Only those whose subject has another id than this.
-
-        Returns:
-            Rows of finding.
-        """
+        """Findings of a run by some rules."""
         query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
         query = query.where(FINDING.c.subject_id == folded) if folded else query
         query = query.where(FINDING.c.subject_id != unless) if unless else query
@@ -158,14 +126,7 @@ class ComparisonTable:
             return connection.execute(query.where(FINDING.c.rule.is_not(None)).order_by(FINDING.c.fingerprint)).all()
 
     def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
-        """Findings that changed and of which the later run could not look at a source.
-
-        Args:
-            pair: The runs.
-
-        Yields:
-            The finding as it is, and as it was last found.
-        """
+        """Findings that changed and of which the later run could not look at a source."""
         found, known = found_by(pair.after, ()), known_after(pair.before, ())
         changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
         changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))

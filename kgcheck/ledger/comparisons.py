@@ -175,17 +175,7 @@ def present(
     states: Collection[str] = (),
     about: Select[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
-    """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows.
-
-    Args:
-        pair: The runs.
-        what: What the later one wrote down.
-        states: Others may be left out; none if empty.
-        about: Only findings of these fingerprints, which are few of all.
-
-    Returns:
-        What a select is made of.
-    """
+    """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows."""
     kept = COMPARED.alias("kept")
     if about is None and what.is_listed and states and what.rare.issuperset(states):
         return _few(pair, kept, states)
@@ -258,14 +248,6 @@ def absent(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Select[An
 
     Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
     unless a later one found it again.
-
-    Args:
-        pair: The runs.
-        what: What the later one wrote down.
-        only: Only these; all if empty.
-
-    Returns:
-        A select.
     """
     if what.is_listed:
         lost = select(LISTED.c.fingerprint, LISTED.c.state, LISTED.c.basis.label("former_basis"), LISTED.c.found_in)
@@ -284,15 +266,7 @@ def absent(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Select[An
 
 
 def run_before(runs: Iterable[Run], run: Run) -> Run | None:
-    """The newest finished audit before a run that looked at the same of the same store.
-
-    Args:
-        runs: All, newest first.
-        run: One of them.
-
-    Returns:
-        It, or None.
-    """
+    """The newest finished audit before a run that looked at the same of the same store."""
     earlier = dropwhile(lambda other: other.id != run.id, runs)
     same = (r for r in earlier if r.id != run.id and r.finished and r.nodes and _looks_at(r) == _looks_at(run))
     return next(same, None)
@@ -374,15 +348,7 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
 
 
 def listed_rows(pair: Pair, what: WrittenDown) -> Iterator[Select[Any]]:
-    """What stands in LISTED of two runs.
-
-    Args:
-        pair: The runs.
-        what: What the later one has written down by now.
-
-    Yields:
-        A select of the columns of LISTED, in their order.
-    """
+    """What stands in LISTED of two runs."""
     kept, lost = COMPARED.alias("kept"), absent(pair, what).subquery("lost")
     run, none = literal(pair.after), null()
     same = (kept.c.fingerprint == KEY.c.fingerprint) & (kept.c.run == pair.after) & (literal(what.is_kept) == true())

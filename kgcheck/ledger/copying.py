@@ -37,17 +37,6 @@ def copy_ledger(source: Database, target: Database, progress: Progress) -> list[
     """Write into a ledger what another one has, all or nothing.
 
     A target that has some of the same rows already, say of an earlier copy, gets those that are missing.
-
-    Args:
-        source: What is read, as it is at one moment.
-        target: Empty, or with nothing that the source does not have as well.
-        progress: Where the tables are shown.
-
-    Returns:
-        Each table with its rows.
-
-    Raises:
-        LedgerError: The target has rows that the source does not have, or has otherwise; nothing was written.
     """
     try:
         with source.reading() as before, target.writing() as after, target.reading() as there:

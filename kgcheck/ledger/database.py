@@ -68,13 +68,6 @@ class Database:
     """A database with the tables of the ledger: one SQLite file (WAL), or a PostgreSQL database.
 
     One of an earlier format is brought to the present format, whole or not at all.
-
-    Args:
-        where: The file, or a database that is there.
-        create: Make the file when it is missing, and the tables when there are none.
-
-    Raises:
-        LedgerError: It is missing and must not be made, is no ledger, is one of a later format, or cannot be opened.
     """
 
     def __init__(self, where: LedgerPlace | URL, *, create: bool) -> None:
@@ -89,17 +82,7 @@ class Database:
 
     @contextmanager
     def reading(self, *, of: str | None = None) -> Iterator[Connection]:
-        """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place.
-
-        Args:
-            of: Only findings of this run are read: those of others may have none yet.
-
-        Yields:
-            The connection.
-
-        Raises:
-            LedgerError: The database refuses.
-        """
+        """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place."""
         with self._connected(self._backend.reading()) as connection:
             if is_settled(connection, of):
                 yield connection
@@ -110,30 +93,12 @@ class Database:
             yield connection
 
     def reading_once(self) -> AbstractContextManager[Connection]:
-        """For one statement, and one that reads no findings: nobody need give them keys and places before it.
-
-        Returns:
-            The connection.
-
-        Raises:
-            LedgerError: The database refuses.
-        """
+        """For one statement, and one that reads no findings: nobody need give them keys and places before it."""
         return self._connected(self._backend.reading_once())
 
     @contextmanager
     def writing(self, *, alone: bool = True) -> Iterator[Connection]:
-        """A transaction that writes, all or nothing; other writers wait until it ends.
-
-        Args:
-            alone: False for one that only adds rows, without looking at others first: where the database can, such
-                ones do not wait for each other. Only to others has every finding its key and place.
-
-        Yields:
-            The connection.
-
-        Raises:
-            LedgerError: The database refuses; nothing was written.
-        """
+        """A transaction that writes, all or nothing; other writers wait until it ends."""
         with self._locked(alone=alone) as connection:
             if alone:
                 settle(connection)

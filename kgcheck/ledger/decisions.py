@@ -106,11 +106,7 @@ _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
 class DecisionTable:
-    """Reads and writes decisions.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes decisions."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
@@ -123,20 +119,7 @@ class DecisionTable:
     def add(
         self, decisions: Iterable[Decision], *, in_turn: bool = False, unless_after: int | None = None
     ) -> list[Decision]:
-        """Write decisions, all or nothing.
-
-        Args:
-            decisions: Their numbers do not matter.
-            in_turn: None is older than what is there about its finding, even where a clock went back.
-            unless_after: Number of a decision; where there is a newer one about one of the findings, nothing is
-                written.
-
-        Returns:
-            The decisions as they were written.
-
-        Raises:
-            ChangedMeanwhile: There is such a newer one.
-        """
+        """Write decisions, all or nothing."""
         rest, added = iter(decisions), list[Decision]()
         with self._database.writing() as connection:
             while some := list(islice(rest, _TOGETHER)):
@@ -151,14 +134,7 @@ class DecisionTable:
         return added
 
     def of(self, fingerprints: Iterable[str]) -> Iterator[Decision]:
-        """Every decision about findings, the oldest of each first.
-
-        Args:
-            fingerprints: Of the findings, any number.
-
-        Yields:
-            A decision.
-        """
+        """Every decision about findings, the oldest of each first."""
         with self._database.reading() as connection:
             yield from _about(connection, fingerprints)
 
@@ -169,26 +145,14 @@ class DecisionTable:
             return {row.number: decision_of(row) for row in rows}
 
     def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
-        """Decisions as they came into this ledger, the newest first.
-
-        Args:
-            before: Only those of smaller numbers.
-            limit: At most so many.
-
-        Returns:
-            The decisions.
-        """
+        """Decisions as they came into this ledger, the newest first."""
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
             return [decision_of(row) for row in rows]
 
     def all(self) -> Iterator[Decision]:
-        """Every decision, by finding and basis, the oldest of each first; no order of one ledger shows in it.
-
-        Yields:
-            A decision.
-        """
+        """Every decision, by finding and basis, the oldest of each first; no order of one ledger shows in it."""
         keys = [DECISION.c[name] for name in ("fingerprint", "basis", "at", "number")]
         with self._database.reading() as connection:
             for row in connection.execute(select(DECISION).order_by(*keys)):
@@ -209,16 +173,7 @@ def latest_decisions() -> Subquery:
 
 
 def state_column(fingerprint: ColumnElement[Any], basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
-    """Where a finding stands by what was decided about it, as SQL.
-
-    Args:
-        fingerprint: The finding's.
-        basis: The finding's, now.
-        today: A deferral that ends on this day or before has ended.
-
-    Returns:
-        One of DecisionState.
-    """
+    """Where a finding stands by what was decided about it, as SQL."""
     action, until = (_newest(c, DECISION.c.fingerprint == fingerprint, DECISION.c.basis == basis) for c in _DECIDES)
     before = _newest(DECISION.c.action, DECISION.c.fingerprint == fingerprint)
     return case(

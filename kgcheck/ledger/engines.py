@@ -15,15 +15,7 @@ _lock = Lock()
 
 
 def shared_engine(database: Hashable, make: Callable[[], Engine]) -> Engine:
-    """The engine of a database, to be let go with `let_go`.
-
-    Args:
-        database: Names it, and how it is opened; another where a file has been replaced.
-        make: Makes the engine where nobody has it yet.
-
-    Returns:
-        The engine.
-    """
+    """The engine of a database, to be let go with `let_go`."""
     with _lock:
         # A process that was forked must not touch connections of the one before.
         users = _open.setdefault((os.getpid(), database), [])
@@ -32,11 +24,7 @@ def shared_engine(database: Hashable, make: Callable[[], Engine]) -> Engine:
 
 
 def let_go(engine: Engine) -> None:
-    """Close the connections of an engine when nobody else has it.
-
-    Args:
-        engine: It may be one that nobody shares.
-    """
+    """Close the connections of an engine when nobody else has it."""
     with _lock:
         for database, users in list(_open.items()):
             if engine in users:

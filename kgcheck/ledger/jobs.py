@@ -82,32 +82,13 @@ class JobRun(Value):
 
 
 class JobRuns:
-    """The runs of jobs in a ledger.
-
-    Args:
-        database: Of the ledger.
-    """
+    """The runs of jobs in a ledger."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
 
     def begin(self, job: str, worker: str, now: datetime, lease: timedelta, planned: datetime | None = None) -> JobRun:
-        """Begin a run of a job that is not under way; one that was killed is marked as lost.
-
-        Args:
-            job: The job.
-            worker: Who begins.
-            now: The time.
-            lease: How long it counts as alive without a sign.
-            planned: The time of the schedule that it is of.
-
-        Returns:
-            The run.
-
-        Raises:
-            JobUnderWay: It is under way elsewhere.
-            LedgerError: The ledger cannot be written.
-        """
+        """Begin a run of a job that is not under way; one that was killed is marked as lost."""
         mine = JOB_RUN.c.job == job
         try:
             with self._database.writing() as connection:
@@ -137,27 +118,11 @@ class JobRuns:
             raise JobUnderWay(f"job {job} has just been begun elsewhere", "wait until it ends") from None
 
     def sign(self, run: JobRun, until: datetime) -> bool:
-        """Push the lease of a run on.
-
-        Args:
-            run: The run.
-            until: Until when it counts as alive.
-
-        Returns:
-            False where it has been taken over.
-        """
+        """Push the lease of a run on."""
         return self._change(run, lease_until=until)
 
     def note(self, of: JobRun, **values: Any) -> bool:
-        """Write down what a run under way has come to: attempt, run, message or result.
-
-        Args:
-            of: The run.
-            values: Columns.
-
-        Returns:
-            False where it has been taken over.
-        """
+        """Write down what a run under way has come to: attempt, run, message or result."""
         return self._change(of, **values)
 
     def finish(
@@ -170,22 +135,7 @@ class JobRuns:
         message: str = "",
         result: Mapping[str, Any] | None = None,
     ) -> JobRun:
-        """Write down how a run ended.
-
-        Args:
-            run: The run.
-            state: How.
-            now: When.
-            severity: How bad that is.
-            message: What there is to be known of it.
-            result: All of it; what was noted before, where it is None.
-
-        Returns:
-            The run.
-
-        Raises:
-            JobUnderWay: It has been taken over meanwhile; nothing was written.
-        """
+        """Write down how a run ended."""
         values: dict[str, Any] = {"state": state, "finished": now, "severity": severity, "message": message}
         # What the run noted on its way stays: the next one goes on from there.
         values |= {} if result is None else {"result": dict(result)}
@@ -199,31 +149,14 @@ class JobRuns:
             return _run_of(connection.execute(select(JOB_RUN).where(JOB_RUN.c.number == number)).one())
 
     def history(self, job: str | None = None, limit: int | None = None) -> list[JobRun]:
-        """Runs, the newest first.
-
-        Args:
-            job: Only of this job.
-            limit: At most so many.
-
-        Returns:
-            The runs.
-        """
+        """Runs, the newest first."""
         query = select(JOB_RUN).order_by(JOB_RUN.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query.where(JOB_RUN.c.job == job) if job else query)
             return [_run_of(row) for row in rows]
 
     def schedule_since(self, job: str, schedule: str, now: datetime) -> datetime:
-        """Since when a job has had its schedule; from now on, where it is new or another one.
-
-        Args:
-            job: The job.
-            schedule: The schedule, as text.
-            now: The time.
-
-        Returns:
-            When a firing can first have been missed.
-        """
+        """Since when a job has had its schedule; from now on, where it is new or another one."""
         mine = JOB_SCHEDULE.c.job == job
         with self._database.writing() as connection:
             row = connection.execute(select(JOB_SCHEDULE).where(mine)).one_or_none()

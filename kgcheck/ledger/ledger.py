@@ -45,15 +45,7 @@ _TOGETHER = 500
 
 
 class Ledger(Closing):
-    """Runs and findings in one database.
-
-    Args:
-        where: A SQLite file, or a PostgreSQL database.
-        create: Make the file or the tables when they are missing.
-
-    Raises:
-        LedgerError: It cannot be opened, is no ledger, or is one of another format.
-    """
+    """Runs and findings in one database."""
 
     def __init__(self, where: LedgerPlace | URL, *, create: bool = True) -> None:
         self._database = Database(where, create=create)
@@ -71,11 +63,7 @@ class Ledger(Closing):
             _insert_run(connection, run)
 
     def finish(self, run: Run) -> Run:
-        """Write down that a run is whole.
-
-        Returns:
-            The run with its time of ending.
-        """
+        """Write down that a run is whole."""
         ended = run.model_copy(update={"finished": now()})
         with self._database.writing() as connection:
             connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
@@ -110,18 +98,7 @@ class Ledger(Closing):
         tallies: Sequence[Tally],
         tasks: str = "",
     ) -> None:
-        """Write a finished piece of work, its findings and its tallies, all or nothing.
-
-        Args:
-            run: The run.
-            piece: Names the piece in the run.
-            findings: What it found, as values or as rows.
-            tallies: What it counted.
-            tasks: Digest of the tasks that the piece is of.
-
-        Raises:
-            LedgerError: It cannot be written, or the run has the piece already.
-        """
+        """Write a finished piece of work, its findings and its tallies, all or nothing."""
         with collection_paused():
             # Made before the transaction begins, so that other writers wait only for the disk.
             ready, found = None, list[dict[str, Any]]()
@@ -149,14 +126,7 @@ class Ledger(Closing):
             return {row.fingerprint: row.result for row in rows}
 
     def hand_over(self, run: Run, old: Finding, new: Finding | None, way: str) -> None:
-        """Write what came of a finding that was handed to the team, all or nothing.
-
-        Args:
-            run: The run.
-            old: The finding as it was.
-            new: As the team decided, or None where it stays as it was.
-            way: What came of it.
-        """
+        """Write what came of a finding that was handed to the team, all or nothing."""
         with self._database.writing() as connection:
             connection.execute(insert(HANDED).values(run=run.id, fingerprint=old.fingerprint, result=way))
             if new is None:
@@ -207,15 +177,7 @@ class Ledger(Closing):
             return [run_of(row, releases[row.id]) for row in rows]
 
     def run(self, name: str) -> Run:
-        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one.
-
-        Returns:
-            The run.
-
-        Raises:
-            UnknownName: There is none.
-            AmbiguousName: Several ids begin so.
-        """
+        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
         runs = self.runs()
         if name == "latest" and runs:
             return next((r for r in runs if not r.is_check), runs[0])
@@ -228,14 +190,7 @@ class Ledger(Closing):
         return (exact or found)[0]
 
     def cut_off(self) -> Run:
-        """The newest run that did not finish.
-
-        Returns:
-            The run.
-
-        Raises:
-            UnknownName: All are finished.
-        """
+        """The newest run that did not finish."""
         for run in self.runs():
             if not run.finished:
                 return run
@@ -246,16 +201,7 @@ class Ledger(Closing):
         return next((r for r in self.runs() if r.finished and r.store == store and r.nodes), None)
 
     def findings(self, run: Run, outcomes: Iterable[Outcome] = (), limit: int | None = None) -> Iterator[Finding]:
-        """Findings of a run, the refuted first, then by type, reason and subject; potential edges by their support.
-
-        Args:
-            run: The run.
-            outcomes: Only these; all if empty.
-            limit: At most so many.
-
-        Yields:
-            A finding.
-        """
+        """Findings of a run, the refuted first, then by type, reason and subject; potential edges by their support."""
         # A server would otherwise send all of them at once.
         query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
         with self._read("finding"), self._database.reading() as connection, connection.execute(query) as rows:
@@ -263,15 +209,7 @@ class Ledger(Closing):
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
-        """The finding of that fingerprint (or its beginning) in the newest run that has it.
-
-        Returns:
-            The finding.
-
-        Raises:
-            UnknownName: No run has it.
-            AmbiguousName: Several fingerprints begin so.
-        """
+        """The finding of that fingerprint (or its beginning) in the newest run that has it."""
         # A fingerprint is hexadecimal digits: no other begins so and comes after "g".
         begins = of_any_run(KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g"))
         with self._read("finding"), self._database.reading() as connection:
@@ -328,15 +266,7 @@ def new_run_id() -> str:
 
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
-    """The findings of a run in the order in which they are shown, which the table of places has ready.
-
-    Args:
-        run: The run's id.
-        outcomes: Only these; all if empty.
-
-    Returns:
-        A select of all columns.
-    """
+    """The findings of a run in the order in which they are shown, which the table of places has ready."""
     query = select(FINDING).select_from(PLACED).where(PLACE.c.run == run).order_by(*SHOWN_ORDER)
     wanted = [WORST_FIRST.index(o) for o in outcomes]
     # Twice, for SQLite: see kgcheck.curation.findings.
@@ -347,13 +277,6 @@ def of_any_run(key: ColumnElement[bool], runs: ColumnElement[bool] | None = None
     """A condition for rows of KEY, whatever their run.
 
     Its index begins with the run. With a join SQLite goes through all keys; so it looks for each run's.
-
-    Args:
-        key: The condition for their fingerprints.
-        runs: Only of runs that are so.
-
-    Returns:
-        Both.
     """
     every = select(RUN.c.id)
     return key & KEY.c.run.in_(every if runs is None else every.where(runs))

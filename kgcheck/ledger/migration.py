@@ -13,14 +13,7 @@ _FIRST_OF_ALEMBIC = 3
 
 
 def configuration(connection: Connection) -> Config:
-    """What Alembic must know.
-
-    Args:
-        connection: In a transaction that writes; what is done belongs to it.
-
-    Returns:
-        The configuration of Alembic.
-    """
+    """What Alembic must know."""
     made = Config()
     # Alembic reads its options as Python's configparser does.
     made.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
@@ -29,15 +22,7 @@ def configuration(connection: Connection) -> Config:
 
 
 def migrate(connection: Connection, earlier: int) -> None:
-    """Bring the tables to the present format, within the transaction that is under way.
-
-    Args:
-        connection: In a transaction that writes.
-        earlier: The format that they have.
-
-    Raises:
-        ValueError: A row cannot be read; the transaction must be rolled back.
-    """
+    """Bring the tables to the present format, within the transaction that is under way."""
     if earlier < _FIRST_OF_ALEMBIC and not inspect(connection).has_table(VERSION.name):
         VERSION.create(connection)
         if earlier > 1:

@@ -153,11 +153,7 @@ class KeptMap(NamedTuple):
 
 
 class ClaimTable:
-    """Reads and writes the claims of papers.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes the claims of papers."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
@@ -174,11 +170,7 @@ class ClaimTable:
         return {digest: tuple(claims) for digest, claims in found.items()}
 
     def keep_claims(self, chosen: Mapping[str, tuple[str, Sequence[PaperClaim]]]) -> None:
-        """Write down what was chosen of texts, all or nothing.
-
-        Args:
-            chosen: The paper and its claims, by the digest of the text.
-        """
+        """Write down what was chosen of texts, all or nothing."""
         now = datetime.now(UTC).replace(microsecond=0)
         rows = [
             claim.model_dump() | {"digest": digest, "place": place, "key": claim.key}
@@ -213,13 +205,7 @@ class ClaimTable:
                 connection.execute(insert(PAIR), part)
 
     def keep_map(self, corpus: str, papers: Sequence[RankedPaper], groups: Sequence[ClaimGroup]) -> None:
-        """Write down what an index comes to, in place of what it came to before.
-
-        Args:
-            corpus: Names the index.
-            papers: Its papers with their ranks.
-            groups: Who agrees, and who contradicts whom.
-        """
+        """Write down what an index comes to, in place of what it came to before."""
         members = [
             {"corpus": corpus, "number": number, "claim": key, "kind": group.kind}
             for number, group in enumerate(groups, 1)

@@ -95,11 +95,7 @@ class OperationEntry(Value):
 
 
 class PatchTable:
-    """Reads and writes patches.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes patches."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
@@ -124,15 +120,7 @@ class PatchTable:
             return [_entry(row._mapping) for row in connection.execute(select(PATCH).order_by(PATCH.c.number.desc()))]
 
     def one(self, name: str) -> tuple[PatchEntry, list[OperationEntry]]:
-        """A patch by its id or the beginning of it.
-
-        Returns:
-            The patch and its operations, in their order.
-
-        Raises:
-            UnknownName: There is none.
-            AmbiguousName: Several ids begin so.
-        """
+        """A patch by its id or the beginning of it."""
         patches = self.all()
         found = [p for p in patches if p.id.startswith(name)]
         if not name or not found:

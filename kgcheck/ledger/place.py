@@ -30,13 +30,7 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class LedgerServer:
-    """A PostgreSQL database that keeps a ledger.
-
-    Args:
-        address: Without credentials.
-        user: Who opens it; unless named, whoever PGUSER or the system names.
-        password: Of that user; unless given, PGPASSWORD or the file of PGPASSFILE has it.
-    """
+    """A PostgreSQL database that keeps a ledger."""
 
     address: str
     user: str | None = None
@@ -80,15 +74,6 @@ def checked_place(name: str) -> str:
 
     A message has no part of an address that may hold a password.
 
-    Args:
-        name: A path, or ``postgresql://HOST/DATABASE``.
-
-    Returns:
-        The same.
-
-    Raises:
-        UsageError: It carries credentials, or is no such address.
-
     >>> checked_place("postgresql://localhost/kgcheck")
     'postgresql://localhost/kgcheck'
     """
@@ -120,18 +105,7 @@ def checked_place(name: str) -> str:
 
 
 def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
-    """The place of a ledger that was named.
-
-    Args:
-        name: A path, or ``postgresql://HOST/DATABASE``.
-        settings: With the user and the password for a server.
-
-    Returns:
-        The file or the server.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """The place of a ledger that was named."""
     text = checked_place(str(name))
     if not _is_address(text):
         return Path(text)

@@ -30,14 +30,7 @@ _GO_ON = "nothing was half-written: when it is back, kgcheck audit --resume goes
 
 
 class PostgresDatabase:
-    """The database under a ledger, in the schema that is searched first.
-
-    Args:
-        server: The database, which is there.
-
-    Raises:
-        MissingExtra: psycopg is not installed.
-    """
+    """The database under a ledger, in the schema that is searched first."""
 
     def __init__(self, server: LedgerServer) -> None:
         if find_spec("psycopg") is None:
@@ -71,12 +64,7 @@ class PostgresDatabase:
         return {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
 
     def lock(self, connection: Connection, *, alone: bool) -> None:
-        """Wait until nobody else writes, or until nobody writes who must be alone.
-
-        Args:
-            connection: In the transaction, with whose end the lock is let go.
-            alone: Nobody else may write meanwhile.
-        """
+        """Wait until nobody else writes, or until nobody writes who must be alone."""
         kind = "" if alone else "_shared"
         of_schema = text(f"SELECT pg_advisory_xact_lock{kind}(:lock, hashtext(current_schema()))")
         connection.execute(of_schema, {"lock": _LOCK})
@@ -85,17 +73,7 @@ class PostgresDatabase:
         """Nothing is to be made before the tables are."""
 
     def format(self, connection: Connection) -> int | None:
-        """The format of the ledger in it.
-
-        Args:
-            connection: In a transaction.
-
-        Returns:
-            The format; None where there are no tables of a ledger.
-
-        Raises:
-            LedgerError: It holds tables of another program that have names of the ledger's.
-        """
+        """The format of the ledger in it."""
         there = set(inspect(connection).get_table_names())
         if VERSION.name in there:
             written = connection.execute(select(VERSION.c.version_num)).scalars().all()

@@ -17,14 +17,7 @@ _OF_A_RUN = (COMPARED, COMPARISON, LISTED, PLACE, KEY, UNSETTLED, FINDING, TALLY
 
 
 def needed(ledger: Ledger) -> set[str]:
-    """Runs that later ones need: the newest of each store and options, what it was compared with, and unfinished ones.
-
-    Args:
-        ledger: Where they are.
-
-    Returns:
-        Their ids.
-    """
+    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones."""
     found: set[str] = set()
     newest: dict[tuple[str, str], Run] = {}
     for run in ledger.runs():
@@ -40,15 +33,7 @@ def needed(ledger: Ledger) -> set[str]:
 
 
 def forget(database: "Database", runs: Iterable[str]) -> int:
-    """Take runs out of the ledger, each all or nothing.
-
-    Args:
-        database: Of the ledger.
-        runs: Their ids.
-
-    Returns:
-        How many there were.
-    """
+    """Take runs out of the ledger, each all or nothing."""
     count = 0
     for name in runs:
         # One at a time: others who write wait no longer than for one.

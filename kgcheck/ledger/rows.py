@@ -52,11 +52,7 @@ def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
 
 
 class FindingRows:
-    """Findings as rows of the table finding, ready to be written: in the order of FINDING_COLUMNS, JSON as text.
-
-    Args:
-        batches: Some rows at a time.
-    """
+    """Findings as rows of the table finding, ready to be written: in the order of FINDING_COLUMNS, JSON as text."""
 
     def __init__(self, batches: Iterable[list[tuple[Any, ...]]]) -> None:
         self.batches = batches
@@ -100,17 +96,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
 
 
 def finding_of(row: _Row) -> Finding:
-    """The finding of a row.
-
-    Args:
-        row: All columns of the table finding.
-
-    Returns:
-        The finding.
-
-    Raises:
-        ValueError: A column holds what it cannot hold.
-    """
+    """The finding of a row."""
     task = task_of(row)
     verdict = Verdict(
         outcome=Outcome(row.outcome),

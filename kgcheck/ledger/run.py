@@ -56,14 +56,7 @@ class Run(Value):
     )
 
     def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
-        """The run with the releases that services named, and a warning where one named none, or several.
-
-        Args:
-            releases: By service, as they came; an empty one where an answer named none.
-
-        Returns:
-            The run; what it had stays.
-        """
+        """The run with the releases that services named, and a warning where one named none, or several."""
         seen = {
             name: tuple(dict.fromkeys((*self.live.get(name, ()), *releases.get(name, ()))))
             for name in dict.fromkeys((*self.live, *releases))

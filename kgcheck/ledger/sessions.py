@@ -39,11 +39,7 @@ class SessionEntry(Value):
 
 
 class SessionTable:
-    """Reads and writes sessions.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes sessions."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database

@@ -31,13 +31,7 @@ def last_number(connection: Connection) -> int:
 
 
 def leave_unsettled(connection: Connection, run: str, after: int) -> None:
-    """Write down that findings of a run have no key and place yet.
-
-    Args:
-        connection: In a transaction that writes, alone.
-        run: The run.
-        after: The number of the newest finding that was there before them.
-    """
+    """Write down that findings of a run have no key and place yet."""
     if is_settled(connection, run):
         connection.execute(insert(UNSETTLED).values(run=run, after=after))
 
@@ -50,11 +44,7 @@ def is_settled(connection: Connection, run: str | None = None) -> bool:
 
 
 def settle(connection: Connection) -> None:
-    """Give every finding that was left without its key and its place.
-
-    Args:
-        connection: In a transaction that writes.
-    """
+    """Give every finding that was left without its key and its place."""
     for run, after in connection.execute(select(UNSETTLED.c.run, UNSETTLED.c.after)).all():
         connection.execute(delete(UNSETTLED).where(UNSETTLED.c.run == run))
         try:
@@ -73,16 +63,7 @@ def settle(connection: Connection) -> None:
 
 
 def settle_run(connection: Connection, run: str, after: int) -> None:
-    """Give findings of a run their keys and places.
-
-    Args:
-        connection: In a transaction that writes.
-        run: The run.
-        after: Those with larger numbers have none yet.
-
-    Raises:
-        IntegrityError: The run has one of them already.
-    """
+    """Give findings of a run their keys and places."""
     for table, columns in _SETTLED:
         order = [FINDING.c[column.name] for column in table.primary_key.columns]
         rows = select(*columns).where(FINDING.c.run == run, FINDING.c.number > after).order_by(*order)
@@ -95,12 +76,7 @@ def number_of(run: Any, fingerprint: Any) -> Select[int]:
 
 
 def replace_finding(connection: Connection, row: dict[str, object]) -> None:
-    """Write a finding in the place of the one that its run has of the same fingerprint.
-
-    Args:
-        connection: In a transaction that writes, with all findings settled.
-        row: The finding, as a row of FINDING.
-    """
+    """Write a finding in the place of the one that its run has of the same fingerprint."""
     run, fingerprint = str(row["run"]), str(row["fingerprint"])
     number = connection.scalar(number_of(run, fingerprint))
     if number is None:
@@ -113,16 +89,7 @@ def replace_finding(connection: Connection, row: dict[str, object]) -> None:
 
 
 def remove_findings(connection: Connection, numbers: Iterable[int], *, rows: bool = True) -> int:
-    """Take findings out of the ledger.
-
-    Args:
-        connection: In a transaction that writes, with all findings settled.
-        numbers: Theirs.
-        rows: False to take only their keys and places.
-
-    Returns:
-        How many there were.
-    """
+    """Take findings out of the ledger."""
     count, rest = 0, iter(numbers)
     while numbered := list(islice(rest, _TOGETHER)):
         some = FINDING.c.number.in_(numbered)

@@ -43,15 +43,7 @@ _ANOTHER = "name another ledger with --ledger"
 
 
 class SqliteFile:
-    """The file under a ledger.
-
-    Args:
-        where: The file.
-        create: Make the folder when it is missing.
-
-    Raises:
-        LedgerError: It is missing and must not be made, or is a folder.
-    """
+    """The file under a ledger."""
 
     def __init__(self, where: Path, *, create: bool) -> None:
         self.name = str(where)
@@ -89,17 +81,7 @@ class SqliteFile:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
     def format(self, connection: Connection) -> int | None:
-        """The format of the ledger in it.
-
-        Args:
-            connection: In a transaction.
-
-        Returns:
-            The format; None where there is nothing yet.
-
-        Raises:
-            LedgerError: It is the database of another program.
-        """
+        """The format of the ledger in it."""
         if not _number(connection, "SELECT count(*) FROM sqlite_master"):
             return None
         if _number(connection, "PRAGMA application_id") != APPLICATION:

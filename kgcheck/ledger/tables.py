@@ -51,11 +51,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 class JsonText(TypeDecorator[Any]):
-    """A value as JSON, checked against its type when it is read: a file may come from anybody.
-
-    Args:
-        of: The Python type; the same for the life of the column.
-    """
+    """A value as JSON, checked against its type when it is read: a file may come from anybody."""
 
     impl = Text
     cache_ok = True

@@ -89,11 +89,7 @@ class Task(Value):
     version: int = 1
 
     def as_row(self) -> dict[str, Any]:
-        """What those who follow a task get to see.
-
-        Returns:
-            All but who is at it, and how it goes on after a kill.
-        """
+        """What those who follow a task get to see."""
         return self.model_dump(mode="json", exclude={"number", "worker", "lease_until", "noted", "stop"}) | {
             "stopping": self.stop and not self.state.is_over
         }
@@ -104,38 +100,20 @@ _WAITING = TASK.c.state == TaskState.WAITING.value
 
 
 class TaskTable:
-    """Reads and writes tasks.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes tasks."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
 
     def add(self, task: Task) -> Task:
-        """Write down a new task.
-
-        Args:
-            task: Its number does not matter.
-
-        Returns:
-            The task with its number.
-        """
+        """Write down a new task."""
         row = task.model_dump(exclude={"number"}) | {"state": task.state.value}
         with self._database.writing() as connection:
             number = connection.scalar(insert(TASK).returning(TASK.c.number), row)
         return task.model_copy(update={"number": number})
 
     def one(self, name: str) -> Task:
-        """A task by its id.
-
-        Returns:
-            The task.
-
-        Raises:
-            UnknownName: There is none.
-        """
+        """A task by its id."""
         with self._database.reading() as connection:
             row = connection.execute(select(TASK).where(TASK.c.id == name)).one_or_none()
         if row is None:
@@ -143,16 +121,7 @@ class TaskTable:
         return _task_of(row)
 
     def newest(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[Task]:
-        """Tasks, the newest first.
-
-        Args:
-            limit: At most so many.
-            before: Only those that were begun before the one of this number: the next page.
-            kind: Only of this kind.
-
-        Returns:
-            The tasks.
-        """
+        """Tasks, the newest first."""
         query = select(TASK).order_by(TASK.c.number.desc()).limit(limit)
         query = query.where(TASK.c.number < before) if before is not None else query
         query = query.where(TASK.c.kind == kind) if kind is not None else query
@@ -166,17 +135,7 @@ class TaskTable:
             return [_task_of(row) for row in rows]
 
     def take(self, task: Task, worker: str, now: datetime, lease: timedelta) -> Task | None:
-        """Begin a task that waits, or go on with one whose worker is gone.
-
-        Args:
-            task: As it was seen.
-            worker: Who takes it.
-            now: The time.
-            lease: How long the worker counts as alive without a sign.
-
-        Returns:
-            The task as it is now; None where somebody else has it, or it is over.
-        """
+        """Begin a task that waits, or go on with one whose worker is gone."""
         # The worker that was seen is the one it is taken from: of two who see it dead, one gets it.
         same = (TASK.c.id == task.id) & (TASK.c.worker == task.worker) & (TASK.c.attempt == task.attempt)
         values: dict[str, Any] = {
@@ -192,15 +151,7 @@ class TaskTable:
         return self.one(task.id) if taken else None
 
     def change(self, task: Task, **values: Any) -> bool:
-        """Write down what a task has come to.
-
-        Args:
-            task: With its worker.
-            values: Columns.
-
-        Returns:
-            False where another worker has it.
-        """
+        """Write down what a task has come to."""
         mine = (TASK.c.id == task.id) & (TASK.c.worker == task.worker) & _RUNNING
         shown = values.keys() - {"lease_until", "noted"}
         values |= {"version": TASK.c.version + 1} if shown else {}
@@ -213,18 +164,7 @@ class TaskTable:
             return bool(connection.scalar(select(TASK.c.stop).where(TASK.c.id == name)))
 
     def cancel(self, name: str, now: datetime) -> Task:
-        """Let a task end: one that waits at once, one under way when its worker sees it.
-
-        Args:
-            name: Its id.
-            now: The time.
-
-        Returns:
-            The task as it is now.
-
-        Raises:
-            UnknownName: There is none.
-        """
+        """Let a task end: one that waits at once, one under way when its worker sees it."""
         mine, newer = TASK.c.id == name, TASK.c.version + 1
         with self._database.writing() as connection:
             ended = {"state": TaskState.CANCELLED.value, "ended": now, "stop": True, "version": newer}

@@ -39,12 +39,6 @@ class Role(StrEnum):
     def may(self, needed: "Role") -> bool:
         """Whether this role is enough.
 
-        Args:
-            needed: The least role that is.
-
-        Returns:
-            True where it is.
-
         >>> Role.CURATOR.may(Role.VIEWER), Role.CURATOR.may(Role.ADMIN)
         (True, False)
         """
@@ -72,23 +66,12 @@ class TokenEntry(Value):
         return "expired" if self.expires and self.expires <= now else "active"
 
     def as_row(self, now: datetime) -> dict[str, Any]:
-        """The token in the flat form that `--format json` prints.
-
-        Args:
-            now: The time.
-
-        Returns:
-            Its values without the digest, and its state.
-        """
+        """The token in the flat form that `--format json` prints."""
         return {**self.model_dump(mode="json", exclude={"digest"}), "state": self.state(now)}
 
 
 class TokenTable:
-    """Reads and writes tokens.
-
-    Args:
-        database: Of a ledger.
-    """
+    """Reads and writes tokens."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database

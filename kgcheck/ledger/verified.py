@@ -93,11 +93,7 @@ class _Kept(NamedTuple):
 
 
 class VerifiedFiles:
-    """The folder of the files.
-
-    Args:
-        folder: Made when the first file is written.
-    """
+    """The folder of the files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -120,17 +116,7 @@ class VerifiedFiles:
         count: int,
         same: Mapping[str, str | float | None],
     ) -> None:
-        """Write a file of rows that are in the order of their heads, whole or not at all.
-
-        Args:
-            path: The file.
-            rows: Gives rows of some of COLUMNS, a head among them: the first one, and at most how many.
-            count: How many rows there are.
-            same: What all rows have in common: others of COLUMNS, and what the file is about.
-
-        Raises:
-            LedgerError: It cannot be written.
-        """
+        """Write a file of rows that are in the order of their heads, whole or not at all."""
         import pyarrow.parquet as pq
 
         about = {METADATA: json.dumps({name: value for name, value in same.items() if value is not None})}
@@ -148,15 +134,6 @@ class VerifiedFiles:
         """Keep for a piece that was carried over what the earlier run kept of its tasks, whoever judged them.
 
         The files are those of the earlier run by another name, so that they stay when that run is forgotten.
-
-        Args:
-            run: The run's id.
-            piece: Names the piece that was carried over.
-            former: The earlier run.
-            pieces: Those of the earlier run that have the same tasks.
-
-        Raises:
-            LedgerError: They cannot be written.
         """
         own = self.own(former.id, pieces)
         before = [entry for name in pieces for entry in self.inherited(former.id, name) or ()]
@@ -207,13 +184,7 @@ class VerifiedFiles:
 
 
 class VerifiedReader:
-    """Answers from the files of a ledger, for any number of threads. Files stay open; what comes meanwhile is seen.
-
-    Args:
-        ledger: The ledger; it must stay open.
-        files: Its files.
-        store: Only of runs over this store; of any, where it is None.
-    """
+    """Answers from the files of a ledger, for any number of threads. Files stay open; what comes meanwhile is seen."""
 
     def __init__(self, ledger: Ledger, files: VerifiedFiles, store: str | None = None) -> None:
         self._ledger = ledger
@@ -226,14 +197,7 @@ class VerifiedReader:
         self._inherited: dict[tuple[str, str], list[Inherited]] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
-        """What is known of a task.
-
-        Args:
-            task: An existence, an attribute or an edge.
-
-        Returns:
-            What the newest run found that looked at it; None where none did.
-        """
+        """What is known of a task."""
         with self._turn:
             return self._of(task)
 

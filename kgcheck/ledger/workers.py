@@ -17,14 +17,7 @@ def this_worker() -> str:
 
 
 def is_gone(worker: str) -> bool:
-    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not.
-
-    Args:
-        worker: As `this_worker` named it, or an earlier kgcheck: host, number, and perhaps a mark.
-
-    Returns:
-        False where nothing is known.
-    """
+    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
     host, number, mark = (*worker.split(" "), "", "")[:3]
     if host != socket.gethostname() or not number.isdecimal():
         return False

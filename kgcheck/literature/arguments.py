@@ -98,15 +98,6 @@ def missing(
 ) -> tuple[str, ...]:
     """What a claim names and sentences do not.
 
-    Args:
-        claim: A statement or a question.
-        sentences: The quoted ones.
-        abstract: Where they stand: it may explain abbreviations.
-        synonyms: Groups of names for one thing each, as a graph knows them.
-
-    Returns:
-        The words of the claim that have no counterpart, in their order; empty where the sentences are about it.
-
     >>> missing("Aspirin prevents stroke in mice.", ["Aspirin prevented stroke."])
     ('mice',)
     """
@@ -118,14 +109,7 @@ def missing(
 
 @lru_cache(maxsize=256)
 def arguments(claim: str) -> tuple[Argument, ...]:
-    """The named things and numbers of a claim.
-
-    Args:
-        claim: A statement or a question.
-
-    Returns:
-        Them, in the order of the claim.
-    """
+    """The named things and numbers of a claim."""
     tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", claim.translate(_FOLD)))
     found: dict[tuple[str, str], Argument] = {}
     at = 0

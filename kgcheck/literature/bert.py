@@ -37,14 +37,6 @@ class SentenceModel:
 
     It computes in bfloat16 where the processor has instructions for it; the vectors are float32. May be used by several
     threads, one after the other.
-
-    Args:
-        precision: ``auto``, ``bfloat16`` or ``float32``.
-        threads: At most so many; all that the process may use if 0.
-
-    Raises:
-        MissingExtra: The extra `literature` is not installed.
-        ConfigurationError: The package's files are not those of a BERT sentence model.
     """
 
     name = PACKAGED
@@ -122,11 +114,7 @@ class SentenceModel:
 
 
 def import_openvino() -> Any:
-    """OpenVINO without its tools for converting models: those report to their makers that they were imported.
-
-    Returns:
-        The module.
-    """
+    """OpenVINO without its tools for converting models: those report to their makers that they were imported."""
     if "openvino" not in sys.modules:
         # None stands for a module that cannot be imported, and OpenVINO does without this one.
         sys.modules[_REPORTS] = None  # type: ignore[assignment]

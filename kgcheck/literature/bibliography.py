@@ -104,25 +104,6 @@ def build_bibliography(
     """Build a bibliography snapshot from every file of works under a folder.
 
     The snapshot appears under its name only when it is whole. What cannot be read goes to a quarantine file beside it.
-
-    Args:
-        folder: With the files, at any depth; or one file.
-        out: The DuckDB file to make; replaced if it exists.
-        settings: Limits.
-        releases: Release by source, for files that do not state it: none does.
-        complete: Sources whose files are all that the source has, so that what is not in them does not exist.
-        retractions: Files with PMIDs of retracted papers, one a line.
-        progress: Where to show progress.
-
-    Returns:
-        What was built.
-
-    Raises:
-        UnknownName: A release or completeness is stated of a source that is not known.
-        InputMissing: The folder is missing, or has no file of works.
-        InputFormat: No file of the folder could be read, or the one that was named.
-        SnapshotError: The snapshot cannot be written.
-        KgcheckError: The memory limit is too small.
     """
     for source in (*(releases or {}), *complete):
         if source not in SOURCES:

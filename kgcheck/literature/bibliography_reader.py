@@ -34,14 +34,7 @@ _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 
 
 class Bibliography(Closing):
-    """A bibliography snapshot, opened for reading.
-
-    Args:
-        path: The DuckDB file.
-
-    Raises:
-        SnapshotError: It is missing, damaged, or no bibliography snapshot of this format.
-    """
+    """A bibliography snapshot, opened for reading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -121,14 +114,7 @@ class Bibliography(Closing):
         ]
 
     def cites(self, name: str) -> tuple[str, ...]:
-        """Ids of what a work cites.
-
-        Args:
-            name: One of its ids, with its prefix.
-
-        Returns:
-            The ids; none where the work is not here, or its list is not.
-        """
+        """Ids of what a work cites."""
         rows = self._rows(
             "SELECT cited FROM bib.cites WHERE work IN (SELECT work FROM bib.name WHERE id = ?) ORDER BY cited", [name]
         )
@@ -229,9 +215,6 @@ def _keys_of(reference: CitedWork) -> tuple[int, ...]:
 
 def places_in(reference: CitedWork) -> list[tuple[str, str]]:
     """Pairs of numbers in the text of a reference that may be volume and first page.
-
-    Returns:
-        A number with each of the two after it; the last one with nothing.
 
     >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345.", doi="10.5555/1"))
     [('2001', '12'), ('2001', '345'), ('12', '345'), ('345', '')]

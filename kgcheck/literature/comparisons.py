@@ -25,13 +25,6 @@ class _Comparison(NamedTuple):
 def comparison_objection(claim: str, sentences: Sequence[str]) -> str:
     """Why sentences that compare do not bear out what a claim compares or counts.
 
-    Args:
-        claim: A statement.
-        sentences: The quoted ones that tell a finding.
-
-    Returns:
-        The reason, or nothing.
-
     >>> comparison_objection("Tea helped more than coffee.", ["Coffee helped more than tea did."])
     'its sentences compare them the other way round'
     """

@@ -56,17 +56,7 @@ class AddedFiles(NamedTuple):
 
 
 class Corpus:
-    """An index that is being made or changed; one process at a time.
-
-    Args:
-        folder: Of the index.
-        create: Make it when it is missing.
-        progress: Where to show progress.
-        exact_below: Below so many documents every vector is compared; above, inverted lists are searched.
-
-    Raises:
-        IndexFault: It is missing, or another process changes it.
-    """
+    """An index that is being made or changed; one process at a time."""
 
     def __init__(
         self,
@@ -97,19 +87,7 @@ class Corpus:
             raise
 
     def add(self, files: Iterable[Path], recipe: CorpusRecipe | None = None, *, replace: bool = False) -> AddedFiles:
-        """Put the documents of files into the store.
-
-        Args:
-            files: Read one after the other; or folders of them, in which a broken file goes to the quarantine.
-            recipe: How to read them all; otherwise each is known by its form.
-            replace: A known id gets the new text; otherwise another text goes to the quarantine.
-
-        Returns:
-            What became of the records.
-
-        Raises:
-            InputFormat: A file that was named itself cannot be read.
-        """
+        """Put the documents of files into the store."""
         counts: Counter[str] = Counter()
         path, rejected = self.folder / QUARANTINE, 0
         self._retracted: list[str] = []
@@ -136,15 +114,7 @@ class Corpus:
         return AddedFiles(dict(counts), rejected, path)
 
     def add_records(self, records: list[Record], source: str) -> Counter[str]:
-        """Put records into the store that came from a service, in one transaction.
-
-        Args:
-            records: Papers, documents, and what is neither.
-            source: Where they are from, for the quarantine.
-
-        Returns:
-            What became of them, counted.
-        """
+        """Put records into the store that came from a service, in one transaction."""
         counts: Counter[str] = Counter()
         self._retracted = []
         with self._quarantine(self.folder / QUARANTINE) as put:
@@ -187,18 +157,7 @@ class Corpus:
         return tuple(json.loads(kept)) if kept else None
 
     def build(self, embedder: Embedder | None, *, anew: bool = False) -> Manifest:
-        """Make the parts that are searched, as far as they are not of the documents that are here now.
-
-        Args:
-            embedder: Makes the vectors; None for words alone.
-            anew: Make everything again.
-
-        Returns:
-            The manifest of the finished index.
-
-        Raises:
-            IndexFault: The embeddings are of another model.
-        """
+        """Make the parts that are searched, as far as they are not of the documents that are here now."""
         before = None if anew else self._before()
         if embedder:
             self._check_model(embedder, anew=anew)
@@ -335,17 +294,7 @@ class Corpus:
 
 
 def files_of(place: Path) -> list[Path]:
-    """The files that are meant: a file itself, or those of a folder that some recipe may read.
-
-    Args:
-        place: A file or a folder.
-
-    Returns:
-        Files, in order; links that lead out of the folder are left out.
-
-    Raises:
-        InputMissing: The folder holds none.
-    """
+    """The files that are meant: a file itself, or those of a folder that some recipe may read."""
     if not place.is_dir():
         return [place]
     inside = place.resolve()

@@ -43,12 +43,7 @@ class Structure(Value):
 
 
 class Dense:
-    """The nearest documents of a vector, by number of the document.
-
-    Args:
-        engine: A FAISS index.
-        structure: What it is like.
-    """
+    """The nearest documents of a vector, by number of the document."""
 
     def __init__(self, engine: Any, structure: Structure) -> None:
         self._engine = engine
@@ -58,16 +53,7 @@ class Dense:
 
     @classmethod
     def of(cls, numbers: Numbers, vectors: Half, *, exact_below: int = EXACT_BELOW) -> "Dense":
-        """An index over vectors.
-
-        Args:
-            numbers: Of the documents.
-            vectors: One row a document.
-            exact_below: Below so many, every vector is compared.
-
-        Returns:
-            The index.
-        """
+        """An index over vectors."""
         faiss = _faiss()
         count, dimension = vectors.shape
         kind = faiss.ScalarQuantizer.QT_fp16
@@ -111,18 +97,7 @@ class Dense:
     def changed(
         self, numbers: Numbers, vectors: Half, before: Numbers, *, exact_below: int = EXACT_BELOW
     ) -> "Dense | None":
-        """This index with the documents that came and without those that went.
-
-        Args:
-            numbers: Of the documents that there are now.
-            vectors: Theirs.
-            before: Numbers that it holds.
-            exact_below: See `of`.
-
-        Returns:
-            The index; None where it must be made anew: too much has changed since its lists were trained, they no
-            longer find enough, or the number of documents has crossed the threshold.
-        """
+        """This index with the documents that came and without those that went."""
         structure = self.structure
         gone, new = np.setdiff1d(before, numbers), ~np.isin(numbers, before)
         moved = structure.moved + len(gone) + int(new.sum())
@@ -163,19 +138,7 @@ class Dense:
 
     @classmethod
     def load(cls, path: Path, structure: Structure, *, writable: bool = False) -> "Dense":
-        """Open an index that was saved.
-
-        Args:
-            path: The file.
-            structure: What it is like.
-            writable: Read it whole, so that it can be changed; otherwise it is mapped into memory.
-
-        Returns:
-            The index.
-
-        Raises:
-            IndexFault: It is missing or broken.
-        """
+        """Open an index that was saved."""
         faiss = _faiss()
         flags = 0 if writable else faiss.IO_FLAG_MMAP_IFC
         try:

@@ -65,12 +65,6 @@ Span = tuple[int, int]
 def clean(text: str) -> str:
     """Text without entities, markup and control characters, in Unicode NFC, with single spaces.
 
-    Args:
-        text: As a provider gives it; entities may be escaped twice.
-
-    Returns:
-        What is kept. Quotes and offsets are those of this text.
-
     >>> clean("Mice &amp;lt;i&amp;gt;sleep&amp;lt;/i&amp;gt;  long.")
     'Mice sleep long.'
     """
@@ -82,12 +76,6 @@ def clean(text: str) -> str:
 
 def sentences(text: str) -> tuple[Span, ...]:
     """Where the sentences of a text are, in order, without the space around them.
-
-    Args:
-        text: Cleaned text.
-
-    Returns:
-        Spans that do not overlap and leave out nothing but space.
 
     >>> text = "Mice sleep (Fig. 1). Rats do not."
     >>> [text[start:end] for start, end in sentences(text)]
@@ -122,9 +110,6 @@ _RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECA
 
 def titled_retracted(title: str) -> bool:
     """Whether a title says that its paper is retracted.
-
-    Returns:
-        True where it begins so.
 
     >>> titled_retracted("[Retracted] A kinase"), titled_retracted("RETRACTED: X"), titled_retracted("Retracted papers")
     (True, True, False)
@@ -212,13 +197,6 @@ class Document(Value):
 def place_of(section: str, heading: str) -> str:
     """A section for people.
 
-    Args:
-        section: Its kind.
-        heading: Its headings.
-
-    Returns:
-        Both, or one of them where they say the same.
-
     >>> place_of("methods", "Methods"), place_of("other", "Ethics"), place_of("results", "Results > Binding")
     ('methods', 'other: Ethics', 'results: Binding')
     """
@@ -238,15 +216,7 @@ class Rejected(Value):
 
 
 def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
-    """A document from the fields of a record.
-
-    Args:
-        raw: id, title, abstract (text, or a list of sentences or sections), year, journal, types, retracted.
-        recipe: Name of the recipe.
-
-    Returns:
-        The document, or why it is none: ``no_id``, ``no_abstract`` or ``too_long``.
-    """
+    """A document from the fields of a record."""
     identifier = clean(str(raw.get("id") or ""))
     if not identifier:
         return Rejected(reason="no_id", detail="the record has no id", record=clean(str(raw.get("title") or ""))[:200])

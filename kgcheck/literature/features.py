@@ -66,16 +66,7 @@ class Seen(NamedTuple):
 
 
 def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = None) -> Seen:
-    """Count what there is to count.
-
-    Args:
-        claim: A statement or a question.
-        passages: The sentences of an abstract, in order.
-        similar: Cosine of each passage to the claim.
-
-    Returns:
-        What the features are made of.
-    """
+    """Count what there is to count."""
     wanted = words_of(claim)
     counted = [words_of(p) for p in passages]
     places = list(range(len(passages)))
@@ -112,14 +103,7 @@ def words_of(text: str) -> ContentWords:
 
 
 def passage_features(seen: Seen) -> Numbers:
-    """Features of every passage, by the names in SELECTOR.
-
-    Args:
-        seen: A claim and its passages.
-
-    Returns:
-        One row a passage.
-    """
+    """Features of every passage, by the names in SELECTOR."""
     claim = seen.claim
     rows = []
     for place, words, cosine in zip(seen.places, seen.passages, seen.similar, strict=True):
@@ -139,15 +123,7 @@ def passage_features(seen: Seen) -> Numbers:
 
 
 def claim_features(seen: Seen, fit: Numbers) -> Numbers:
-    """Features of a claim against an abstract.
-
-    Args:
-        seen: A claim and its passages, at least one.
-        fit: How well each passage fits the claim, as log odds.
-
-    Returns:
-        The features, by the names of `feature_names`.
-    """
+    """Features of a claim against an abstract."""
     whole = _side(seen, fit, list(range(len(seen.passages))))
     tail = _side(seen, fit, list(range(max(0, len(seen.passages) - _TAIL), len(seen.passages))))
     claim = [*seen.claim.cues, min(seen.claim.length, 40) / 20]

@@ -31,18 +31,7 @@ _PUBTATOR = re.compile(r"(\d+)\|([ta])\|(.*)")
 
 
 def choose_recipe(path: Path) -> CorpusRecipe:
-    """The recipe that knows a file by its name and its first record.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The recipe.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: No recipe knows it.
-    """
+    """The recipe that knows a file by its name and its first record."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
     known: list[str] = []
@@ -65,20 +54,7 @@ def choose_recipe(path: Path) -> CorpusRecipe:
 
 
 def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
-    """The documents of a file.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-        recipe: How to read it.
-
-    Yields:
-        A document, a whole paper, or a record that is none, with the reason and the place. After a fault in the form
-        of the file, what follows it cannot be read: that is the last record then.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: The file has another form from its first record on.
-    """
+    """The documents of a file."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
     count = 0
@@ -204,14 +180,7 @@ def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def json_lines(path: Path) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
-    """The objects of a file that has one a line.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-
-    Yields:
-        The place of each line that is not empty, and its object, or why it is none.
-    """
+    """The objects of a file that has one a line."""
     for number, line in enumerate(text_lines(path), 1):
         if not line.strip():
             continue
@@ -262,18 +231,7 @@ def _article(element: Any) -> dict[str, Any]:
 
 
 def read_retractions(path: Path) -> Iterable[str]:
-    """The PMIDs of a retraction list, one a line; what follows a tab or a comma is not read.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Ids with the prefix of PubMed.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: A line does not begin with a number.
-    """
+    """The PMIDs of a retraction list, one a line; what follows a tab or a comma is not read."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
     ids: list[str] = []

@@ -36,15 +36,6 @@ class _Read(NamedTuple):
 def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> str:
     """Why sentences speak neither for nor against a claim.
 
-    Args:
-        claim: A statement or a question.
-        sentences: The quoted ones.
-        abstract: Where they stand: it may explain abbreviations.
-        synonyms: Groups of names for one thing each, as a graph knows them.
-
-    Returns:
-        The reason, or nothing where they are about the claim.
-
     >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
     'its sentences say it the other way round: ABL9 phosphorylate STK5'
     """
@@ -90,15 +81,7 @@ def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
 
 
 def opposes(claim: str, sentences: Sequence[str]) -> int:
-    """Whether sentences say that more comes of what a claim says less comes of, or the other way round.
-
-    Args:
-        claim: A statement.
-        sentences: The quoted ones.
-
-    Returns:
-        -1 where they say the opposite and nothing else, 1 where they say the same, 0 where it cannot be findings.
-    """
+    """Whether sentences say that more comes of what a claim says less comes of, or the other way round."""
     found = [r for s in sentences if not asks_only(s) for r in _read(s)]
     signs = set()
     for sides in claimed(claim):
@@ -116,15 +99,6 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     """Whether one sentence says the opposite of a claim of all that it names: enough to contradict it.
 
     `opposes` is content with one thing on each side, which makes a paper silent; this is not.
-
-    Args:
-        claim: A statement.
-        sentences: The quoted ones.
-        abstract: Where they stand: it may explain abbreviations.
-        synonyms: Groups of names for one thing each, as a graph knows them.
-
-    Returns:
-        True where nothing is left open.
 
     >>> refutes("Caffeine shortens sleep.", ["Caffeine slowed sleep."])
     False

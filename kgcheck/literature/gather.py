@@ -66,21 +66,7 @@ class Gathered(NamedTuple):
 
 
 def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:
-    """Gather papers into an index, which is not built yet.
-
-    Args:
-        wanted: What.
-        corpus: Takes the papers.
-        http: What asks.
-        today: The day, as in 2026-11-22; by default, this one.
-
-    Returns:
-        What became of the records.
-
-    Raises:
-        SourceError: The service could not be looked at; what came before is kept, and the same call goes on from there.
-        UsageError: There is nothing to look for.
-    """
+    """Gather papers into an index, which is not built yet."""
     if not wanted.query.strip():
         raise UsageError("there is nothing to look for", "name a query in the service's own language")
     note = note_of(corpus.folder, wanted.source, wanted.query)
@@ -117,19 +103,7 @@ def paper_with(
     cited: tuple[str, ...],
     citing: tuple[str, ...],
 ) -> WholePaper | Rejected:
-    """A paper with what is known of it.
-
-    Args:
-        service: Where it is from.
-        record: What the service knows of it.
-        source: The service's name among the sources.
-        whole: The whole paper, where it was taken.
-        cited: Ids of what it cites; a whole paper names its own.
-        citing: Ids of what cites it.
-
-    Returns:
-        The paper, or why it is none.
-    """
+    """A paper with what is known of it."""
     if whole:
         return whole.model_copy(
             update={
@@ -145,20 +119,7 @@ def paper_with(
 
 
 def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> WholePaper | None:
-    """The whole paper of a record whose ``full_text`` is named.
-
-    Args:
-        service: Where it is.
-        record: The record.
-        index: The folder of the index, in which there is room.
-
-    Returns:
-        The paper; None where the service has none.
-
-    Raises:
-        SourceAnswer: What came is another paper, or none.
-        IndexFault: There is no room.
-    """
+    """The whole paper of a record whose ``full_text`` is named."""
     text = service.whole(record)
     if text is None:
         return None
@@ -202,11 +163,7 @@ def day_of(note: Path, today: str | None) -> str:
 
 
 def write_note(note: Path, wanted: Mapping[str, object], day: str, *, ended: bool) -> None:
-    """Keep what is gathered, since which day, and whether it ended.
-
-    Raises:
-        IndexFault: There is no room.
-    """
+    """Keep what is gathered, since which day, and whether it ended."""
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -45,15 +45,6 @@ class InferenceModel:
     """A cross-encoder with two or three labels: contradiction or not, or entailment, neutral and contradiction.
 
     May be used by several threads, one after the other.
-
-    Args:
-        folder: With ``config.json`` that names the labels, ``tokenizer.json``, and ``model.onnx`` or
-            ``openvino_model.xml`` with its ``.bin``.
-        threads: Of the processor.
-
-    Raises:
-        MissingExtra: The extra `literature` is not installed.
-        ConfigurationError: The folder holds no such model.
     """
 
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
@@ -108,19 +99,7 @@ class InferenceModel:
         return len(claim) <= _CHARACTERS and len(self._ids(claim)) <= self._longest // 2
 
     def read(self, claim: str, texts: Sequence[str]) -> Odds:
-        """What texts make of a claim. Of a long one as much of the beginning is read as the model takes.
-
-        Args:
-            claim: One that `reads` has room for.
-            texts: Sentences.
-
-        Returns:
-            One row a text: log odds that it entails the claim, zero from a model of two labels, and that it
-            contradicts it.
-
-        Raises:
-            ConfigurationError: The model gives something else than one finite number a label.
-        """
+        """What texts make of a claim. Of a long one as much of the beginning is read as the model takes."""
         odds = np.zeros((len(texts), 2))
         for row, text in enumerate(texts):
             scores = self._scores(claim, text)

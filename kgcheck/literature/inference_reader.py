@@ -46,13 +46,6 @@ class InferenceReader:
 
     Without a head, a model that tells entailment, neutral and contradiction is taken at its word: its chances for the
     text of which it is surest that it entails or contradicts the claim.
-
-    Args:
-        model: The model.
-        head: Its weights.
-
-    Raises:
-        ConfigurationError: There is no head, and the model tells contradiction alone.
     """
 
     def __init__(self, model: InferenceModel, head: InferenceHead | None) -> None:
@@ -67,32 +60,14 @@ class InferenceReader:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """A reader with the model of a folder, and its head if there is one; each is opened once.
-
-        Args:
-            folder: See InferenceModel.
-
-        Returns:
-            The reader.
-        """
+        """A reader with the model of a folder, and its head if there is one; each is opened once."""
         model = _opened(folder.resolve(), folder.stat().st_mtime_ns if folder.is_dir() else 0)
         return cls(model, head_of(folder, model.digest))
 
     def chances(
         self, claim: str, before: Numbers, passages: Sequence[str], order: Sequence[int], *, vectors: bool
     ) -> Numbers:
-        """Probabilities of the stances.
-
-        Args:
-            claim: A statement that the model has room for.
-            before: Those by counted features.
-            passages: Sentences of a paper.
-            order: Their places, the best first.
-            vectors: Whether those features held cosines.
-
-        Returns:
-            Supports, contradicts, silent.
-        """
+        """Probabilities of the stances."""
         odds = self.model.read(claim, to_infer(passages, order))
         if self._head is None:
             return plain(odds)
@@ -102,29 +77,13 @@ class InferenceReader:
 
 
 def to_infer(passages: Sequence[str], order: Sequence[int]) -> list[str]:
-    """The texts of a paper that a model of inference reads.
-
-    Args:
-        passages: Its sentences.
-        order: Their places, the best first.
-
-    Returns:
-        The best ones, and all of these together.
-    """
+    """The texts of a paper that a model of inference reads."""
     best = list(order[:READ])
     return [*(passages[i] for i in best), " ".join(passages[i] for i in sorted(best))]
 
 
 def inferred(before: Numbers, odds: Odds) -> Numbers:
-    """What a head weighs, by the names in INFERRED.
-
-    Args:
-        before: Probabilities by counted features.
-        odds: Of the texts of `to_infer`.
-
-    Returns:
-        One row.
-    """
+    """What a head weighs, by the names in INFERRED."""
     single = odds[:-1]
     # A paper with fewer sentences has its best one instead of those that it lacks.
     padded = np.concatenate([single, np.repeat(single[:1], READ - len(single), axis=0)])
@@ -134,32 +93,14 @@ def inferred(before: Numbers, odds: Odds) -> Numbers:
 
 
 def plain(odds: Odds) -> Numbers:
-    """Chances of a model with three labels for the text of which it is surest.
-
-    Args:
-        odds: Of each text.
-
-    Returns:
-        Supports, contradicts, silent.
-    """
+    """Chances of a model with three labels for the text of which it is surest."""
     both = 1 / (1 + np.exp(-odds))
     surest = both[int(both.max(axis=1).argmax())]
     return np.array([*surest, max(1 - surest.sum(), 0.0)])
 
 
 def head_of(folder: Path, digest: str) -> InferenceHead | None:
-    """The weights for a model.
-
-    Args:
-        folder: Of the model.
-        digest: Of the model.
-
-    Returns:
-        Those beside it; None where there are none.
-
-    Raises:
-        ConfigurationError: They are broken, or of another model or other features.
-    """
+    """The weights for a model."""
     path = folder / BESIDE
     if not path.is_file():
         return None

@@ -80,33 +80,13 @@ _NAMED = {
 
 
 def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
-    """The papers of a JATS file.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-
-    Yields:
-        The place of each article, and the paper, or why it is none.
-
-    Raises:
-        InputFormat: It is no JATS, broken, or made to do harm.
-    """
+    """The papers of a JATS file."""
     for number, article in enumerate(articles(path), 1):
         yield f"{path}, article {number}", paper_of(article)
 
 
 def articles(path: Path) -> Iterator[Any]:
-    """The elements ``article`` of a JATS file, one at a time.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-
-    Yields:
-        Each, whole, with tags that have no namespace; it is emptied afterwards.
-
-    Raises:
-        InputFormat: It is no JATS, broken, or made to do harm.
-    """
+    """The elements ``article`` of a JATS file, one at a time."""
     with xml_elements(path, "JATS XML") as elements:
 
         def start(element: Any) -> None:
@@ -126,14 +106,7 @@ def articles(path: Path) -> Iterator[Any]:
 
 
 def paper_of(article: Any) -> WholePaper | Rejected:
-    """A paper from the element ``article``, whose tags have no namespace.
-
-    Args:
-        article: The element.
-
-    Returns:
-        The paper, or why it is none: ``no_id`` or ``no_text``.
-    """
+    """A paper from the element ``article``, whose tags have no namespace."""
     meta = article.find("front/article-meta")
     if meta is None:
         return Rejected(reason="malformed", detail="the article has no front/article-meta")
@@ -168,17 +141,7 @@ def references_of(article: Any) -> tuple[CitedWork, ...]:
 
 
 def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool = False) -> tuple[Section, ...]:
-    """The sections of an article, the abstract first.
-
-    Args:
-        article: The element.
-        references: Keys of its list of references, in order.
-        as_written: Keep what a check of the text needs: citations of what the list does not have, and that numbers are
-            set high. An index keeps neither.
-
-    Returns:
-        The sections.
-    """
+    """The sections of an article, the abstract first."""
     reader = _SectionReader(references, as_written)
     meta = article.find("front/article-meta")
     if meta is not None:
@@ -199,12 +162,7 @@ class _Within(NamedTuple):
 
 
 class _SectionReader:
-    """Collects sections in order.
-
-    Args:
-        references: Keys that a citation may name, in the order of their list.
-        as_written: See sections_of.
-    """
+    """Collects sections in order."""
 
     def __init__(self, references: tuple[str, ...], as_written: bool) -> None:
         self._references = references
@@ -295,12 +253,6 @@ _HIGH = str.maketrans("0123456789", "\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\
 def set_high(text: str) -> str:
     """Numbers that are set high, with the digits that are: 10 to the power of 6 is not 106. Other text stays as it is.
 
-    Args:
-        text: What is set high.
-
-    Returns:
-        Text of the same length.
-
     >>> set_high("3,4"), set_high("-6"), set_high("2+")
     ('³,⁴', '⁻⁶', '2+')
     """
@@ -310,12 +262,7 @@ def set_high(text: str) -> str:
 
 
 class RunningText:
-    """The running text of an element as it will be kept, with the places of citations in it.
-
-    Args:
-        references: Keys that a citation may name, in the order of their list.
-        as_written: See sections_of.
-    """
+    """The running text of an element as it will be kept, with the places of citations in it."""
 
     def __init__(self, references: tuple[str, ...], as_written: bool = False) -> None:
         self._references = references

@@ -113,16 +113,7 @@ _FROM_TO = re.compile(r"[\[(]?(\d{1,4})" + _TO.pattern + r"(\d{1,4})[\])]?")
 
 
 def with_ranges(text: str, marks: Sequence[Mark], references: Sequence[str]) -> list[Mark]:
-    """Citations, those of a range ("[2]-[5]", "2-5") in one that cites what is between its ends, too.
-
-    Args:
-        text: Of the paragraph.
-        marks: Its citations, in order.
-        references: Keys of the list of references, in order.
-
-    Returns:
-        The citations. Two numbers are the ends of a range only where the list has as many references between them.
-    """
+    """Citations, those of a range ("[2]-[5]", "2-5") in one that cites what is between its ends, too."""
     places = {key: place for place, key in enumerate(references)}
     found: list[Mark] = []
     for mark in marks:

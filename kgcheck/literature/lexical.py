@@ -24,12 +24,7 @@ _NOTHING = "\u241f"
 
 
 class Lexical:
-    """BM25 scores of a query for every text, by the place of the text.
-
-    Args:
-        engine: A loaded bm25s index.
-        size: How many texts it has.
-    """
+    """BM25 scores of a query for every text, by the place of the text."""
 
     def __init__(self, engine: Any, size: int) -> None:
         self._engine = engine
@@ -55,18 +50,7 @@ class Lexical:
 
     @classmethod
     def load(cls, folder: Path, size: int) -> "Lexical":
-        """Open an index that was saved; its arrays stay on disk.
-
-        Args:
-            folder: Where it was saved.
-            size: How many texts it has.
-
-        Returns:
-            The index.
-
-        Raises:
-            IndexFault: It is missing or broken.
-        """
+        """Open an index that was saved; its arrays stay on disk."""
         import bm25s
 
         _quiet()
@@ -94,12 +78,6 @@ _CONTENT = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 def content_words(text: str) -> tuple[str, ...]:
     """The words of a text in lower case, each once, without the English words that name nothing.
-
-    Args:
-        text: Plain words; of letters, digits and hyphens within them.
-
-    Returns:
-        The words, in order.
 
     >>> content_words("The role of TGF-beta in the kidney, and (NOT) of p53")
     ('role', 'tgf-beta', 'kidney', 'p53')

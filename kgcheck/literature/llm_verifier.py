@@ -99,13 +99,7 @@ class PaperOpinions(BaseModel):
 
 
 class LlmVerifier:
-    """Asks a language model what papers say.
-
-    Args:
-        client: The model.
-        limits: How much a claim may take.
-        total: Counts what all claims together take.
-    """
+    """Asks a language model what papers say."""
 
     name = "llm"
 
@@ -115,15 +109,7 @@ class LlmVerifier:
         self._total = total
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        """See Verifier.
-
-        Returns:
-            An opinion on each document.
-
-        Raises:
-            ModelError: The endpoint refused or failed, or gave no usable answer.
-            BudgetExceeded: What the claim, or all of them, may take is used up.
-        """
+        """See Verifier."""
         meter = Meter(self._limits, self._client.prices, self._total)
         found: list[Opinion] = []
         together = 1 if self._client.small else TOGETHER
@@ -142,13 +128,6 @@ def _form_of(documents: Sequence[Document], small: bool) -> type[PaperOpinions]:
 
     Bounds of lists and numbers bind a model, which may write opinions without end; they refuse nothing, so that one
     opinion too many loses no other.
-
-    Args:
-        documents: The papers of the request.
-        small: A weak model copies badly: bind it to the sentences as they stand, of which it chooses.
-
-    Returns:
-        PaperOpinions, with a narrower schema.
     """
     sentences = max(min(len(d.passages), MAX_PASSAGES) for d in documents)
 

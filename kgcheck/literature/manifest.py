@@ -56,17 +56,7 @@ class Manifest(Value):
 
 
 def read_manifest(index: Path) -> Manifest:
-    """The manifest of an index.
-
-    Args:
-        index: Its folder.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        IndexFault: There is none, it is broken, or of another version.
-    """
+    """The manifest of an index."""
     path = index / MANIFEST
     if not path.is_file():
         if (index / DOCUMENTS).is_file():

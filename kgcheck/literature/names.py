@@ -35,11 +35,7 @@ class Names(Protocol):
 
 
 class StoreNames:
-    """Names that the nodes of a graph carry.
-
-    Args:
-        store: The graph.
-    """
+    """Names that the nodes of a graph carry."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -67,9 +63,6 @@ class AllNames:
     """Names from several places, those of the first one first.
 
     What a node is called is kept: each audit and each request has names of its own, so that a graph may change.
-
-    Args:
-        places: Who knows names.
     """
 
     def __init__(self, places: Sequence[Names]) -> None:
@@ -105,13 +98,6 @@ def candidates(text: str) -> list[str]:
 def others(names: Iterable[str], text: str) -> tuple[str, ...]:
     """Names that a text does not hold itself.
 
-    Args:
-        names: Of what it names.
-        text: A claim or a question.
-
-    Returns:
-        The good ones among them.
-
     >>> others(["ABC1", "long name of ABC1", "abc one"], "Does ABC1 cause grey fever?")
     ('long name of ABC1', 'abc one')
     """
@@ -120,14 +106,7 @@ def others(names: Iterable[str], text: str) -> tuple[str, ...]:
 
 
 def naming(names: Sequence[str]) -> re.Pattern[str] | None:
-    """What finds any of the names in a text, as whole words; symbols by their case.
-
-    Args:
-        names: As `Names.of` gives them.
-
-    Returns:
-        The pattern, or None without names.
-    """
+    """What finds any of the names in a text, as whole words; symbols by their case."""
     if not names:
         return None
     parts = []

@@ -91,17 +91,7 @@ _NEW_SENTENCE = re.compile(r"[.!?]['\"]?\s+['\"]?[A-Z0-9]")
 
 
 def denies(sentence: str, one: Span, two: Span, cues: re.Pattern[str]) -> bool:
-    """Whether a sentence denies that two names have to do with each other.
-
-    Args:
-        sentence: As it stands.
-        one: Where the one name is.
-        two: Where the other is; it does not overlap the first.
-        cues: What finds the words for what is denied, at the beginning of a word in lower case.
-
-    Returns:
-        Whether a denial has both in its scope.
-    """
+    """Whether a sentence denies that two names have to do with each other."""
     tokens = [_plain(t) for t in _TOKEN.findall(masked(sentence, one, two))]
     if ONE not in tokens or TWO not in tokens:
         return False
@@ -143,7 +133,7 @@ def _elsewhere(tokens: Sequence[str], cues: re.Pattern[str]) -> bool:
     )
 
 
-def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:
+def _has_both(tokens: Sequence[str], a: int, b: int, at: int, cues: re.Pattern[str]) -> bool:  # noqa: C901, PLR0911, PLR0912
     beside = tokens[at - 1] in _BESIDE and tokens[at] in ("not", "n't") if at else False
     if tokens[a + 1 : b] in ([], ["/"]) or (a and tokens[a - 1] == "/"):
         return False

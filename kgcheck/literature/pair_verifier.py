@@ -61,12 +61,7 @@ class _Reading(NamedTuple):
 
 
 class PairVerifier:
-    """Reads the sentences of papers that name both ends of one edge.
-
-    Args:
-        claim: The edge in words, with the names of its ends.
-        unlike: Whether the ends are of different kinds.
-    """
+    """Reads the sentences of papers that name both ends of one edge."""
 
     name = "trained"
 

@@ -71,15 +71,7 @@ def masked(sentence: str, one: Span, two: Span) -> str:
 
 
 def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
-    """How a masked sentence has its two names.
-
-    Args:
-        text: As `masked` gives it.
-        found: Its acts, where they are known already.
-
-    Returns:
-        All three may be false: then nothing was read.
-    """
+    """How a masked sentence has its two names."""
     straight = turned = mutual = False
     ruled = {m[1] or m[2] for m in _RULES_OTHERS.finditer(text)}
     if len(ruled) == 1:
@@ -94,14 +86,7 @@ def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
 
 
 class Around(NamedTuple):
-    """How an abstract, its title included, names the two of a sentence of it.
-
-    Attributes:
-        sentences: How many it has.
-        ones: Where it names the one, by the place of the sentence; as often as it does.
-        twos: Where it names the other.
-        at: The place of the sentence that is read; the title's is 0.
-    """
+    """How an abstract, its title included, names the two of a sentence of it."""
 
     sentences: int
     ones: tuple[int, ...]
@@ -132,18 +117,7 @@ class Around(NamedTuple):
 def pair_features(
     sentence: str, one: Span, two: Span, *, unlike: bool = False, around: Around | None = None
 ) -> dict[str, float]:
-    """What is seen of two names in a sentence.
-
-    Args:
-        sentence: As it stands.
-        one: Where the one name is.
-        two: Where the other is; it does not overlap the first.
-        unlike: Whether they are of different kinds, such as a gene and a disease: then most that meet are related.
-        around: How its abstract names them, where it is of one.
-
-    Returns:
-        Numbers by name; what is not there is nought. Words are stems of single ordinary words: no names.
-    """
+    """What is seen of two names in a sentence."""
     text = masked(sentence, one, two)
     tokens = [_ordinary(t) for t in _TOKEN.findall(text)]
     a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
@@ -273,14 +247,7 @@ def _relating() -> re.Pattern[str]:
 
 @cache
 def load_pair_weights() -> PairWeights:
-    """The weights that come with kgcheck.
-
-    Returns:
-        The weights.
-
-    Raises:
-        ConfigurationError: They are missing or broken.
-    """
+    """The weights that come with kgcheck."""
     path = resource_dir("corpus") / WEIGHTS
     try:
         return PairWeights.model_validate(parse_json(read_whole(path)))

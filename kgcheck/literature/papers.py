@@ -105,15 +105,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(paper: WholePaper) -> Parts:
-    """A paper as documents that are searched.
-
-    Args:
-        paper: The whole.
-
-    Returns:
-        Its abstract, under the ids of the paper, and every other paragraph, under its first id with a number; of a
-        paper without an abstract its first paragraph stands for it.
-    """
+    """A paper as documents that are searched."""
     pieces = [*_pieces(paper)]
     abstract = [p for p in pieces if p.section == "abstract"]
     joined = " ".join(p.text for p in abstract)[:MAX_CHARACTERS] if abstract else pieces[0].text
@@ -210,13 +202,6 @@ _TYPES: dict[str, SectionKind] = {
 
 def kind_of(heading: str, given: str = "") -> SectionKind:
     """What kind of section a heading begins.
-
-    Args:
-        heading: Its words; they count before what the publisher calls it, who may file a discussion under conclusions.
-        given: The publisher's type, perhaps several joined by ``|``.
-
-    Returns:
-        The kind; the first one where it names several.
 
     >>> kind_of("2. Patients, Materials and Methods"), kind_of("Results and Discussion"), kind_of("Model", "methods")
     ('methods', 'results', 'methods')

@@ -38,19 +38,7 @@ class PdfText(NamedTuple):
 
 
 def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
-    """The paper of a PDF file.
-
-    Args:
-        path: The file.
-
-    Yields:
-        Its place, and the paper, or why it is none: ``encrypted``, ``no_text`` or ``too_long``.
-
-    Raises:
-        InputMissing: It cannot be read.
-        InputFormat: It is no PDF, or broken.
-        MissingExtra: pypdf is not installed.
-    """
+    """The paper of a PDF file."""
     place = str(path)
     found = pdf_text(path)
     if isinstance(found, Rejected):
@@ -65,19 +53,7 @@ def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
 
 
 def pdf_text(path: Path) -> PdfText | Rejected:
-    """The text of a PDF file.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The text, or why there is none: ``encrypted`` or ``too_long``.
-
-    Raises:
-        InputMissing: It cannot be read.
-        InputFormat: It is no PDF, or broken.
-        MissingExtra: pypdf is not installed.
-    """
+    """The text of a PDF file."""
     try:
         import pypdf
         from pypdf.errors import PyPdfError
@@ -121,14 +97,7 @@ def doi_of(text: PdfText) -> str:
 
 
 def sections_of_pages(pages: Sequence[str]) -> tuple[Section, ...]:
-    """The text of pages by headings; what follows the heading of the references is left out.
-
-    Args:
-        pages: In order.
-
-    Returns:
-        The sections that have text.
-    """
+    """The text of pages by headings; what follows the heading of the references is left out."""
     sections: list[tuple[SectionKind, str, list[str]]] = [("other", "", [])]
     for line in _lines(pages):
         if REFERENCES_HEADING.match(line):
@@ -147,14 +116,7 @@ def sections_of_pages(pages: Sequence[str]) -> tuple[Section, ...]:
 
 
 def reference_lines(pages: Sequence[str]) -> list[str]:
-    """The lines after the heading of the references.
-
-    Args:
-        pages: In order.
-
-    Returns:
-        The lines; none without such a heading.
-    """
+    """The lines after the heading of the references."""
     lines = [*_lines(pages)]
     begin = next((n for n, line in enumerate(lines, 1) if REFERENCES_HEADING.match(line)), len(lines))
     return lines[begin:]

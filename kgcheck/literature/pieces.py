@@ -21,12 +21,7 @@ _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 
 
 class SentencePiece(NamedTuple):
-    """A piece of a sentence.
-
-    Attributes:
-        text: As it stands.
-        before: What its pronouns may stand for: what comes before it, or nothing where it has none.
-    """
+    """A piece of a sentence."""
 
     text: str
     before: str
@@ -39,14 +34,6 @@ class SentencePiece(NamedTuple):
 
 def pieces(quoted: Sequence[str], abstract: str = "", *, compares: bool = False) -> tuple[SentencePiece, ...]:
     """The pieces of sentences.
-
-    Args:
-        quoted: The sentences.
-        abstract: Where they stand: a pronoun may stand for what is in the sentence before.
-        compares: Whether what something is compared with belongs to it, as where a claim compares.
-
-    Returns:
-        Them, in order.
 
     >>> [p.text for p in pieces(["Tea lowered the risk of gout, whereas coffee made no difference."])]
     ['Tea lowered the risk of gout,', 'coffee made no difference.']

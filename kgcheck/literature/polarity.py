@@ -49,14 +49,7 @@ Clauses = tuple[tuple[StemmedWord, ...], ...]
 
 
 def clauses_of(text: str) -> Clauses:
-    """The clauses of a text.
-
-    Args:
-        text: A sentence, or a few.
-
-    Returns:
-        Their words, in order.
-    """
+    """The clauses of a text."""
     rules = _rules()
     pieces: list[list[str]] = [[]]
     for word in _TOKEN.findall(text.lower()):
@@ -85,16 +78,7 @@ def clauses_of(text: str) -> Clauses:
 
 
 def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
-    """How a passage stands to a claim.
-
-    Args:
-        claim: The clauses of the claim.
-        terms: Stems of its words of content.
-        passage: The clauses of the passage.
-
-    Returns:
-        Numbers, by the names in POLARITY.
-    """
+    """How a passage stands to a claim."""
     of_claim, of_passage = read(claim, terms), read(passage, terms)
     if not of_passage.matched:
         return np.zeros(len(POLARITY))
@@ -120,15 +104,7 @@ def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
 
 
 def read(clauses: Clauses, terms: Set[str]) -> TermReading:
-    """How a text speaks of terms: the clauses that hold them, the best first, each for the terms that it adds.
-
-    Args:
-        clauses: Of the text.
-        terms: Stems.
-
-    Returns:
-        The reading.
-    """
+    """How a text speaks of terms: the clauses that hold them, the best first, each for the terms that it adds."""
     left, denials, gone, way = set(terms), 0, 0, 0
     matching = [{t.stem for t in clause} & terms for clause in clauses]
     order = sorted(range(len(clauses)), key=lambda i: (-len(matching[i]), i))

@@ -11,17 +11,7 @@ _LOOKED = 20
 
 
 def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] = ()) -> list[Document]:
-    """Of each paper the text that fits a claim best, of those that name all it is about where there is one.
-
-    Args:
-        claim: A statement or a question.
-        index: The papers.
-        top: How many, the best first.
-        ids: These papers, or paragraphs of them, instead.
-
-    Returns:
-        Texts, each of another paper.
-    """
+    """Of each paper the text that fits a claim best, of those that name all it is about where there is one."""
     found = index.best_of(claim, ids) if ids else [hit.document for hit in index.search(claim, limit=top)]
     if not index.holds_whole_papers:
         return found

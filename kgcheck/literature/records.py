@@ -10,17 +10,7 @@ from kgcheck.providers.gathered import PaperRecord
 def paper_of_record(
     record: PaperRecord, recipe: str, references: Iterable[str] = (), citations: Iterable[str] = ()
 ) -> WholePaper | Rejected:
-    """A paper with its abstract alone.
-
-    Args:
-        record: What a service knows of it.
-        recipe: What it came by.
-        references: Ids of what it cites.
-        citations: Ids of what cites it.
-
-    Returns:
-        The paper, or why it is none: ``no_id``, ``no_abstract`` and so on.
-    """
+    """A paper with its abstract alone."""
     abstract = record.abstract if isinstance(record.abstract, str) else list(record.abstract)
     fields = record._asdict() | {"id": record.ids[0] if record.ids else "", "abstract": abstract}
     document = make_document(fields, recipe)

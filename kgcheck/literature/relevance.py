@@ -55,11 +55,7 @@ class TopicRules(Value):
 
 @cache
 def topic_rules() -> TopicRules:
-    """The rules that are shipped.
-
-    Returns:
-        The rules.
-    """
+    """The rules that are shipped."""
     return read_value(resource_dir("corpus") / "topics" / "rules.toml", TopicRules)
 
 
@@ -75,14 +71,7 @@ class Fit(NamedTuple):
 
 
 def section_texts(paper: WholePaper) -> SectionTexts:
-    """The paragraphs of a paper that count for a topic.
-
-    Args:
-        paper: The paper.
-
-    Returns:
-        Those of sections that have a weight, the title before the abstract; all, as an abstract, where it has none.
-    """
+    """The paragraphs of a paper that count for a topic."""
     found: dict[SectionKind, list[str]] = defaultdict(list)
     for section in paper.sections:
         found[section.kind] += [p.text for p in section.paragraphs if not p.legend]
@@ -96,12 +85,7 @@ def section_texts(paper: WholePaper) -> SectionTexts:
 
 
 class TopicFit:
-    """Scores papers for a topic.
-
-    Args:
-        topic: In plain words.
-        embedder: Makes the vectors; None for words alone.
-    """
+    """Scores papers for a topic."""
 
     def __init__(self, topic: str, embedder: Embedder | None) -> None:
         self._topic = topic
@@ -109,14 +93,7 @@ class TopicFit:
         self._means: dict[tuple[str, ...], Vectors] = {}
 
     def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
-        """How well papers fit.
-
-        Args:
-            papers: All that are known: by words, how rare a word is among them counts.
-
-        Returns:
-            One value each.
-        """
+        """How well papers fit."""
         weights = topic_rules().sections
         by_section: list[dict[SectionKind, float]] = [{} for _ in papers]
         for kind in weights:
@@ -150,15 +127,7 @@ def _fit(values: dict[SectionKind, float], weights: Mapping[SectionKind, float])
 
 
 def leaning_of(paper: WholePaper, topic: str) -> Leaning:
-    """Which way a paper leans, by the words of the sentences of its title and abstract that name the topic.
-
-    Args:
-        paper: The paper.
-        topic: In plain words.
-
-    Returns:
-        The first kind that one of them has a word of.
-    """
+    """Which way a paper leans, by the words of the sentences of its title and abstract that name the topic."""
     wanted = stems(content_words(topic))
     abstract = " ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs)
     pieces = [paper.title, *(abstract[start:end] for start, end in sentences(abstract))]

@@ -45,16 +45,7 @@ class _Form(Enum):
 
 
 class Act(NamedTuple):
-    """One act of a sentence.
-
-    Attributes:
-        name: Which one.
-        sign: What comes of it: 1 more, -1 less, 0 neither.
-        agent: The words of who does it.
-        patient: The words of what it is done to.
-        denied: Whether it is said not to be so.
-        mutual: Whether the sides may be exchanged.
-    """
+    """One act of a sentence."""
 
     name: str
     sign: int
@@ -72,12 +63,6 @@ class _Known(NamedTuple):
 
 def acts(sentence: str) -> tuple[Act, ...]:
     """The acts of a sentence.
-
-    Args:
-        sentence: One, or a claim.
-
-    Returns:
-        Those of which something stands on both sides, in order.
 
     >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
     [('phosphorylate', 'A1', 'B2')]

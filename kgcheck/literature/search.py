@@ -53,15 +53,7 @@ class SearchHit(NamedTuple):
 
 
 class LiteratureIndex:
-    """An index that is searched. May be used by several threads.
-
-    Args:
-        folder: Of the index.
-        embedder: The model that its vectors are of; None searches words alone.
-
-    Raises:
-        IndexFault: It is missing, broken, not finished, or of another model or version.
-    """
+    """An index that is searched. May be used by several threads."""
 
     def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
         self.folder = folder
@@ -109,22 +101,7 @@ class LiteratureIndex:
         sections: Sequence[str] = (),
         every: bool = False,
     ) -> list[SearchHit]:
-        """The documents that fit a query best, best first; of a whole paper, its best paragraph.
-
-        Args:
-            query: Words or a sentence; what is over MAX_QUERY characters is not read.
-            limit: Most documents.
-            within: Ids of the documents to look at; None for all.
-            also: Further names of what the query names, looked for by words.
-            sections: Look only at sections of these kinds; an abstract alone is one of the kind ``abstract``.
-            every: Every paragraph of a whole paper that fits, and not the best alone.
-
-        Returns:
-            Hits; a document without a word of the query and without a vector is none.
-
-        Raises:
-            UnknownName: An id of `within` is not in the index.
-        """
+        """The documents that fit a query best, best first; of a whole paper, its best paragraph."""
         query = query[:MAX_QUERY]
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         vector = self.embedder.encode([query])[0] if self.embedder and query.strip() else None
@@ -168,14 +145,7 @@ class LiteratureIndex:
         return self._papers is not None
 
     def sentence_vectors(self, numbers: Sequence[int]) -> dict[int, Vectors]:
-        """The vectors of the sentences of documents, as the index keeps them: computed when it was built.
-
-        Args:
-            numbers: Of the documents.
-
-        Returns:
-            One row a sentence, by number; nothing where the index is searched by words.
-        """
+        """The vectors of the sentences of documents, as the index keeps them: computed when it was built."""
         if not self.embedder:
             return {}
         dimension = self.embedder.dimension
@@ -264,15 +234,7 @@ class LiteratureIndex:
 
 
 def fused(words: Floats, cosines: Floats | None) -> Floats:
-    """One score of two: the weighted sum of the cosine and of BM25, scaled by its best.
-
-    Args:
-        words: BM25 of each candidate.
-        cosines: Cosine of each, or None: then words alone count.
-
-    Returns:
-        A score a candidate, up to 1.
-    """
+    """One score of two: the weighted sum of the cosine and of BM25, scaled by its best."""
     best = float(words.max(initial=0.0))
     scaled = words / best if best > 0 else np.zeros_like(words)
     if cosines is None:
@@ -282,16 +244,7 @@ def fused(words: Floats, cosines: Floats | None) -> Floats:
 
 
 def rank_passages(query: str, passages: Sequence[str], embedder: Embedder | None = None) -> list[tuple[int, float]]:
-    """Given passages by how well they fit a query.
-
-    Args:
-        query: Words or a sentence.
-        passages: Texts.
-        embedder: For their meaning; None for words alone.
-
-    Returns:
-        Place and score of each, best first.
-    """
+    """Given passages by how well they fit a query."""
     if not passages:
         return []
     words = Lexical.of(passages).scores(query[:MAX_QUERY])
@@ -304,17 +257,7 @@ def rank_passages(query: str, passages: Sequence[str], embedder: Embedder | None
 
 
 def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
-    """An index, and what is to be told of how it is searched.
-
-    Args:
-        folder: Of the index.
-
-    Returns:
-        The index, and one line where vectors cannot be used, or nothing.
-
-    Raises:
-        IndexFault: See LiteratureIndex.
-    """
+    """An index, and what is to be told of how it is searched."""
     dense = read_manifest(folder).dense
     if dense is None:
         return LiteratureIndex(folder), ""
@@ -328,18 +271,7 @@ def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
 
 
 def choose_model(named: str | None, current: str | None) -> tuple[Embedder | None, str]:
-    """The model to build an index with, and what is to be told of it.
-
-    Args:
-        named: What was asked for: a name, ``none``, or nothing.
-        current: The model of the index, or ``none``, or nothing for a new one.
-
-    Returns:
-        The model, or None for words alone, and one line or nothing.
-
-    Raises:
-        MissingExtra: The model that was asked for, or that the index has, cannot be used.
-    """
+    """The model to build an index with, and what is to be told of it."""
     if (named or current) == WORDS_ALONE:
         return None, ""
     model = named or current or PACKAGED

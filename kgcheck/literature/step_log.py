@@ -13,12 +13,6 @@ class StepLog:
 
     Done again, it makes the same lines, which are left as they are; from the first that is another one on, they are
     written anew: what was there is of an end that did not come.
-
-    Args:
-        path: The file; its folder is there.
-
-    Raises:
-        IndexFault: It cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,15 +27,7 @@ class StepLog:
             raise self._fault(error) from error
 
     def put(self, step: str, **values: object) -> None:
-        """A line.
-
-        Args:
-            step: What was done.
-            values: With what and what came of it, as JSON.
-
-        Raises:
-            IndexFault: It cannot be written.
-        """
+        """A line."""
         line = (json.dumps({"step": step, **values}) + "\n").encode()
         self.lines += 1
         try:
@@ -58,11 +44,7 @@ class StepLog:
             raise self._fault(error) from error
 
     def end(self) -> None:
-        """Take away what stands behind the last line.
-
-        Raises:
-            IndexFault: It cannot be written.
-        """
+        """Take away what stands behind the last line."""
         try:
             if self._again:
                 self._cut(self._file.tell())

@@ -83,15 +83,7 @@ class RecipeCount(NamedTuple):
 
 
 class DocumentStore(Closing):
-    """Documents in one SQLite file. May be used by several threads.
-
-    Args:
-        path: The file.
-        create: Make it when it is missing.
-
-    Raises:
-        IndexFault: It is missing, in use by another process, or no document store of this version of kgcheck.
-    """
+    """Documents in one SQLite file. May be used by several threads."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
@@ -155,14 +147,7 @@ class DocumentStore(Closing):
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
-        """One transaction: all or nothing.
-
-        Yields:
-            This store.
-
-        Raises:
-            IndexFault: Another process writes, or the disk is full.
-        """
+        """One transaction: all or nothing."""
         with self._lock, self._telling():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -173,15 +158,7 @@ class DocumentStore(Closing):
             self._db.execute("COMMIT")
 
     def add(self, document: Document, *, replace: bool = False) -> tuple[Added, str]:
-        """Put a document in.
-
-        Args:
-            document: Its number is not looked at.
-            replace: A known id gets the new text.
-
-        Returns:
-            What became of it, and the id that it met, if any. A copy of a known text makes its id a further name.
-        """
+        """Put a document in."""
         content = document.content
         by_content = self._rows("SELECT number FROM document WHERE content = ?", [content])
         known = {
@@ -214,13 +191,6 @@ class DocumentStore(Closing):
         """Put a whole paper in: its abstract, and each paragraph for itself.
 
         An abstract that is here under one of its ids, without the paper, is completed; the ids of both stay.
-
-        Args:
-            paper: The paper; it has text.
-            replace: A paper that is known gets the new text.
-
-        Returns:
-            See `add`.
         """
         head, paragraphs = parts_of(paper)
         whole = paper.model_dump_json()
@@ -291,11 +261,7 @@ class DocumentStore(Closing):
         return [row[0] for row in rows], [row[1] for row in rows]
 
     def remove(self, ids: Iterable[str]) -> list[str]:
-        """Take documents out by their ids; a document with several names leaves with its last one.
-
-        Returns:
-            The ids that were there.
-        """
+        """Take documents out by their ids; a document with several names leaves with its last one."""
         gone: list[str] = []
         with self.writing():
             for name in ids:
@@ -309,11 +275,7 @@ class DocumentStore(Closing):
         return gone
 
     def retract(self, ids: Iterable[str]) -> int:
-        """Remember that papers are retracted, those that are here and those that may come.
-
-        Returns:
-            How many documents of the store that concerns.
-        """
+        """Remember that papers are retracted, those that are here and those that may come."""
         with self.writing():
             self._db.executemany("INSERT OR IGNORE INTO retraction VALUES (?)", ((i,) for i in ids))
         rows = self._rows("SELECT count(DISTINCT number) FROM name JOIN retraction USING (id)")

@@ -72,12 +72,6 @@ _SHORTEST = 4
 def title_words(title: str) -> tuple[str, ...]:
     """The words of a title in one spelling.
 
-    Args:
-        title: As somebody wrote it.
-
-    Returns:
-        Words in lower case, without diacritics and markup, American, Greek letters by name.
-
     >>> title_words("<i>TGF-&beta;</i>: tumour behaviour in Alzheimer's disease [Article in German]")
     ('tgf', 'beta', 'tumor', 'behavior', 'in', 'alzheimer', 'disease')
     """
@@ -114,12 +108,6 @@ def names_a_work(title: str) -> bool:
 def surnames(name: str) -> tuple[str, ...]:
     """What may be the surname in a name, in one spelling; the likeliest first.
 
-    Args:
-        name: ``Doe J``, ``Doe, John``, ``J. Doe``, ``van der Berg AB`` or ``John Doe``.
-
-    Returns:
-        Words of two letters or more that are no initials.
-
     >>> surnames("van der Berg AB"), surnames("J. Doe"), surnames("Müller-Lüdenscheid, Hans")
     (('berg', 'van', 'der'), ('doe',), ('muller', 'ludenscheid'))
     """
@@ -130,16 +118,7 @@ def surnames(name: str) -> tuple[str, ...]:
 
 
 def title_keys(titles: Sequence[str], author: str, places: Sequence[tuple[str, str]]) -> Iterator[int]:
-    """Numbers under which a work is found though a word of its title, or all of it, is another.
-
-    Args:
-        titles: All that it goes by.
-        author: The first one.
-        places: Volume and first page.
-
-    Yields:
-        Of each title all words, the first and the last four, and its halves with the author; places with the author.
-    """
+    """Numbers under which a work is found though a word of its title, or all of it, is another."""
     names = surnames(author)[:1]
     for title in titles:
         words = content_words(title)

@@ -27,15 +27,7 @@ class RankedAt(NamedTuple):
 
 
 def ranked(papers: Sequence[TopicPaper], year: int) -> list[RankedAt]:
-    """Papers in order.
-
-    Args:
-        papers: All that fit the topic.
-        year: That recency is counted from.
-
-    Returns:
-        By score; but of every first n papers, the least shares lean against and compare, as far as there are such.
-    """
+    """Papers in order."""
     rules = topic_rules()
     top = max((p.relevance for p in papers), default=0.0) or 1.0
     most = max((p.citations or 0 for p in papers), default=0)

@@ -102,23 +102,7 @@ def gather_topic(
     today: str | None = None,
     progress: Progress | None = None,
 ) -> TopicGathered:
-    """Gather papers for a topic into an index, which is not built yet.
-
-    Args:
-        wanted: What.
-        corpus: Takes the papers.
-        http: What asks.
-        embedder: Scores by meaning; None for words alone.
-        today: The day, as in 2026-11-22; by default, this one.
-        progress: Where to show progress.
-
-    Returns:
-        What became of the papers.
-
-    Raises:
-        SourceError: The service could not be looked at; the same call goes on from there.
-        UsageError: The topic names nothing, or is too long.
-    """
+    """Gather papers for a topic into an index, which is not built yet."""
     words = content_words(wanted.topic)[:MOST_WORDS]
     if not words:
         raise UsageError("the topic names nothing to look for", "name it in a few plain words")
@@ -150,16 +134,7 @@ class Chosen(NamedTuple):
 
 
 class Snowball:
-    """One gathering for a topic; every paper that is met once has all its names here.
-
-    Args:
-        wanted: What.
-        service: Where.
-        corpus: The index; only what is retracted is looked up in it.
-        fit: Scores papers.
-        log: Takes every step.
-        progress: Where to show progress.
-    """
+    """One gathering for a topic; every paper that is met once has all its names here."""
 
     def __init__(
         self,
@@ -185,15 +160,7 @@ class Snowball:
         """Ids that were left out, by why."""
 
     def run(self, words: Sequence[str], year: int) -> Chosen:
-        """Search, follow, rank.
-
-        Args:
-            words: Of the topic.
-            year: That recency is counted from.
-
-        Returns:
-            The papers.
-        """
+        """Search, follow, rank."""
         found = self._service.best(words, self._wanted.seeds)
         records = found.records[: self._wanted.seeds]
         self._log.put("search", words=list(words), found=len(records), total=found.total)

@@ -14,14 +14,6 @@ class TorchModel:
     """A sentence-transformers model: a local folder, or the packaged one.
 
     On a GPU, and on a CPU with bfloat16 instructions, it computes in bfloat16; the vectors are float32.
-
-    Args:
-        name: ``minilm`` or the path of a folder.
-        precision: ``auto``, ``bfloat16`` or ``float32``.
-
-    Raises:
-        MissingExtra: The extra `literature-torch` is not installed.
-        ConfigurationError: There is no such model.
     """
 
     def __init__(self, name: str = PACKAGED, *, precision: str = "auto") -> None:

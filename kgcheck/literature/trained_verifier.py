@@ -126,13 +126,7 @@ class Weights(Value):
 
 
 class TrainedVerifier:
-    """Linear models and trees over features of a claim and an abstract.
-
-    Args:
-        embedder: With one, the features hold cosines; without, words alone count.
-        weights: Other weights than those that come with kgcheck.
-        inference: Also reads statements, and the best sentences, by a model of inference.
-    """
+    """Linear models and trees over features of a claim and an abstract."""
 
     name = "trained"
 
@@ -183,17 +177,7 @@ class TrainedVerifier:
 
 
 def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int]:
-    """Places of the passages to quote: the best, and others that name what the claim names and these do not.
-
-    Args:
-        claim: What is judged.
-        document: The abstract.
-        seen: The claim and its passages.
-        fit: How well each serves as a quote.
-
-    Returns:
-        At most MOST_QUOTES places, in order.
-    """
+    """Places of the passages to quote: the best, and others that name what the claim names and these do not."""
     places, passages = best_passages(seen, fit), document.passages
     lacking = missing(claim, [passages[i] for i in places], document.abstract)
     for n in np.argsort(-fit, kind="stable")[:_LOOKED]:
@@ -211,14 +195,6 @@ def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:
 
     Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
     statements says which words fit.
-
-    Args:
-        seen: A claim and its passages.
-        fit: How well each passage fits, by the head of the claim.
-        statement: The weights for statements, of the same kind.
-
-    Returns:
-        Log odds of each passage.
     """
     vectors = len(statement.selector.names) == len(SELECTOR)
     chosen: Numbers = (fit + statement.selector.scores(selected(seen, vectors=vectors))[:, 0]) / 2
@@ -233,16 +209,7 @@ def best_passages(seen: Seen, fit: Numbers) -> list[int]:
 
 
 def cosines(claim: str, documents: Sequence[Document], embedder: Embedder | None) -> Sequence[Sequence[float] | None]:
-    """The cosine of every sentence to a claim. Those whose vectors came with their document are not embedded again.
-
-    Args:
-        claim: A statement or a question.
-        documents: Theirs.
-        embedder: The model.
-
-    Returns:
-        One row a document; None for each where there is no model.
-    """
+    """The cosine of every sentence to a claim. Those whose vectors came with their document are not embedded again."""
     if not embedder:
         return [None] * len(documents)
     lacking = [p for d in documents if d.vectors is None for p in d.passages]
@@ -287,14 +254,7 @@ def softmax(scores: Numbers) -> Numbers:
 
 @cache
 def load_weights() -> Weights:
-    """The weights that come with kgcheck.
-
-    Returns:
-        The weights.
-
-    Raises:
-        ConfigurationError: They are missing, broken or of other features.
-    """
+    """The weights that come with kgcheck."""
     path = resource_dir("corpus") / WEIGHTS
     try:
         weights = Weights.model_validate(parse_json(read_whole(path)))

@@ -77,18 +77,7 @@ class Opinion(Value):
         quotes: Iterable[Quote] = (),
         note: str = "",
     ) -> Self:
-        """An opinion on a document.
-
-        Args:
-            document: What was read.
-            probabilities: Of each stance.
-            stance: By default, the likeliest.
-            quotes: What shows it.
-            note: Why it is silent where a side was taken.
-
-        Returns:
-            The opinion, with what the document is called.
-        """
+        """An opinion on a document."""
         return cls(
             document=document.id,
             title=document.title,
@@ -126,12 +115,7 @@ class Verifier(Protocol):
     name: str
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        """An opinion on each document, in their order.
-
-        Args:
-            claim: A statement or a question.
-            documents: None of them retracted.
-        """
+        """An opinion on each document, in their order."""
 
 
 class QuotedOpinion(Value):
@@ -154,15 +138,6 @@ def verify(
     """Ask a verifier what documents say of a claim.
 
     A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it.
-
-    Args:
-        claim: A statement or a question; what is over MAX_CLAIM characters is not read.
-        documents: Best first. A paper that is there twice counts once.
-        verifier: Who reads them.
-        synonyms: Groups of names for one thing each, as a graph knows them.
-
-    Returns:
-        The verdict with every opinion.
     """
     by_id: dict[str, Document] = {}
     for document in documents:
@@ -214,14 +189,7 @@ _INSTRUCTION = re.compile(
 
 
 def instructs(text: str) -> bool:
-    """Whether a text tells its reader what to answer, as no finding of a paper does.
-
-    Args:
-        text: An abstract.
-
-    Returns:
-        True where it holds such words; a paper about language models may hold them, too, and is then not read.
-    """
+    """Whether a text tells its reader what to answer, as no finding of a paper does."""
     return bool(_INSTRUCTION.search(text))
 
 
@@ -230,15 +198,6 @@ def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: 
 
     Those that speak count by their probability: the surest one whole, each further one a little (FURTHER). Where papers
     disagree, one side must weigh HEAVIER times the other. Both were fitted to the claims of SciFact (the model card).
-
-    Args:
-        claim: What they are about.
-        verifier: Whose they are.
-        opinions: One a paper.
-        retracted: Papers that do not count.
-
-    Returns:
-        The verdict.
     """
     sides = {
         stance: [o.probability for o in opinions if o.stance is stance]

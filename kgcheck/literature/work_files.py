@@ -40,17 +40,7 @@ def holds_works(path: Path) -> bool:
 
 
 def read_works(path: Path) -> Iterator[ReadWork]:
-    """The works of a file, and those that their reference lists name.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-
-    Yields:
-        Each, in order.
-
-    Raises:
-        InputFormat: It has no form that is known, or is broken.
-    """
+    """The works of a file, and those that their reference lists name."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for found in _of_xml(path) if suffix in _XML else _of_json(path, suffix):
         fields = _cleaned(found.fields) if isinstance(found.fields, WorkFields) else found.fields

@@ -106,18 +106,11 @@ class Works(Protocol):
     """A world of works: a snapshot, services, or both."""
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
-        """What it knows of references, in their order.
-
-        Args:
-            references: Entries of a list of references.
-        """
+        """What it knows of references, in their order."""
 
 
 def place_in_print(volume: str, page: str) -> tuple[str, str] | None:
     """Volume and first page as they can be compared.
-
-    Returns:
-        Both in lower case; None where one of them has no number.
 
     >>> place_in_print("109(41)", "E33693"), place_in_print("", "7")
     (('109', 'e33693'), None)
@@ -134,19 +127,7 @@ def ids_of_reference(reference: CitedWork) -> tuple[str, ...]:
 
 
 def silent(source: str, release: str, at: datetime, record: str, *, complete: bool, url: str = "") -> Evidence:
-    """That a source was looked at and has no such work.
-
-    Args:
-        source: Its name.
-        release: Of it.
-        at: When.
-        record: What was looked for.
-        complete: It claims to have every work of its kind.
-        url: Where.
-
-    Returns:
-        The evidence; of a complete source, its silence contradicts.
-    """
+    """That a source was looked at and has no such work."""
     return Evidence(
         source=source,
         release=release,

@@ -12,13 +12,7 @@ from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 
 
 class XmlElements:
-    """What is read of a file.
-
-    Args:
-        path: The file.
-        raw: Its bytes, bounded by record.
-        stream: The same, buffered.
-    """
+    """What is read of a file."""
 
     def __init__(self, path: Path, raw: Bounded, stream: io.BufferedIOBase) -> None:
         self._path = path
@@ -28,17 +22,7 @@ class XmlElements:
         """The elements that are open, from the root on; without the one that has just ended."""
 
     def ends(self, start: Callable[[Any], None] | None = None) -> Iterator[Any]:
-        """The elements as they end.
-
-        Args:
-            start: Is called with each element that begins, before it counts as open.
-
-        Yields:
-            Each element, whole.
-
-        Raises:
-            InputFormat: They nest too deep.
-        """
+        """The elements as they end."""
         from defusedxml.ElementTree import iterparse
 
         for event, element in iterparse(self._stream, events=("start", "end")):
@@ -61,18 +45,7 @@ class XmlElements:
 
 @contextmanager
 def xml_elements(path: Path, kind: str) -> Iterator[XmlElements]:
-    """Open an XML file.
-
-    Args:
-        path: The file, perhaps compressed with gzip.
-        kind: What it is to be, for messages.
-
-    Yields:
-        Its elements.
-
-    Raises:
-        InputFormat: It is no XML, broken, or made to do harm; or what was done with its elements found it so.
-    """
+    """Open an XML file."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError
 

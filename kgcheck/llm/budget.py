@@ -38,12 +38,6 @@ class Prices(Value):
     def cost(self, usage: Usage) -> float:
         """What a call cost.
 
-        Args:
-            usage: Its tokens.
-
-        Returns:
-            Money, in the currency of the prices.
-
         >>> Prices(input_per_million=1, output_per_million=2).cost(Usage(input_tokens=500_000, output_tokens=250_000))
         1.0
         """
@@ -60,12 +54,6 @@ class Limits(Value):
 
     def with_defaults(self, defaults: "Limits") -> "Limits":
         """These limits, and others for what has none here.
-
-        Args:
-            defaults: The others.
-
-        Returns:
-            Limits of everything that either limits.
 
         >>> Limits(turns=5).with_defaults(Limits(turns=30, seconds=60)).model_dump(exclude_none=True)
         {'turns': 5, 'seconds': 60.0}
@@ -85,16 +73,7 @@ class Spent(Value):
 
 
 class Meter:
-    """Counts what a conversation takes against its limits.
-
-    Args:
-        limits: How much it may take.
-        prices: Of the model, where known.
-        within: What is taken here is taken there, too, and no more than is left there.
-
-    Raises:
-        ConfigurationError: Money is limited, and the prices are not known.
-    """
+    """Counts what a conversation takes against its limits."""
 
     _stops: type[BudgetExceeded] = BudgetExceeded
 
@@ -130,11 +109,7 @@ class Meter:
         return min(ends, default=None)
 
     def take_turn(self) -> None:
-        """Take one turn, if any limit leaves one.
-
-        Raises:
-            BudgetExceeded: A limit is reached.
-        """
+        """Take one turn, if any limit leaves one."""
         self.check()
         if self._limits.turns is not None and self._turns >= self._limits.turns:
             raise self._stops(*_stopped(f"{self._turns} turns"))
@@ -143,12 +118,7 @@ class Meter:
         self._turns += 1
 
     def add(self, usage: Usage, money: float | None = None) -> None:
-        """Count the tokens of a call.
-
-        Args:
-            usage: Its tokens.
-            money: What it cost where it was counted at the prices of another model; by those of this meter otherwise.
-        """
+        """Count the tokens of a call."""
         self._input += usage.input_tokens
         self._output += usage.output_tokens
         self._estimated |= usage.estimated
@@ -159,11 +129,7 @@ class Meter:
             self._within.add(usage, money)
 
     def check(self) -> None:
-        """Stop when tokens, seconds or money are used up.
-
-        Raises:
-            BudgetExceeded: They are.
-        """
+        """Stop when tokens, seconds or money are used up."""
         if self._within:
             self._within.check()
         spent, limits = self.spent, self._limits
@@ -190,12 +156,7 @@ class PartCost(Value):
 
 
 class CostByPart:
-    """What each part of a work takes of a meter, in which earlier calls for the same work count, too.
-
-    Args:
-        meter: Of the work.
-        before: What was kept of earlier calls.
-    """
+    """What each part of a work takes of a meter, in which earlier calls for the same work count, too."""
 
     def __init__(self, meter: Meter, before: Iterable[PartCost] = ()) -> None:
         for cost in before:

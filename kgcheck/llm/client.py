@@ -95,15 +95,7 @@ def _trusted() -> "ssl.SSLContext":
 
 
 class ChatClient:
-    """One model at one endpoint. May be used from several threads.
-
-    Args:
-        settings: Endpoint, key, model, prices and time limits.
-
-    Raises:
-        MissingExtra: The package ``openai`` is not installed.
-        ConfigurationError: No model is named, or neither an endpoint nor a key is set.
-    """
+    """One model at one endpoint. May be used from several threads."""
 
     def __init__(self, settings: Settings) -> None:
         try:
@@ -158,26 +150,7 @@ class ChatClient:
         meter: Meter | None = None,
         temperature: float = 0,
     ) -> Reply:
-        """Send a conversation and wait for the reply.
-
-        Args:
-            messages: The conversation.
-            tools: What the model may call.
-            answer: The form of the text, sent as a JSON schema.
-            must_call: The model has to call a tool.
-            on_text: Gets the text as it comes; the reply is then streamed.
-            meter: Gets a turn and the tokens, and limits the seconds.
-            temperature: How much chance there is in what the model writes.
-
-        Returns:
-            The reply.
-
-        Raises:
-            BudgetExceeded: A limit of the meter is reached.
-            ModelAnswer: The endpoint sent no answer, or too much.
-            KgcheckError: The endpoint refused or failed: ModelError or one of its kinds.
-            ModelUnavailable: The seconds ran out before an answer came.
-        """
+        """Send a conversation and wait for the reply."""
         meter = meter or Meter(Limits())
         meter.take_turn()
         request = self._request(messages, tools, answer, must_call) | {"temperature": temperature}
@@ -209,21 +182,7 @@ class ChatClient:
         meter: Meter | None = None,
         temperature: float = 0,
     ) -> tuple[A, Usage]:
-        """Ask until the text has the wanted form.
-
-        Args:
-            messages: The conversation.
-            form: What the text must be, as JSON.
-            tries: Most calls; the model is told what was wrong with its last answer.
-            meter: See `complete`.
-            temperature: See `complete`.
-
-        Returns:
-            The answer, and the tokens of all tries.
-
-        Raises:
-            ModelAnswer: The last try was no such answer either.
-        """
+        """Ask until the text has the wanted form."""
         conversation = list(messages)
         used = Usage()
         wrong = ""
@@ -314,11 +273,7 @@ class ChatClient:
 
 
 def _check_time(meter: Meter) -> None:
-    """Tell an endpoint that failed from a conversation, or a check around it, that is out of time.
-
-    Raises:
-        BudgetExceeded: It is.
-    """
+    """Tell an endpoint that failed from a conversation, or a check around it, that is out of time."""
     meter.check()
     if deadline.left() == 0:
         raise BudgetExceeded("the model was stopped: no seconds are left", "raise the limit")
@@ -326,16 +281,6 @@ def _check_time(meter: Meter) -> None:
 
 def parse_answer(text: str, form: type[A]) -> A:
     r"""Read an answer that was asked for in a form.
-
-    Args:
-        text: What the model said: JSON, or JSON in a code fence.
-        form: The form.
-
-    Returns:
-        The answer.
-
-    Raises:
-        ModelAnswer: It has another form.
 
     >>> from kgcheck.llm.budget import Usage
     >>> parse_answer('```json\n{"input_tokens": 3}\n```', Usage).total

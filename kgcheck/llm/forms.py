@@ -37,22 +37,7 @@ def complete_bound(
     on_text: Callable[[str], None] | None = None,
     temperature: float = 0,
 ) -> "Reply":
-    """Ask for an answer in a form, bound to it where the endpoint can do that.
-
-    Args:
-        client: The model.
-        messages: The conversation; it should say what is wanted in words, too.
-        form: What the text must be, as JSON.
-        meter: See ChatClient.complete.
-        on_text: See ChatClient.complete.
-        temperature: See ChatClient.complete.
-
-    Returns:
-        The reply; its text may have another form.
-
-    Raises:
-        ModelError: The endpoint refused or failed.
-    """
+    """Ask for an answer in a form, bound to it where the endpoint can do that."""
     more: dict[str, Any] = {"meter": meter, "on_text": on_text, "temperature": temperature}
     if client not in _unbound:
         try:
@@ -66,15 +51,7 @@ def complete_bound(
 
 
 def with_schema(form: type[B], narrow: Callable[[dict[str, Any]], dict[str, Any]]) -> type[B]:
-    """A form whose JSON schema says more of what an answer can be. It binds a model, and refuses nothing.
-
-    Args:
-        form: The form.
-        narrow: Its schema, narrowed.
-
-    Returns:
-        A form of the same name that accepts the same.
-    """
+    """A form whose JSON schema says more of what an answer can be. It binds a model, and refuses nothing."""
 
     class Narrowed(form):  # type: ignore[valid-type, misc]
         @classmethod
@@ -87,14 +64,6 @@ def with_schema(form: type[B], narrow: Callable[[dict[str, Any]], dict[str, Any]
 
 def narrowed(schema: Any, choices: Choices, most: int | None = None) -> Any:
     """A JSON schema whose fields can be nothing but what is left to choose.
-
-    Args:
-        schema: Of a form.
-        choices: What fields can be.
-        most: Entries of a list.
-
-    Returns:
-        The schema; fields with choices are required there, and every other text ends after some words.
 
     >>> schema = {"properties": {"label": {"type": "string"}, "rule": {}}, "required": ["rule"]}
     >>> narrowed(schema, {"label": ["Gene"], "rule": []})

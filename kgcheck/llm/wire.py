@@ -22,24 +22,13 @@ class TooMuch(BaseException):
 
 
 class Bounds:
-    """Hooks of an HTTP client that end an exchange.
-
-    Args:
-        max_bytes: Largest answer.
-    """
+    """Hooks of an HTTP client that end an exchange."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
 
     def of_request(self, request: httpx2.Request) -> None:
-        """Give each attempt of the client, retries too, the seconds that are left.
-
-        Args:
-            request: What goes out.
-
-        Raises:
-            TooLate: None are left.
-        """
+        """Give each attempt of the client, retries too, the seconds that are left."""
         # What is packed has no size that could be told before it is unpacked.
         request.headers["Accept-Encoding"] = "identity"
         left = deadline.left()
@@ -51,14 +40,7 @@ class Bounds:
         request.extensions["timeout"] = {k: left if v is None else min(v, left) for k, v in timeouts.items()}
 
     def of_response(self, response: httpx2.Response) -> None:
-        """Read no more of an answer than the limits allow.
-
-        Args:
-            response: What comes in, its body not read yet.
-
-        Raises:
-            TooMuch: It is packed, though it was asked not to be.
-        """
+        """Read no more of an answer than the limits allow."""
         if response.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
             raise TooMuch("it is packed")
         if isinstance(response.stream, httpx2.SyncByteStream):
@@ -147,18 +129,7 @@ F = TypeVar("F", bound=BaseModel)
 
 
 def read_as(form: type[F], made: Any) -> F:
-    """Read what the client made of an answer: a page becomes a text, and JSON of any form an object.
-
-    Args:
-        form: What it should be.
-        made: What the client made.
-
-    Returns:
-        What is read of it.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Read what the client made of an answer: a page becomes a text, and JSON of any form an object."""
     if not hasattr(made, "to_dict"):
         raise ValueError(f"{str(made)[:60]!r}")
     return form.model_validate(made.to_dict(warnings=False))

@@ -25,16 +25,7 @@ _REPORT = "import.report"
 
 
 class OfflineImport:
-    """A load target that writes files for neo4j-admin; it holds nothing before.
-
-    Args:
-        folder: Where to write them; made when it is missing.
-        schema: Profile of the graph.
-        database: Name of the database that is to be made.
-
-    Raises:
-        StoreError: The folder cannot be made, or holds something else.
-    """
+    """A load target that writes files for neo4j-admin; it holds nothing before."""
 
     backend = "neo4j"
 
@@ -111,14 +102,7 @@ class OfflineImport:
         raise NotImplementedError
 
     def command(self, home: Path | None = None) -> list[str]:
-        """How to make the database from the files; the server must not be running.
-
-        Args:
-            home: Of the Neo4j installation; without it, neo4j-admin is looked for on the PATH of whoever runs it.
-
-        Returns:
-            The command and its arguments.
-        """
+        """How to make the database from the files; the server must not be running."""
         buffer = max(_SMALLEST_BUFFER_MIB, 2 * self._longest // (1 << 20) + 1)
         labels = {META_LABEL: META_LABEL, **{s.name: ":".join((s.name, *s.also)) for s in self.schema.labels}}
         nodes = [f"--nodes={shown}={self._files(name)}" for name, shown in labels.items()]
@@ -136,15 +120,7 @@ class OfflineImport:
         ]
 
     def run(self, home: Path) -> None:
-        """Run the command.
-
-        Args:
-            home: Of the Neo4j installation.
-
-        Raises:
-            StoreMissing: There is no neo4j-admin in it.
-            StoreError: The import failed.
-        """
+        """Run the command."""
         command = self.command(home)
         try:
             done = subprocess.run(  # noqa: S603 - the program that the user named, with arguments of our own

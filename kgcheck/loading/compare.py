@@ -20,14 +20,7 @@ _ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
 
 class Comparison:
-    """Tables of each label or pattern: ``judged`` (the rows that are not new, and why), ``gone``; and ``quarantine``.
-
-    Args:
-        db: A working database with the staging tables.
-        store: The graph to compare with; read only.
-        prune: Nodes that no file states are as good as removed: no edge may end at them.
-        curated: What patches changed in the store; files are compared with what it held before.
-    """
+    """Tables of each label or pattern: ``judged`` (rows that are not new, and why), ``gone``; and ``quarantine``."""
 
     def __init__(
         self,
@@ -48,13 +41,7 @@ class Comparison:
         ).fetchall()
 
     def judge(self, present: Counts, holders: list[Holder], progress: Progress) -> None:
-        """Judge the staged rows of labels and patterns.
-
-        Args:
-            present: What the store holds now.
-            holders: Which were staged; of the others, the store holds what the files state.
-            progress: Where to show progress.
-        """
+        """Judge the staged rows of labels and patterns."""
         self._staged = {holder_name(h) for h in holders}
         filled = self._filled(holders)
         self._db.execute("INSERT INTO quarantine FROM unread").fetchall()

@@ -104,12 +104,7 @@ class Tables(NamedTuple):
 
 
 class Settling:
-    """Takes the work of patches out of a comparison, and settles what the files say of it.
-
-    Args:
-        db: The working database of the comparison.
-        curated: What patches changed.
-    """
+    """Takes the work of patches out of a comparison, and settles what the files say of it."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, curated: Curated) -> None:
         self._db = db
@@ -319,13 +314,6 @@ def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
     """Set what files state of curated edges, and note it in what the store says of the patches.
 
     So the patches can be undone, and the edges be known again.
-
-    Args:
-        store: The store, open for writing.
-        updates: The edges.
-
-    Raises:
-        StoreError: An edge is not as the patches left it.
     """
     for triple, fact, values in updates:
         with store.statements(write=True) as run:

@@ -19,14 +19,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The file `name` in a folder, plain or compressed.
-
-    Returns:
-        Its path, or None if it is in no form there.
-
-    Raises:
-        InputFormat: It is there in more than one.
-    """
+    """The file `name` in a folder, plain or compressed."""
     found = [p for suffix in COMPRESSIONS if (p := folder / (name + suffix)).is_file()]
     if len(found) > 1:
         shown = " and ".join(path.name for path in found)
@@ -38,16 +31,6 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
     """Every line of a file, in blocks, each with the number of its first line, from 1.
 
     LF, CRLF and CR end a line; a byte order mark is dropped; nothing else is touched, so a line need not be UTF-8.
-
-    Args:
-        path: A plain, gzip or zstandard file.
-
-    Yields:
-        The number of a line, and that line with those that follow it.
-
-    Raises:
-        InputMissing: The file cannot be opened.
-        InputFormat: It is empty, truncated, or one line is longer than 64 MiB.
     """
     first = 1
     try:

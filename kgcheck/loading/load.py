@@ -117,22 +117,6 @@ def load_directory(
     Nothing is written to the store before every file has been read and checked, so a broken file leaves it as it was.
     A load that was cut short is finished by the same load. A second load of the same directory changes nothing; files
     with the bytes of the last load are not read again, unless the store holds another number of facts than then.
-
-    Args:
-        folder: The import directory.
-        store: Where to; opened for writing.
-        settings: Limits.
-        quarantine: JSON lines file for rejected rows; written only when there are any.
-        options: What to do about facts that no file states, and whether to write at all.
-        progress: Where to show progress.
-        curated: What patches changed in the store, which stays so.
-
-    Returns:
-        What became of every row.
-
-    Raises:
-        InputError: A source file is missing or is not what its name promises.
-        StoreError: The store refused a write.
     """
     load = _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress())
     return load.run(settings, curated or Curated())

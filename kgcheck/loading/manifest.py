@@ -63,11 +63,7 @@ class LoadManifest(Value):
 
 
 def read_manifest(meta: dict[str, str]) -> LoadManifest | None:
-    """The manifest of a store's last load.
-
-    Returns:
-        It, or None: never loaded, cut short, or written by another version of kgcheck.
-    """
+    """The manifest of a store's last load."""
     manifest = _last_manifest(meta)
     return manifest if manifest and manifest.kgcheck == __version__ else None
 
@@ -81,16 +77,7 @@ def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
 
 
 def graph_dates(meta: Mapping[str, str], schema: Schema, given: str | None = None) -> dict[str, str]:
-    """Of when what a graph has is, by label and pattern: the newest date that the sources of their files state.
-
-    Args:
-        meta: What the store says about itself.
-        schema: Profile.
-        given: A date that somebody gave for the whole graph, which comes before.
-
-    Returns:
-        Dates as YYYY, YYYY-MM or YYYY-MM-DD by name, as `holder_name` writes it; nothing of what is not known.
-    """
+    """Of when what a graph has is, by label and pattern: the newest date that the sources of their files state."""
     if given:
         return {holder_name(holder): given for holder in schema.holders}
     manifest = _last_manifest(meta)
@@ -108,16 +95,7 @@ def rules_of(schema: Schema, recipe: Recipe) -> str:
 
 
 def entry_name(file: str, target: str, recipe: Recipe) -> str:
-    """The key of a file in a manifest; of a file that several labels or patterns share, with the one that is meant.
-
-    Args:
-        file: As the recipe names it.
-        target: The label or pattern, or `staging.OF_NONE`.
-        recipe: Which file becomes what.
-
-    Returns:
-        The key.
-    """
+    """The key of a file in a manifest; of a file that several labels or patterns share, with the one that is meant."""
     return f"{file} -> {target}" if any(entry.where for entry in recipe.by_file[file]) else file
 
 
@@ -128,14 +106,7 @@ def spared_files(staging: Staging, same: set[str]) -> set[str]:
 
 
 def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
-    """Hash every source file.
-
-    Returns:
-        SHA-256 by name of the file.
-
-    Raises:
-        InputMissing: One cannot be read.
-    """
+    """Hash every source file."""
     found = {}
     with progress.step("looking for changed files", len(files)) as step:
         for name, path in files.items():
@@ -175,19 +146,7 @@ def unchanged(
     *,
     prune: bool,
 ) -> set[str]:
-    """Names of the labels and patterns of which the store holds what the files state, as far as it can be told.
-
-    Args:
-        manifest: Of the store's last load.
-        staging: The files of this load.
-        hashes: Their SHA-256.
-        counts: What the store holds now.
-        kept: Rows of each file in the quarantine of the last load: a file whose rejected rows are lost is read again.
-        prune: What no file states is to go.
-
-    Returns:
-        Names as `holder_name` writes them. An edge needs more than its own files: its ends decide where it may be.
-    """
+    """Names of the labels and patterns of which the store holds what the files state, as far as it can be told."""
     files: dict[str, dict[str, str]] = {}
     rejected = Counter[str]()
     for file in staging.recipe_files():

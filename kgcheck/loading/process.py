@@ -59,25 +59,7 @@ def load_into(
     progress: Progress | None = None,
     curated: ReadCurated | None = None,
 ) -> LoadSummary:
-    """Open a store, and load a folder into it; an embedded store in a child.
-
-    Args:
-        store: A path, or the address of a Neo4j server.
-        folder: The import directory.
-        schema: Profile of the graph.
-        settings: Credentials and limits.
-        quarantine: The file for rows that cannot be loaded.
-        options: What the load is to do.
-        progress: Where steps are shown.
-        curated: Tells what patches changed in the store; a function that another process can import.
-
-    Returns:
-        What was loaded.
-
-    Raises:
-        KgcheckError: As `open_store` and `load_directory` raise.
-        StoreError: The child died.
-    """
+    """Open a store, and load a folder into it; an embedded store in a child."""
     options, progress = options or LoadOptions(), progress or NoProgress()
     if is_address(store):
         with open_store(store, schema, settings, create=True) as opened:

@@ -17,14 +17,7 @@ _LONGEST_ROW = 1 << 27
 
 
 def write_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Write the table ``quarantine`` in place of the file of an earlier load, as a whole.
-
-    Returns:
-        The number of its rows; with none, nothing is written.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write the table ``quarantine`` in place of the file of an earlier load, as a whole."""
     rows = int(db.execute("SELECT count(*) FROM quarantine").fetchall()[0][0])
     if not rows:
         return 0

@@ -27,15 +27,7 @@ _WIDEST_FIELD = 2**31 - 1
 
 
 class Records:
-    """The records of one file.
-
-    Args:
-        path: A plain, gzip or zstandard file.
-
-    Raises:
-        InputMissing: It cannot be opened.
-        InputFormat: It is empty, binary or truncated.
-    """
+    """The records of one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,15 +45,7 @@ class Records:
         return not len(self._rest)
 
     def rows(self) -> pa.RecordBatchReader:
-        r"""The rows after the header; blank lines are none.
-
-        Returns:
-            A stream of batches with the columns line, text (null where the line is not UTF-8), odd_bytes (such a
-            line, its bytes above 127 and its backslashes as ``\xNN``), quoted (the fields of a line with a quote;
-            null where its quotes do not close) and suspect (a line of this batch has a quote or what cannot be seen,
-            or is not UTF-8: most batches have none, and are spared the closer looks). `failure` is set when the
-            stream breaks off.
-        """
+        r"""The rows after the header; blank lines are none."""
         return pa.RecordBatchReader.from_batches(_SCHEMA, self._batches())
 
     def _header(self, raw: bytes) -> tuple[str, list[str]]:

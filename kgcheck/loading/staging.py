@@ -50,26 +50,12 @@ def stated_by(holder: Holder) -> list[str]:
 
 
 def staged(holder: Holder) -> str:
-    """Quoted name of a staging table.
-
-    Returns:
-        The name; its columns are file, line, reason, detail, row_text (of rows with a reason), then what a row states.
-    """
+    """Quoted name of a staging table."""
     return identifier(f"staged {holder_name(holder)}")
 
 
 class Staging:
-    """The staging tables of one import directory.
-
-    Args:
-        connection: A working database.
-        schema: Profile of the graph.
-        recipe: Which file becomes what.
-        folder: The import directory.
-
-    Raises:
-        InputMissing: The folder, or a file of the recipe, is not there.
-    """
+    """The staging tables of one import directory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, schema: Schema, recipe: Recipe, folder: Path) -> None:
         self._db = connection
@@ -82,11 +68,7 @@ class Staging:
         """Rows of each shared file that no entry takes, by what they say; the last count is of all other kinds."""
 
     def stage(self, holders: list[Holder], progress: Progress) -> None:
-        """Read every file of these labels and patterns.
-
-        Raises:
-            InputFormat: A file is empty, binary, or has another header.
-        """
+        """Read every file of these labels and patterns."""
         for holder in self.schema.holders:
             keys = ", ".join(f"{identifier(k)} VARCHAR" for k in keys_of(holder))
             columns = "".join(f", {identifier(n)} {_SQL_TYPES[p.type]}" for n, p in holder.properties.items())
@@ -133,11 +115,7 @@ class Staging:
         return self.schema.pattern(file.head, file.relation, file.tail)
 
     def restore_rows(self) -> None:
-        """Give every quarantined row its text as it stands in the file, by reading those files again.
-
-        Raises:
-            InputError: A file has changed meanwhile, and cannot be read any more.
-        """
+        """Give every quarantined row its text as it stands in the file, by reading those files again."""
         wanting = self._db.execute("SELECT DISTINCT file FROM quarantine WHERE row_text IS NULL").fetchall()
         for (file,) in wanting:
             self._feed(
@@ -261,17 +239,7 @@ class Staging:
         return {c: f"fields[{records.header.index(c) + 1}]" if c in present else "NULL::VARCHAR" for c in needed}
 
     def _insert(self, holder: Holder, entry: NodeFile | EdgeFile, place: dict[str, str], rows: str) -> str:
-        """The statement that judges, types and stages some rows.
-
-        Args:
-            holder: The label or pattern.
-            entry: How the file says it.
-            place: SQL for each column of the file.
-            rows: A select with line, suspect, broken (why a row cannot be read), text, odd_bytes, fields or width.
-
-        Returns:
-            SQL.
-        """
+        """The statement that judges, types and stages some rows."""
         stated = {key: _without(entry.prefixes[key], place[column]) for key, column in entry.keys.items()}
         stated |= {name: place[column] for name, column in entry.properties.items()}
         fields = {name: identifier(f"field {name}") for name in stated}
@@ -330,14 +298,7 @@ _FIELDS = """(SELECT *, len(fields) AS width FROM (
 
 
 def _unreadable(width: int) -> str:
-    """SQL for why a record cannot be read at all; null where it can.
-
-    Args:
-        width: Number of fields that the header has.
-
-    Returns:
-        An expression over a record.
-    """
+    """SQL for why a record cannot be read at all; null where it can."""
     return f"""CASE WHEN text IS NULL THEN 'not_utf8'
                     WHEN suspect AND contains(text, chr(0)) THEN 'nul_byte'
                     WHEN fields IS NULL THEN 'quoting'

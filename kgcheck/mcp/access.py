@@ -36,11 +36,7 @@ class TokenLookup(Protocol):
 
 
 class LedgerTokens:
-    """Looks tokens up in the ledger, as the SDK asks for it.
-
-    Args:
-        users: Those of the ledger.
-    """
+    """Looks tokens up in the ledger, as the SDK asks for it."""
 
     def __init__(self, users: TokenLookup) -> None:
         self._users = users
@@ -57,26 +53,14 @@ class LedgerTokens:
 
 
 class Asking:
-    """Tells of the call under way who asks.
-
-    Args:
-        most: More than this role nobody has here.
-        local: Whoever starts the server, where it needs no token; None where it does.
-    """
+    """Tells of the call under way who asks."""
 
     def __init__(self, most: Role, local: str | None) -> None:
         self.most = most
         self._local = local
 
     def principal(self) -> Principal:
-        """Who asks.
-
-        Returns:
-            Their name and role.
-
-        Raises:
-            UsageError: A token is needed, and none came with the call.
-        """
+        """Who asks."""
         token = get_access_token()
         if token is None:
             if self._local is None:
@@ -86,17 +70,7 @@ class Asking:
         return Principal(name=token.client_id, role=self.most if role.may(self.most) else role)
 
     def needs(self, role: Role) -> Principal:
-        """Who asks, where their role is enough.
-
-        Args:
-            role: The least one that is.
-
-        Returns:
-            Their name and role.
-
-        Raises:
-            UsageError: It is not.
-        """
+        """Who asks, where their role is enough."""
         asking = self.principal()
         if not asking.role.may(role):
             raise UsageError(f"{asking.name} is a {asking.role.value} here", f"this needs the role {role.value}")

@@ -47,14 +47,6 @@ T = TypeVar("T")
 def quoted(text: object, origin: Origin, most: int = SHORT) -> Quoted | None:
     """Text from outside, as what it is.
 
-    Args:
-        text: Any value; None or nothing for none.
-        origin: Where it came from.
-        most: Characters that are given.
-
-    Returns:
-        None where there is no text.
-
     >>> quoted("do as I say", "graph", most=5)
     Quoted(text='do as', origin='graph', cut=True)
     """
@@ -74,17 +66,7 @@ def plain(text: str | None, most: int = SHORT) -> str:
 
 
 def first_of(values: Sequence[T], most: int, called: str, left_out: list[str]) -> Sequence[T]:
-    """At most so many values.
-
-    Args:
-        values: All of them.
-        most: How many are given.
-        called: What they are.
-        left_out: Gets how many are not.
-
-    Returns:
-        The first ones.
-    """
+    """At most so many values."""
     if len(values) > most:
         left_out.append(f"{len(values) - most:,} more {called}")
     return values[:most]
@@ -117,16 +99,7 @@ def _proposal(change: Change | None) -> ProposalLine | None:
 
 
 def finding_line(finding: Finding, state: str | None = None, decision: str | None = None) -> FindingLine:
-    """A finding in short.
-
-    Args:
-        finding: The finding.
-        state: What became of it since the run before.
-        decision: Where it stands by what was decided.
-
-    Returns:
-        The line.
-    """
+    """A finding in short."""
     task, verdict = finding.task, finding.verdict
     return FindingLine(
         fingerprint=finding.fingerprint,
@@ -148,17 +121,7 @@ def finding_whole(
     decided: "CurrentDecision | None" = None,
     history: "Iterable[Decision]" = (),
 ) -> FindingWhole:
-    """A finding with all that it rests on.
-
-    Args:
-        finding: The finding.
-        state: What became of it since the run before.
-        decided: Where it stands.
-        history: What was decided, the oldest first.
-
-    Returns:
-        The finding; what is left out is counted.
-    """
+    """A finding with all that it rests on."""
     left_out: list[str] = []
     verdict, newest = finding.verdict, list(history)[::-1]
     evidence = first_of(verdict.evidence, MOST_EVIDENCE, "observations", left_out)
@@ -208,14 +171,7 @@ def _decision(one: "Decision") -> DecisionLine:
 
 
 def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
-    """A finding of a list.
-
-    Args:
-        one: With what became of it.
-
-    Returns:
-        In short; where the ledger keeps little of it, that.
-    """
+    """A finding of a list."""
     if one.finding:
         return finding_line(one.finding, one.state.value, one.decided.state.value)
     former = one.former
@@ -230,16 +186,7 @@ def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
 
 
 def answer_given(answer: "Answer", notes: Iterable[str], most: int) -> AnswerGiven:
-    """What came of a question.
-
-    Args:
-        answer: The answer.
-        notes: Of how it was made.
-        most: Answers that are given.
-
-    Returns:
-        The same, bounded.
-    """
+    """What came of a question."""
     return AnswerGiven(
         status=answer.status.value,
         read_as=quoted(answer.read_as, "graph", LONG),
@@ -309,15 +256,7 @@ def _opinion(one: "Opinion") -> OpinionLine:
 
 
 def fact_line(task: CheckTask, verified: "Verified | None") -> FactLine:
-    """What is verified of a task.
-
-    Args:
-        task: An existence, an attribute or an edge.
-        verified: What the newest audit found that looked at it, where one did.
-
-    Returns:
-        The line.
-    """
+    """What is verified of a task."""
     known = {} if verified is None else {name: _word(value) for name, value in verified.model_dump().items()}
     return FactLine(**_ends(task), **known)
 
@@ -327,15 +266,7 @@ def _word(value: Any) -> Any:
 
 
 def run_line(run: "Run", tallies: Iterable[Tally]) -> RunLine:
-    """A run in short.
-
-    Args:
-        run: The run.
-        tallies: Its counts.
-
-    Returns:
-        The line, without any path of the machine that it ran on.
-    """
+    """A run in short."""
     outcomes: dict[str, int] = {}
     for tally in tallies:
         outcomes[tally.outcome.value] = outcomes.get(tally.outcome.value, 0) + tally.count

@@ -27,25 +27,13 @@ _LONGEST = 500
 
 
 class ActionRecord:
-    """Writes into the ledger who did what. A ledger that is not there is not made for it.
-
-    Args:
-        place: The ledger.
-    """
+    """Writes into the ledger who did what. A ledger that is not there is not made for it."""
 
     def __init__(self, place: "LedgerPlace") -> None:
         self._place = place
 
     async def add(self, who: Principal | None, address: str, route: str, about: str, status: int) -> None:
-        """Write an action down; that it cannot be written stops nobody, and stands in the log.
-
-        Args:
-            who: Who did it; None where nobody is known.
-            address: From where; empty over stdio.
-            route: The tool, or the path.
-            about: What it was done to.
-            status: What came of it, as a status of HTTP.
-        """
+        """Write an action down; that it cannot be written stops nobody, and stands in the log."""
         action = ActionEntry(
             at=now(),
             name=who.name if who else "",
@@ -67,12 +55,7 @@ class ActionRecord:
 
 
 class _ByToken:
-    """Lets each token send so many requests in a minute; where there are none, nobody is counted.
-
-    Args:
-        app: What comes after it, in an application that knows by then whose token it is.
-        rates: Counts.
-    """
+    """Lets each token send so many requests in a minute; where there are none, nobody is counted."""
 
     def __init__(self, app: "ASGIApp", rates: Rates) -> None:
         self._app = app
@@ -87,13 +70,7 @@ class _ByToken:
 
 
 class _Tries:
-    """Lets each address try so many wrong tokens in a minute, and writes down that it tried.
-
-    Args:
-        app: What comes after it.
-        rates: Counts.
-        record: Of actions.
-    """
+    """Lets each address try so many wrong tokens in a minute, and writes down that it tried."""
 
     def __init__(self, app: "ASGIApp", rates: Rates, record: ActionRecord) -> None:
         self._app = app
@@ -124,12 +101,7 @@ class _Tries:
 
 
 class _InTime:
-    """Ends requests whose body does not come in time. How long a call may take is a matter of the call.
-
-    Args:
-        app: What comes after it.
-        seconds: The longest time.
-    """
+    """Ends requests whose body does not come in time. How long a call may take is a matter of the call."""
 
     def __init__(self, app: "ASGIApp", seconds: float) -> None:
         self._app = app
@@ -166,16 +138,7 @@ class _InTime:
 
 
 def guard(app: "Starlette", record: ActionRecord, limits: ServiceLimits) -> "ASGIApp":
-    """Guard the SDK's application as the service guards its own.
-
-    Args:
-        app: The application.
-        record: Of actions.
-        limits: Of requests; the size of a body is the SDK's own matter.
-
-    Returns:
-        The application with what stands around it.
-    """
+    """Guard the SDK's application as the service guards its own."""
     rates = Rates(limits)
     # At the end: after the SDK has found out whose token it is.
     app.user_middleware.append(Middleware(_ByToken, rates=rates))
@@ -192,12 +155,6 @@ def _refusal(status: int, words: str, hint: str, headers: dict[str, str] | None 
 
 def about(arguments: dict[str, Any]) -> str:
     """The findings that a call is about, as they stand in the record: nothing else of what was sent.
-
-    Args:
-        arguments: Of the call, any.
-
-    Returns:
-        Their fingerprints.
 
     >>> about({"findings": ["fb7a191abc56beb2", 3], "note": "a secret"})
     'fb7a191abc56beb2'

@@ -16,12 +16,7 @@ MOST_RUNS = 50
 
 
 class Resources:
-    """The resources over a workspace.
-
-    Args:
-        workspace: What is read.
-        asking: Tells who asks.
-    """
+    """The resources over a workspace."""
 
     def __init__(self, workspace: Workspace, asking: Asking) -> None:
         self._workspace = workspace

@@ -49,13 +49,7 @@ _STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
 
 
 def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = None) -> None:
-    """Serve whoever started this process, until they close its standard input.
-
-    Args:
-        workspace: What is asked.
-        role: What they may do.
-        sources: What whole texts are held against beside it.
-    """
+    """Serve whoever started this process, until they close its standard input."""
     start_logging()
     server = make_server(workspace, Asking(role, whoami()), sources)
     # A client that wants no more closes stdin, or asks the process to end.
@@ -65,14 +59,7 @@ def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = No
 
 @contextmanager
 def users_of(workspace: Workspace) -> Iterator[Users | None]:
-    """Who has tokens in the ledger.
-
-    Args:
-        workspace: With the ledger, which is not made where it is missing.
-
-    Yields:
-        Who looks them up; None where there never was a token.
-    """
+    """Who has tokens in the ledger."""
     place = workspace.ledger
     if isinstance(place, Path) and not place.exists():
         yield None
@@ -90,19 +77,7 @@ def make_app(
     limits: ServiceLimits | None = None,
     sources: TextSources | None = None,
 ) -> "tuple[ToolServer, ASGIApp]":
-    """The server as an ASGI application.
-
-    Args:
-        workspace: What is asked.
-        role: More than this nobody may do, whatever their token says.
-        users: Who looks tokens up; None where whoever reaches the address needs none.
-        hosts: Names under which it is reached, besides those of this machine.
-        limits: How much it takes.
-        sources: What whole texts are held against beside the workspace.
-
-    Returns:
-        The server, and the application with its log.
-    """
+    """The server as an ASGI application."""
     how: dict[str, Any] = {}
     if users:
         # Tokens are made by `kgcheck token add`: nobody signs in anywhere, so no server is named that would issue them.
@@ -181,21 +156,7 @@ def run_http(
     limits: ServiceLimits | None = None,
     sources: TextSources | None = None,
 ) -> None:
-    """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first.
-
-    Args:
-        workspace: What is asked.
-        role: More than this nobody may do.
-        host: Address to listen on.
-        port: 0 takes a free one.
-        hosts: Names under which it is reached, besides those of this machine.
-        proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
-        limits: How much it takes.
-        sources: What whole texts are held against beside the workspace.
-
-    Raises:
-        UsageError: Others could reach it, and nobody has a token.
-    """
+    """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first."""
     with users_of(workspace) as users:
         if users is None and not is_loopback(host):
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])

@@ -54,13 +54,7 @@ CALL_S = 330.0
 
 
 class ToolServer(MCPServer[Any]):
-    """The official SDK's server, which shows nobody what they may not use, and takes no argument that it ignores.
-
-    Args:
-        asking: Tells who asks.
-        record: Of what was done.
-        how: What the SDK's takes.
-    """
+    """The official SDK's server, which shows nobody what they may not use, and takes no argument that it ignores."""
 
     def __init__(self, asking: Asking, record: ActionRecord, **how: Any) -> None:
         super().__init__(NAME, title="kgcheck", version=__version__, **how)
@@ -71,12 +65,7 @@ class ToolServer(MCPServer[Any]):
         """Calls of tools that are not answered yet."""
 
     def offer(self, name: str, offered: OfferedTool) -> None:
-        """Add a tool.
-
-        Args:
-            name: Its name.
-            offered: What it is.
-        """
+        """Add a tool."""
         self.offered[name] = offered
         how = {**words.TOOLS[name]._asdict(), "annotations": offered.annotations}
         self.add_tool(offered.function, name, **how, structured_output=True)
@@ -92,19 +81,7 @@ class ToolServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Args:
-            name: Its name.
-            arguments: What it takes.
-            context: Of the call.
-
-        Returns:
-            What it gives.
-
-        Raises:
-            ToolError: It cannot be done so; the text says what to do next.
-        """
+        """Call a tool."""
         offered = self.offered.get(name)
         if offered is None or offered.annotations.read_only_hint:
             return await self._call(name, arguments, context)
@@ -160,18 +137,7 @@ def _address_of(context: Context[Any, Any] | None) -> str:
 def make_server(
     workspace: Workspace, asking: Asking, sources: TextSources | None = None, *, seconds: float = CALL_S, **how: Any
 ) -> ToolServer:
-    """A server over a workspace, which stays open for as long as it is used.
-
-    Args:
-        workspace: What is asked.
-        asking: Tells who asks.
-        sources: What whole texts are held against beside it.
-        seconds: How long a call that reads may take.
-        how: What the SDK's server takes.
-
-    Returns:
-        The server, with everything that it offers.
-    """
+    """A server over a workspace, which stays open for as long as it is used."""
     # A subscription would hold a stream open for news that nobody sends.
     record = ActionRecord(workspace.ledger)
     server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
@@ -211,16 +177,7 @@ class _Calls:
     def guarded(
         self, function: Callable[P, Any], error: type[Exception], *, writes: bool = False
     ) -> Callable[P, Awaitable[Any]]:
-        """The same, as the SDK is to call it.
-
-        Args:
-            function: What does the work.
-            error: What the SDK shows to the client.
-            writes: It is waited for until it has ended, so that whoever called learns what was done.
-
-        Returns:
-            With the signature of the function.
-        """
+        """The same, as the SDK is to call it."""
 
         @functools.wraps(function)
         async def call(*given: P.args, **named: P.kwargs) -> Any:

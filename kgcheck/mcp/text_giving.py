@@ -38,16 +38,7 @@ _SPEAKS: dict[Check, Origin] = {
 
 
 def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:
-    """What the sentences of a text rest on.
-
-    Args:
-        found: What was found of it.
-        notes: Of how it was looked.
-        most: Sentences and references that are given.
-
-    Returns:
-        The same, bounded, those with alarms first.
-    """
+    """What the sentences of a text rest on."""
     left_out: list[str] = []
     loud = alarms(found)
     first = {_place(remarked): None for remarked in loud} | {_place(remarked): None for remarked in found.remarks}
@@ -103,14 +94,7 @@ def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> RemarkLine
 
 
 def brief_given(brief: "Brief") -> BriefGiven:
-    """What is known of a node or a topic.
-
-    Args:
-        brief: The fact sheet.
-
-    Returns:
-        The same, bounded: some facts of each kind, and what they rest on.
-    """
+    """What is known of a node or a topic."""
     left_out: list[str] = []
     facts: list[BriefFact] = []
     for part in brief.parts:
@@ -146,16 +130,7 @@ def _fact(fact: "BriefFact", left_out: list[str]) -> BriefLine:
 
 
 def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) -> ProtocolGiven:
-    """What was found of a protocol.
-
-    Args:
-        checked: What was found.
-        notes: Of how it was looked.
-        most: Remarks, and steps that fell, that are given.
-
-    Returns:
-        The same, bounded, the worst first.
-    """
+    """What was found of a protocol."""
     left_out: list[str] = []
     fallen = first_of(checked.fallen, most, "steps that fell", left_out)
     return ProtocolGiven(

@@ -13,19 +13,7 @@ class TextSources(NamedTuple):
 
 
 def checked_sources(bibliography: Path | None, results: Path | None) -> TextSources:
-    """Both, each read once, so that what is wrong with a file is seen before anybody is served.
-
-    Args:
-        bibliography: The snapshot.
-        results: The canonical results.
-
-    Returns:
-        The same.
-
-    Raises:
-        SnapshotError: There is no such snapshot, or it is none.
-        InputError: There are no such results, or they are none.
-    """
+    """Both, each read once, so that what is wrong with a file is seen before anybody is served."""
     if bibliography:
         from kgcheck.literature.bibliography_reader import Bibliography
 

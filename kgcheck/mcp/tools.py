@@ -75,13 +75,7 @@ class OfferedTool(NamedTuple):
 
 
 class Tools:
-    """The tools over a workspace, for any number of threads.
-
-    Args:
-        workspace: What is asked.
-        asking: Tells who asks.
-        sources: What whole texts are held against beside it.
-    """
+    """The tools over a workspace, for any number of threads."""
 
     def __init__(self, workspace: Workspace, asking: Asking, sources: TextSources) -> None:
         self._workspace = workspace
@@ -324,15 +318,7 @@ class Tools:
 
 
 def whole_of(workspace: Workspace, fingerprint: str) -> FindingWhole:
-    """A finding with its evidence and its history.
-
-    Args:
-        workspace: With the ledger.
-        fingerprint: Of the finding, or its beginning.
-
-    Returns:
-        The finding.
-    """
+    """A finding with its evidence and its history."""
     found = workspace.finding(fingerprint)
     state, decided = workspace.state_of(found), workspace.decided(found)
     return finding_whole(found, state, decided, workspace.history(found.fingerprint))

@@ -14,18 +14,7 @@ _LONGEST = 1_000
 
 
 class ClaimForm(Value):
-    """How edges of one pattern are put into words.
-
-    Attributes:
-        relation: Of the pattern.
-        head: Label of its head.
-        tail: Label of its tail.
-        claim: A sentence with `{head}` and `{tail}` in it.
-        words: Further words of a search.
-        cues: Beginnings of words; a sentence of a paper speaks of such an edge only if it holds one of them. Where
-            there are none, any sentence may.
-        for_papers: Whether papers are searched for such edges; where not, only manuscripts are read for them.
-    """
+    """How edges of one pattern are put into words."""
 
     relation: str
     head: str
@@ -52,17 +41,7 @@ class _Claims(Value):
 
 @cache
 def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
-    """The claims of a profile.
-
-    Args:
-        profile: A name or a path, as `Schema.address` gives it.
-
-    Returns:
-        Its forms; none where the profile has no `claims.toml`.
-
-    Raises:
-        ConfigurationError: The file is wrong.
-    """
+    """The claims of a profile."""
     path = part(profile_dir(profile), "claims.toml")
     return read_value(path, _Claims).claims if path.is_file() else ()
 

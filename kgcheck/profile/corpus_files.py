@@ -52,30 +52,13 @@ class CorpusRecipe(Value):
 
 @cache
 def load_corpus_recipes() -> tuple[CorpusRecipe, ...]:
-    """All recipes, in the order in which files are tried with them.
-
-    Returns:
-        Those that need more of a file come first.
-
-    Raises:
-        ConfigurationError: A recipe is wrong.
-    """
+    """All recipes, in the order in which files are tried with them."""
     recipes = [read_value(path, CorpusRecipe) for path in sorted(resource_dir("corpus").glob("*.toml"))]
     return tuple(sorted(recipes, key=lambda r: (-len(r.needs), r.name)))
 
 
 def corpus_recipe(name: str) -> CorpusRecipe:
-    """The recipe of that name.
-
-    Args:
-        name: As in its file.
-
-    Returns:
-        The recipe.
-
-    Raises:
-        UnknownName: There is none.
-    """
+    """The recipe of that name."""
     for recipe in load_corpus_recipes():
         if recipe.name == name:
             return recipe

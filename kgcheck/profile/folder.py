@@ -22,9 +22,6 @@ def is_path(profile: str) -> bool:
 
     >>> is_path("ckg"), is_path("./ckg"), is_path("/data/mine"), is_path("..")
     (False, True, True, True)
-
-    Returns:
-        True for a path, false for a name.
     """
     separators = {"/", os.sep, os.altsep or "/"}
     return profile in (".", "..", "~") or any(sign in profile for sign in separators)
@@ -36,17 +33,7 @@ def profile_names() -> list[str]:
 
 
 def profile_dir(profile: str) -> Path:
-    """The folder of a profile, whether it is there or not.
-
-    Args:
-        profile: A name, or a path.
-
-    Returns:
-        Its absolute path.
-
-    Raises:
-        ConfigurationError: It is neither.
-    """
+    """The folder of a profile, whether it is there or not."""
     if is_path(profile):
         return Path(profile).expanduser().resolve()
     if not _PLAIN.fullmatch(profile):
@@ -63,18 +50,7 @@ def address_of(folder: Path) -> str:
 
 
 def part(folder: Path, name: str) -> Path:
-    """A file or folder of a profile, whether it is there or not.
-
-    Args:
-        folder: Of the profile.
-        name: Of the part: ``files.toml``.
-
-    Returns:
-        Its path.
-
-    Raises:
-        ConfigurationError: A link leads out of the folder.
-    """
+    """A file or folder of a profile, whether it is there or not."""
     path = folder / name
     try:
         refuse_outside(folder, path)

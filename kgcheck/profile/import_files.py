@@ -182,14 +182,7 @@ class Recipe(Value):
 
 
 def load_recipe(schema: Schema) -> Recipe:
-    """Read the recipe of a profile and check every name in it against the schema.
-
-    Returns:
-        The recipe.
-
-    Raises:
-        WrongFile: It is missing or wrong.
-    """
+    """Read the recipe of a profile and check every name in it against the schema."""
     path = part(schema.folder, FILES)
     try:
         recipe = read_value(path, Recipe)

@@ -18,46 +18,19 @@ _PARENTS = re.compile(r"parent|sub_?class|(^|_)is_?a(_|$)|part_?of|broader", re.
 
 
 class Draft(NamedTuple):
-    """A draft of a profile.
-
-    Attributes:
-        text: Of graph.toml.
-        notes: What a person should know: what was recognised, guessed and left out.
-    """
+    """A draft of a profile."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def draft_profile(seen: GraphSurvey, name: str) -> Draft:
-    """Draft a profile.
-
-    Args:
-        seen: What the graph holds.
-        name: What the profile is to be called.
-
-    Returns:
-        The draft.
-
-    Raises:
-        ConfigurationError: No label of the graph can be in a profile.
-    """
+    """Draft a profile."""
     return _Drafting(seen, name).draft()
 
 
 def write_profile(draft: Draft, folder: Path) -> Path:
-    """Write a draft as graph.toml of a new profile.
-
-    Args:
-        draft: The draft.
-        folder: Of the profile; made where it is missing.
-
-    Returns:
-        The file.
-
-    Raises:
-        ConfigurationError: There is a profile in it, or it cannot be written.
-    """
+    """Write a draft as graph.toml of a new profile."""
     path = folder / GRAPH
     if path.exists():
         raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")

@@ -160,18 +160,7 @@ class Lexicon(Value):
 
 
 def load_lexicon(schema: Schema) -> Lexicon:
-    """Read the lexicon of a profile.
-
-    Args:
-        schema: The profile; every name in the lexicon must be one of its.
-
-    Returns:
-        The lexicon.
-
-    Raises:
-        ConfigurationError: The profile has none.
-        WrongFile: It is wrong.
-    """
+    """Read the lexicon of a profile."""
     path = part(schema.folder, "lexicon.toml")
     try:
         lexicon = read_value(path, Lexicon)
@@ -234,11 +223,7 @@ def phrase(text: str) -> str:
 
 @lru_cache(4_000)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern made of phrases, compiled once in a process: a lexicon has more of them than the module re keeps.
-
-    Returns:
-        The pattern.
-    """
+    """A pattern made of phrases, compiled once in a process: a lexicon has more of them than the module re keeps."""
     return re.compile(pattern)
 
 

@@ -14,17 +14,7 @@ LONGEST_PATTERN = 1_000
 
 
 def whole_pattern(pattern: str) -> str:
-    """An expression for whole texts, checked.
-
-    Args:
-        pattern: RE2 syntax: no look-around, no back references.
-
-    Returns:
-        The expression.
-
-    Raises:
-        ValueError: It is none, or too long.
-    """
+    """An expression for whole texts, checked."""
     _refuse_long(pattern)
     try:
         # On its own, too: brackets that do not match could otherwise close those that are put around it.
@@ -41,15 +31,6 @@ def group_names(pattern: str) -> tuple[str, ...]:
 
     >>> group_names("(?P<entry>[A-Z]+)(?:-(?P<isoform>[0-9]+))?"), group_names("[A-Z]+(-[0-9]+)?")
     (('entry', 'isoform'), ())
-
-    Args:
-        pattern: As `whole_pattern` accepted it.
-
-    Returns:
-        All names, so that a group's number is its place from 1; none where no group has one.
-
-    Raises:
-        ValueError: Some groups have names and others none, so that the numbers are not plain.
     """
     if "(?P<" not in pattern:
         return ()
@@ -67,9 +48,6 @@ def groups_of(pattern: str, text: str) -> dict[str, str]:
 
     >>> groups_of("(?P<entry>[A-Z]+)(?:-(?P<isoform>[0-9]+))?", "AB-2")
     {'entry': 'AB', 'isoform': '2'}
-
-    Returns:
-        Text by name; empty for a group that took no part.
     """
     return pc.extract_regex(_one(text), pattern=anchored(pattern))[0].as_py() or {}
 
@@ -79,29 +57,12 @@ def matches(pattern: str, text: str) -> bool:
 
     >>> matches("GO:[0-9]{7}", "GO:0006915"), matches("GO:[0-9]{7}", "GO:0006915 ")
     (True, False)
-
-    Args:
-        pattern: As `whole_pattern` accepted it.
-        text: At most a line.
-
-    Returns:
-        Whether it does.
     """
     return bool(pc.match_substring_regex(_one(text), pattern=anchored(pattern))[0].as_py())
 
 
 def named_pattern(pattern: str) -> str:
-    """An expression that is looked for in a text, and whose groups have names, checked.
-
-    Args:
-        pattern: RE2 syntax, with at least one group, all of them named; empty for none.
-
-    Returns:
-        The expression.
-
-    Raises:
-        ValueError: It is none, or too long.
-    """
+    """An expression that is looked for in a text, and whose groups have names, checked."""
     if pattern:
         _refuse_long(pattern)
         try:
@@ -116,13 +77,6 @@ def found_groups(pattern: str, text: str) -> dict[str, str]:
 
     >>> found_groups("^v(?P<release>[0-9.]+)$", "a list\nv12.0")
     {'release': '12.0'}
-
-    Args:
-        pattern: As `named_pattern` accepted it.
-        text: Where to look.
-
-    Returns:
-        Texts by name; empty where it fits nowhere.
     """
     found: dict[str, str] | None = pc.extract_regex(_one(text), pattern=f"(?m){pattern}")[0].as_py()
     return found or {}

@@ -36,13 +36,6 @@ class TooMuchWork(ValueError):
 def check_phrase(text: str) -> None:
     """Refuse a phrase that is no regular expression, or that could take ages to look for.
 
-    Args:
-        text: Of a lexicon.
-
-    Raises:
-        ValueError: It is none.
-        TooMuchWork: It could.
-
     >>> check_phrase("((known|other) )*(kinds?|types?) of")
     >>> check_phrase("(a+)+b")
     Traceback (most recent call last):

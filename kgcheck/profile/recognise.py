@@ -23,14 +23,7 @@ _PROBES = ("abc", "ABC1", "1234", "12345", "x:1", "a b", "A1B2C3")
 
 
 class Recognised(NamedTuple):
-    """A label of one of kgcheck's own profiles whose ids look like those of another graph.
-
-    Attributes:
-        schema: The profile.
-        label: The label.
-        share: How many of the ids have its form, from 0 to 1.
-        sure: The form or the name tells enough.
-    """
+    """A label of one of kgcheck's own profiles whose ids look like those of another graph."""
 
     schema: Schema
     label: Label
@@ -45,16 +38,7 @@ def own_schemas() -> tuple[Schema, ...]:
 
 
 def recognise(name: str, ids: Sequence[str]) -> Recognised | None:
-    """The label of kgcheck's own whose ids those of another label are.
-
-    Args:
-        name: Of the other label.
-        ids: Some of its ids.
-
-    Returns:
-        A label whose form tells by itself, such as one with a prefix; else one of the same name, or of the form that
-        tells most. None where none fits.
-    """
+    """The label of kgcheck's own whose ids those of another label are."""
     found = []
     for schema in own_schemas():
         for label in schema.labels:
@@ -88,14 +72,7 @@ def alike(relation: str, head: Label, tail: Label) -> Pattern | None:
 
 
 def recipes_of(sources: Iterable[str]) -> list[str]:
-    """The recipes of kgcheck's own for some sources, for those whose rows they read, and for tables of facts.
-
-    Args:
-        sources: Names of sources.
-
-    Returns:
-        Paths under the folder loaders, in order.
-    """
+    """The recipes of kgcheck's own for some sources, for those whose rows they read, and for tables of facts."""
     known: dict[str, dict[str, ReferenceRecipe]] = {}
     root = resource_dir("loaders")
     for schema in own_schemas():
@@ -118,8 +95,5 @@ def folded(name: str) -> str:
 
     >>> folded("Biological_process") == folded("biolink:BiologicalProcess")
     True
-
-    Returns:
-        Its letters and digits, small, without a prefix.
     """
     return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())

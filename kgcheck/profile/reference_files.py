@@ -103,33 +103,13 @@ class ReferenceRecipe(Value):
 
 
 def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
-    """The recipes of a profile.
-
-    Args:
-        schema: The profile's schema.
-
-    Returns:
-        A recipe a source, after those of the sources whose rows it reads.
-
-    Raises:
-        WrongFile: A recipe is wrong.
-    """
+    """The recipes of a profile."""
     recipes = recipes_by_path(schema).values()
     return sorted(recipes, key=lambda r: (len(r.after), r.source))
 
 
 def recipes_by_path(schema: Schema) -> dict[Path, ReferenceRecipe]:
-    """The recipes of a profile, by file.
-
-    Args:
-        schema: The profile's schema.
-
-    Returns:
-        In the order of the files: the profile's own first.
-
-    Raises:
-        WrongFile: A recipe is wrong, or one that the profile names is not there.
-    """
+    """The recipes of a profile, by file."""
     recipes: dict[Path, ReferenceRecipe] = {}
     for path in reference_paths(schema):
         try:

@@ -176,12 +176,7 @@ class _Profile(Value):
 
 
 class Schema(Value):
-    """Labels and relation patterns of one profile.
-
-    Raises:
-        ValidationError: A name is not a plain identifier, a relation names a label that does not exist, or something
-            is described twice.
-    """
+    """Labels and relation patterns of one profile."""
 
     profile: _Profile
     labels: tuple[Label, ...]
@@ -299,42 +294,21 @@ class Schema(Value):
         return list(dict.fromkeys(p.type for p in self.relations))
 
     def label(self, name: str) -> Label:
-        """The label of that name.
-
-        Returns:
-            Its description.
-
-        Raises:
-            UnknownName: There is none; the message suggests the nearest.
-        """
+        """The label of that name."""
         try:
             return self._by_label[name]
         except KeyError:
             raise UnknownName("label", name, self._by_label) from None
 
     def patterns(self, relation: str) -> list[Pattern]:
-        """The patterns of a relation type.
-
-        Returns:
-            At least one.
-
-        Raises:
-            UnknownName: There is no such relation type.
-        """
+        """The patterns of a relation type."""
         found = [p for p in self.relations if p.type == relation]
         if not found:
             raise UnknownName("relation", relation, self.relation_types)
         return found
 
     def pattern(self, head: str, relation: str, tail: str) -> Pattern:
-        """The pattern with these ends.
-
-        Returns:
-            Its description.
-
-        Raises:
-            UnknownName: The relation does not exist, or not between these labels.
-        """
+        """The pattern with these ends."""
         self.label(head), self.label(tail)
         for p in self.patterns(relation):
             if (p.head, p.tail) == (head, tail):
@@ -343,14 +317,7 @@ class Schema(Value):
         raise UnknownName("relation", f"{head} {relation} {tail}", known, f"it joins: {'; '.join(known)}")
 
     def attribute(self, label: str, name: str) -> AttributeCheck:
-        """How an attribute of a label is checked.
-
-        Returns:
-            The check of the catalogue.
-
-        Raises:
-            UnknownName: The label has no such property, or nothing decides it.
-        """
+        """How an attribute of a label is checked."""
         spec = self.label(label)
         if name in spec.attributes:
             return spec.attributes[name]
@@ -360,14 +327,7 @@ class Schema(Value):
         raise UnknownName("attribute", name, spec.properties)
 
     def patterns_for(self, head: str, relation: str, tail: str) -> list[Pattern]:
-        """Patterns of a relation whose id patterns fit these two ids.
-
-        Returns:
-            At least one.
-
-        Raises:
-            UnknownName: The relation does not exist, or an id fits none of its ends.
-        """
+        """Patterns of a relation whose id patterns fit these two ids."""
         patterns = self.patterns(relation)
         fits = [p for p in patterns if self.label(p.head).matches(head) and self.label(p.tail).matches(tail)]
         if fits:
@@ -378,15 +338,7 @@ class Schema(Value):
         raise UnknownName("edge of the form", f"{head} {relation} {tail}", [], f"{relation} joins {expected}")
 
     def ref(self, label: str, identifier: str) -> Ref:
-        """A reference with a checked label.
-
-        Returns:
-            The reference.
-
-        Raises:
-            UnknownName: No such label.
-            AmbiguousName: The id is empty or not printable.
-        """
+        """A reference with a checked label."""
         try:
             return Ref(label=self.label(label).name, id=identifier)
         except ValidationError:
@@ -396,18 +348,7 @@ class Schema(Value):
 
 
 def load_schema(profile: str = "ckg") -> Schema:
-    """Read a profile's graph.toml.
-
-    Args:
-        profile: The name of a profile of kgcheck's own, or the path of a folder: absolute, or with a separator in it.
-
-    Returns:
-        The schema, every name in it checked.
-
-    Raises:
-        ConfigurationError: The profile does not exist.
-        WrongFile: Its graph.toml is wrong.
-    """
+    """Read a profile's graph.toml."""
     folder = profile_dir(profile)
     path = part(folder, GRAPH)
     try:

@@ -7,12 +7,7 @@ from kgcheck.profile.schema import KeyType, PropertyType
 
 
 class PropertySurvey(Value):
-    """A property as some nodes or edges hold it.
-
-    Attributes:
-        type: The one type that holds all its values.
-        filled: How many of those that were looked at have a value.
-    """
+    """A property as some nodes or edges hold it."""
 
     name: str
     type: PropertyType
@@ -20,13 +15,7 @@ class PropertySurvey(Value):
 
 
 class LabelSurvey(Value):
-    """The nodes of a label.
-
-    Attributes:
-        also: Labels that all nodes of this one carry, too.
-        key: A property of texts or whole numbers that every node has and no two share; empty where there is none.
-        ids: Some of its values.
-    """
+    """The nodes of a label."""
 
     name: str
     nodes: int
@@ -38,12 +27,7 @@ class LabelSurvey(Value):
 
 
 class RelationSurvey(Value):
-    """The edges of a type between two labels.
-
-    Attributes:
-        loops: Edges from a node to itself.
-        mutual: Edges whose ends are joined in the other direction, too.
-    """
+    """The edges of a type between two labels."""
 
     type: str
     head: str
@@ -55,13 +39,7 @@ class RelationSurvey(Value):
 
 
 class GraphSurvey(Value):
-    """What was seen of a graph.
-
-    Attributes:
-        profile: The one that kgcheck loaded it with, if it did.
-        left_out: What cannot be in a profile, with the reason.
-        own_keys: Keys can be called anything: it is on a server.
-    """
+    """What was seen of a graph."""
 
     store: str
     profile: str = ""

@@ -17,12 +17,7 @@ Place = tuple[int | str, ...]
 
 
 class Mistake(Value):
-    """One thing that is wrong in a file.
-
-    Attributes:
-        where: The key, as TOML writes it; tables of a list by what they are named; empty for the file as a whole.
-        what: What is wrong with it.
-    """
+    """One thing that is wrong in a file."""
 
     where: str = ""
     what: str
@@ -32,11 +27,7 @@ class Mistake(Value):
 
 
 class Mistakes(ValueError):
-    """Several things that are wrong in one file; a validator of a whole value raises it.
-
-    Args:
-        mistakes: At least one.
-    """
+    """Several things that are wrong in one file; a validator of a whole value raises it."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -44,13 +35,7 @@ class Mistakes(ValueError):
 
 
 class WrongFile(ConfigurationError):
-    """A file of a profile is not what it has to be.
-
-    Args:
-        path: The file.
-        mistakes: All that is wrong with it.
-        hint: What to do.
-    """
+    """A file of a profile is not what it has to be."""
 
     def __init__(self, path: Path, mistakes: Iterable[Mistake], hint: str = "") -> None:
         self.path = path
@@ -59,15 +44,7 @@ class WrongFile(ConfigurationError):
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Returns:
-        They.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        WrongFile: It cannot be read, or is no TOML.
-    """
+    """The tables of a TOML file."""
     try:
         return read_toml(path)
     except FileNotFoundError:
@@ -78,32 +55,12 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def read_value(path: Path, kind: type[V], extra: Mapping[str, Any] | None = None) -> V:
-    """A TOML file as a value of a kind.
-
-    Args:
-        path: The file.
-        kind: What it has to be.
-        extra: Fields that do not stand in the file.
-
-    Returns:
-        The value.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        WrongFile: It is no TOML, or is not of this kind; with all that is wrong.
-    """
+    """A TOML file as a value of a kind."""
     return checked(path, kind, {**read_tables(path), **(extra or {})})
 
 
 def checked(path: Path, kind: type[V], tables: Mapping[str, Any]) -> V:
-    """The tables of a file as a value of a kind.
-
-    Returns:
-        The value.
-
-    Raises:
-        WrongFile: They are not of this kind; with all that is wrong.
-    """
+    """The tables of a file as a value of a kind."""
     try:
         return kind.model_validate(tables)
     except ValidationError as error:
@@ -113,16 +70,7 @@ def checked(path: Path, kind: type[V], tables: Mapping[str, Any]) -> V:
 def mistakes_of(
     error: ValidationError, tables: Mapping[str, Any], known: Callable[[Place], Iterable[str]] = lambda place: ()
 ) -> list[Mistake]:
-    """What pydantic found wrong with the tables of a file, in words and with the keys.
-
-    Args:
-        error: Of pydantic.
-        tables: What was wrong.
-        known: The keys that a table may have, by its place, for a suggestion.
-
-    Returns:
-        At least one.
-    """
+    """What pydantic found wrong with the tables of a file, in words and with the keys."""
     found: list[Mistake] = []
     for one in error.errors(include_url=False):
         cause = one.get("ctx", {}).get("error")
@@ -154,13 +102,6 @@ def key_of(place: Iterable[int | str], tables: Any) -> str:
 
     >>> key_of(("labels", 1, "key"), {"labels": [{"name": "A"}, {"name": "B"}]})
     'labels[B].key'
-
-    Args:
-        place: Keys and positions, from the top.
-        tables: What they lead through.
-
-    Returns:
-        The key.
     """
     shown = ""
     for step in place:

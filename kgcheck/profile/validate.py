@@ -23,13 +23,7 @@ _ABSENT = {
 
 
 class FileMistake(Value):
-    """One thing that is wrong.
-
-    Attributes:
-        file: The file, as a path.
-        where: The key in it; empty for the file as a whole.
-        what: What is wrong.
-    """
+    """One thing that is wrong."""
 
     file: str
     where: str = ""
@@ -40,12 +34,7 @@ class FileMistake(Value):
 
 
 class Validation(Value):
-    """What was found in a profile.
-
-    Attributes:
-        mistakes: What must be mended before it can be used.
-        notes: What it lacks, and what cannot be done because of that.
-    """
+    """What was found in a profile."""
 
     name: str = ""
     labels: int = 0
@@ -59,18 +48,7 @@ Look = Callable[[Schema], object]
 
 
 def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Validation:
-    """Read every part of a profile.
-
-    Args:
-        profile: A name or a path.
-        more: Readers of parts that other rooms know, by the name of the file.
-
-    Returns:
-        What was found.
-
-    Raises:
-        ConfigurationError: There is no such profile.
-    """
+    """Read every part of a profile."""
     try:
         schema = load_schema(profile)
     except WrongFile as error:

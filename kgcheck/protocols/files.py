@@ -14,21 +14,7 @@ V = TypeVar("V", bound=Value)
 
 
 def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | None = None) -> V:
-    """A JSON file with the number of its format.
-
-    Args:
-        path: The file.
-        kind: What it has to be; its field ``format`` is the newest one by default.
-        what: What it is, in words.
-        hint: Where such files come from.
-        text: What is to be read as if it stood in that file; None for the file itself.
-
-    Returns:
-        The value.
-
-    Raises:
-        InputFormat: It is none, or of a newer format.
-    """
+    """A JSON file with the number of its format."""
     newest = kind.model_fields["format"].default
     try:
         raw = parse_json(read_whole(path) if text is None else text)

@@ -30,17 +30,7 @@ class Objective(Value):
 
 
 def read_objective(path: Path) -> Objective:
-    """Read an objective.
-
-    Args:
-        path: TOML file with the fields of Objective.
-
-    Returns:
-        The objective.
-
-    Raises:
-        InputFormat: It is no TOML, or a field is missing, has another form or is not known.
-    """
+    """Read an objective."""
     try:
         return Objective.model_validate(read_toml(path))
     except ValueError as error:

@@ -6,14 +6,7 @@ from kgcheck.protocols.protocol import StudyProtocol, StudyStep
 
 
 def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
-    """Steps as rows.
-
-    Args:
-        steps: Of a protocol.
-
-    Returns:
-        What to do, what it takes and makes, and the ids that it rests on.
-    """
+    """Steps as rows."""
     return [
         {
             "step": step.id,
@@ -28,15 +21,7 @@ def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
 
 
 def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
-    """The passages and facts of a step as rows.
-
-    Args:
-        protocol: That the step is of.
-        step: The step.
-
-    Returns:
-        Words and where they stand; facts with source, release and record.
-    """
+    """The passages and facts of a step as rows."""
     passages = [
         {
             "id": p.id,

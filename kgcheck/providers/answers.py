@@ -46,14 +46,7 @@ class ServiceAnswer(NamedTuple):
     cached: bool
 
     def json(self) -> Any:
-        """The body as JSON, read strictly: a key stands once, nesting ends at 200, numbers are finite, text is UTF-8.
-
-        Returns:
-            The value.
-
-        Raises:
-            SourceAnswer: It is none: a page, half of it, or one that could be read in two ways.
-        """
+        """The body as strict JSON: a key stands once, nesting ends at 200, numbers are finite, text is UTF-8."""
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind and "json" not in kind and kind not in _UNTOLD:
             raise self._no_json(f"its type is {kind}")

@@ -47,13 +47,7 @@ _NONE = TypeAdapter(_NoStudy)
 
 
 class BioStudies:
-    """Asks BioStudies.
-
-    Args:
-        http: What asks.
-        settings: The address and the pace.
-        day: The day that answers are kept under.
-    """
+    """Asks BioStudies."""
 
     name = _NAME
 

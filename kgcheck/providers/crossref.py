@@ -97,13 +97,7 @@ _DATE = TypeAdapter(_CrossrefDate)
 
 
 class Crossref:
-    """Asks Crossref, as a polite caller where the settings have a mail address.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks Crossref, as a polite caller where the settings have a mail address."""
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
@@ -113,47 +107,17 @@ class Crossref:
         )
 
     def work(self, doi: str) -> WorkFields | None:
-        """The work of a DOI.
-
-        Args:
-            doi: Without an address before it.
-
-        Returns:
-            What Crossref states; None where it has no such DOI: another agency may.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The work of a DOI."""
         read = partial(_one, doi=doi.casefold())
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}", read, params=self._polite)
 
     def agency(self, doi: str) -> str:
-        """Who registered a DOI.
-
-        Args:
-            doi: Without an address before it.
-
-        Returns:
-            The agency, such as ``datacite``; empty where nobody did: there is no such DOI.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """Who registered a DOI."""
         read = partial(_agency, doi=doi.casefold())
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}/agency", read, params=self._polite)
 
     def search(self, text: str) -> tuple[WorkFields, ...]:
-        """Works that are most like a reference.
-
-        Args:
-            text: Its title, author and year.
-
-        Returns:
-            The first few.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """Works that are most like a reference."""
         params = {"query.bibliographic": text[:LONGEST_QUERY], "rows": FOUND, **self._polite}
         return self._http.ask(self._service, "/works", _found, params=params)
 
@@ -201,17 +165,7 @@ def _message(answer: ServiceAnswer, kind: str) -> dict[str, Any]:
 
 
 def work_of(work: dict[str, Any]) -> WorkFields:
-    """What a work of Crossref states, as it stands in an answer or in a line of its dump.
-
-    Args:
-        work: The object.
-
-    Returns:
-        The fields.
-
-    Raises:
-        SourceAnswer: It has another form.
-    """
+    """What a work of Crossref states, as it stands in an answer or in a line of its dump."""
     found = formed(NAME, work, _WORK)
     dates = [formed(NAME, work[kind], _DATE) for kind in _DATES if work.get(kind)]
     first = found.authors[0] if found.authors else _CrossrefName()
@@ -245,17 +199,7 @@ def work_of(work: dict[str, Any]) -> WorkFields:
 
 
 def cited_in(work: dict[str, Any]) -> tuple[WorkFields, ...]:
-    """What the reference list of a work of Crossref states of other works, as far as it names them.
-
-    Args:
-        work: The object.
-
-    Returns:
-        The works, in the words of that list.
-
-    Raises:
-        SourceAnswer: It has another form.
-    """
+    """What the reference list of a work of Crossref states of other works, as far as it names them."""
     found = formed(NAME, work, _WORK)
     return tuple(
         WorkFields(

@@ -38,14 +38,4 @@ class DataSetRepository(Protocol):
     name: str
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
-        """What it states of data sets.
-
-        Args:
-            ids: Accessions of the forms that it issues.
-
-        Returns:
-            One record for each that it could be looked for; one that is missing here was not.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """What it states of data sets."""

@@ -92,13 +92,7 @@ _LINKED = TypeAdapter(_EuropeLinks)
 
 
 class EuropePmc:
-    """Asks Europe PMC.
-
-    Args:
-        http: What asks.
-        settings: The address and the pace.
-        day: The day that answers are kept under.
-    """
+    """Asks Europe PMC."""
 
     name = _NAME
     kinds = frozenset(("pmid", "doi"))
@@ -218,15 +212,7 @@ def _linked(answer: ServiceAnswer, *, key: str) -> _EuropeLinks:
 
 
 def _body(answer: ServiceAnswer) -> Any:
-    """The body; an error may come with the status of success.
-
-    Returns:
-        The body.
-
-    Raises:
-        SourceUnanswerable: The question is not taken.
-        SourceAnswer: Something else went wrong.
-    """
+    """The body; an error may come with the status of success."""
     body = parsed(_NAME, answer, TypeAdapter(dict[str, Any])) if answer.status == 200 else answer.json()
     if answer.status == 400:
         raise SourceUnanswerable(f"{_NAME} does not take the question: {str(body)[:200]}", "see its search syntax")

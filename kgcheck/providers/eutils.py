@@ -70,14 +70,7 @@ class Summaries(NamedTuple, Generic[S]):
 
 
 class Eutils:
-    """Asks the E-utilities.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, the key, and who is asking.
-        day: The day that answers are kept under.
-        name: What the database is called in messages.
-    """
+    """Asks the E-utilities."""
 
     def __init__(self, http: Http, settings: Settings, day: str, name: str) -> None:
         self._http = http
@@ -92,21 +85,7 @@ class Eutils:
         self.xml = self.json._replace(accept="application/xml")
 
     def search(self, database: str, term: str, most: int, *, start: int = 0, sort: str = "") -> UidsFound:
-        """The ids of records that a query finds.
-
-        Args:
-            database: NCBI's name of it, e.g. ``gds``.
-            term: The query, in its language.
-            most: Most ids.
-            start: How many to pass over.
-            sort: By what; by default as the database does.
-
-        Returns:
-            The ids.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The ids of records that a query finds."""
         form = {"db": database, "term": term, **({"sort": sort} if sort else {})}
         form |= {"retmode": "json", "retstart": str(start), "retmax": str(most), **self.own}
         read = partial(_searched, name=self._name, start=start, most=most)
@@ -119,20 +98,7 @@ class Eutils:
         kind: type[S],
         check: Callable[[Mapping[str, S | None]], None] = lambda found: None,
     ) -> Summaries[S]:
-        """The summaries of records.
-
-        Args:
-            database: NCBI's name of it.
-            uids: At most LOT.
-            kind: Their form.
-            check: Raises SourceAnswer where they are not what was asked for, so that they are not kept.
-
-        Returns:
-            One entry for each id.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The summaries of records."""
         form = {"db": database, "id": ",".join(uids), "retmode": "json", **self.own}
         read = partial(_summarised, name=self._name, uids=tuple(uids), kind=TypeAdapter(kind), check=check)
         return self._http.ask(self.json, "/esummary.fcgi", read, form=form)

@@ -28,18 +28,7 @@ _AT_ONCE = 2_000
 
 
 def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Rows, str, str]:
-    """Terms of an OBO file.
-
-    Args:
-        path: The file.
-        recipe: The parents that count, the cross-reference that names a replacement.
-
-    Returns:
-        Rows, the release and the date that the header states, each empty where it states none; a date is a release.
-
-    Raises:
-        InputFormat: It is no OBO file.
-    """
+    """Terms of an OBO file."""
     import obonet
 
     try:
@@ -115,36 +104,12 @@ def _obo_date(text: str) -> str:
 
 
 def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Rows, str]]:
-    """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites.
-
-    Args:
-        path: The file, packed with gzip or not.
-        recipe: What the MOD_RES notes are called in PSI-MOD.
-        terms: What diseases and tissues are called.
-
-    Yields:
-        Rows of some entries, and the day of the newest entry so far; the file states no release.
-
-    Raises:
-        InputFormat: It is no UniProt flat file, or truncated.
-    """
+    """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites."""
     yield from _in_pieces(_flat_entries(path), recipe, terms)
 
 
 def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Rows, str]]:
-    """Entries of UniProtKB as its REST service gives them, one JSON object a line, inactive ones too.
-
-    Args:
-        path: The file, packed with gzip or not.
-        recipe: What the MOD_RES notes are called in PSI-MOD.
-        terms: What diseases and tissues are called.
-
-    Yields:
-        Rows of some entries, and no day, for the file states none.
-
-    Raises:
-        InputFormat: A line is no entry.
-    """
+    """Entries of UniProtKB as its REST service gives them, one JSON object a line, inactive ones too."""
     yield from _in_pieces(_jsonl_entries(path), recipe, terms)
 
 

@@ -95,69 +95,30 @@ class PaperService(WholeTextService, Protocol):
     """Prefixes of the ids under which `records` finds papers."""
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
-        """A page of a search.
-
-        Args:
-            query: In the service's own language.
-            after: What the page before gave; empty for the first one.
-            size: Most records that are still wanted.
-        """
+        """A page of a search."""
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
-        """The papers that fit any of some words, the best first; one page.
-
-        Args:
-            words: Of letters, digits and hyphens alone, so that none is a sign of the service's language.
-            size: Most records, up to 100.
-        """
+        """The papers that fit any of some words, the best first; one page."""
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
-        """The records of papers by their ids; those that the service does not have are left out.
-
-        Args:
-            ids: Of the kinds of the service, any number.
-        """
+        """The records of papers by their ids; those that the service does not have are left out."""
 
     def references(self, record: PaperRecord) -> tuple[str, ...]:
         """Ids of the papers that it cites, as far as the service knows their ids."""
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
-        """Ids of the papers that cite it, the same.
-
-        Args:
-            record: The paper.
-            most: No further page is asked for once so many came.
-        """
+        """Ids of the papers that cite it, the same."""
 
 
 def parsed(service: str, answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
-    """The body of an answer of the status 200, of the form that the service promises.
-
-    Args:
-        service: Its name.
-        answer: What it said.
-        kind: The form.
-
-    Returns:
-        The value.
-
-    Raises:
-        SourceAnswer: It has another status or form.
-    """
+    """The body of an answer of the status 200, of the form that the service promises."""
     if answer.status != 200:
         raise SourceAnswer(f"{service} answered {answer.status}: {answer.url[:160]}", LATER)
     return formed(service, answer.json(), kind)
 
 
 def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
-    """A value of the form that a service promises.
-
-    Returns:
-        The value.
-
-    Raises:
-        SourceAnswer: It has another one.
-    """
+    """A value of the form that a service promises."""
     try:
         return kind.validate_python(body)
     except ValidationError as wrong:
@@ -171,19 +132,7 @@ def lots(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 
 def by_wanted_id(service: str, wanted: Sequence[str], records: Iterable[PaperRecord]) -> dict[str, PaperRecord]:
-    """Records by the ids that they were asked for under.
-
-    Args:
-        service: Its name.
-        wanted: The ids.
-        records: What came.
-
-    Returns:
-        The first record of each id.
-
-    Raises:
-        SourceAnswer: One has none of them.
-    """
+    """Records by the ids that they were asked for under."""
     found: dict[str, PaperRecord] = {}
     chosen = frozenset(wanted)
     for record in records:
@@ -207,9 +156,6 @@ NAME_PARTICLES = frozenset("van von der den de da di del della dos la le du el a
 def family_first(name: str) -> str:
     """A name as lists of references have it, the surname first, from one that begins with the given names.
 
-    Returns:
-        The same words in the other order.
-
     >>> family_first("Jan van der Berg")
     'van der Berg Jan'
     """
@@ -231,12 +177,6 @@ def first_page(pages: str | None) -> str:
 
 def open_licence(licence: str) -> bool:
     """Whether a licence that a record names lets a paper be kept and searched: Creative Commons, or public domain.
-
-    Args:
-        licence: A name or an address.
-
-    Returns:
-        True only where one of these is named.
 
     >>> open_licence("cc by-nc"), open_licence("https://creativecommons.org/licenses/by/4.0/"), open_licence("")
     (True, True, False)

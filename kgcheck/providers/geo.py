@@ -52,13 +52,7 @@ class GeoPage(NamedTuple):
 
 
 class Geo:
-    """Asks GEO.
-
-    Args:
-        http: What asks.
-        settings: The addresses, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks GEO."""
 
     name = _NAME
 
@@ -70,18 +64,7 @@ class Geo:
         )
 
     def relevant(self, query: str, size: int) -> GeoPage:
-        """The series that a query finds, in the order of GEO.
-
-        Args:
-            query: In the language of the database ``gds``.
-            size: Most series.
-
-        Returns:
-            The first page.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The series that a query finds, in the order of GEO."""
         found = self._entrez.search("gds", f"({query}) AND gse[ETYP]", min(size, LOT))
         if not found.ids:
             return GeoPage((), found.total, found.unknown)

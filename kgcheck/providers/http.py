@@ -54,15 +54,7 @@ _WRONG_IN_A_ROW = 3
 
 
 class Http(Closing):
-    """Asks services.
-
-    Args:
-        settings: Limits, addresses, where answers are kept.
-        sleep: How to wait.
-
-    Raises:
-        ConfigurationError: Answers cannot be kept where the settings say.
-    """
+    """Asks services."""
 
     def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings = settings
@@ -90,29 +82,7 @@ class Http(Closing):
         fresh: bool = False,
         keep: Callable[[T], bool] | None = None,
     ) -> T:
-        """Ask a service, unless its answer is kept.
-
-        Args:
-            service: Which.
-            path: Of the address, after the service's own; or a whole address at the same service.
-            read: Makes of an answer what is wanted; it must raise SourceAnswer for one that the API does not promise,
-                or that is about something else than was asked: it is then asked for again, and is not kept.
-            params: Of the query.
-            form: Posts these fields; without them, and without ``body``, it is a GET.
-            body: Posts this value as JSON.
-            fresh: Take no kept answer, and keep this one only if ``keep`` says so.
-            keep: Whether to keep an answer, by what ``read`` made of it; without it, every one that is not fresh.
-
-        Returns:
-            What ``read`` makes.
-
-        Raises:
-            SourceError: The service could not be looked at.
-            SourceAnswer: It says what it does not promise.
-            SourceDeadline: The time ran out.
-            SourceOffline: It was not asked.
-            ConfigurationError: Its address is wrong.
-        """
+        """Ask a service, unless its answer is kept."""
         request = self._prepare(service, path, params, form, body)
         anew = fresh or (self._together is not None and self._together.anew)
         kept = None if anew else self._answers.find(service, request)
@@ -148,16 +118,6 @@ class Http(Closing):
         """Make several calls whose answers only make sense together; they are kept all, or none.
 
         Where they do not fit and some were kept, or are of another release, all are asked for once more.
-
-        Args:
-            work: Makes the calls, and raises SourceAnswer where the answers do not fit.
-
-        Returns:
-            What ``work`` makes.
-
-        Raises:
-            SourceError: See `ask`.
-            SourceAnswer: The answers do not fit.
         """
         together = _Together()
         try:
@@ -183,35 +143,14 @@ class Http(Closing):
         return made
 
     def rest(self, service: ProviderService, seconds: float) -> None:
-        """Wait, say for a job to end.
-
-        Args:
-            service: Whose it is.
-            seconds: How long.
-
-        Raises:
-            SourceDeadline: There is not so much time.
-        """
+        """Wait, say for a job to end."""
         if deadline.at_most(seconds) < seconds:
             raise SourceDeadline(*_late(service))
         self.sleep(seconds)
 
     @contextmanager
     def stream(self, service: ProviderService, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
-        """Open a file at a provider, to be read as it comes; nothing of it is kept here.
-
-        Args:
-            service: The provider.
-            url: The file.
-            headers: Of the call, besides the user agent.
-
-        Yields:
-            The answer, whatever its status but busy or refused.
-
-        Raises:
-            SourceOffline: kgcheck is to stay offline.
-            wrong: The file cannot be reached, see kgcheck.providers.http_errors.
-        """
+        """Open a file at a provider, to be read as it comes; nothing of it is kept here."""
         if self.settings.offline:
             raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
         self._wait_for_turn(service)
@@ -359,11 +298,7 @@ class Http(Closing):
 
 
 class _Together:
-    """Calls whose answers only make sense together.
-
-    Args:
-        anew: Take no kept answer.
-    """
+    """Calls whose answers only make sense together."""
 
     def __init__(self, *, anew: bool = False) -> None:
         self.anew = anew

@@ -92,16 +92,7 @@ WIRE_ERRORS = (requests.RequestException, urllib3_errors.HTTPError, OSError)
 
 
 def error_for(error: Exception, service: str, url: str) -> KgcheckError:
-    """The error of the tree for what went wrong on the way to a service.
-
-    Args:
-        error: One of WIRE_ERRORS.
-        service: The service's name.
-        url: What was asked, without its parameters.
-
-    Returns:
-        The error, to be raised; it tells no secret, for no service is asked with one.
-    """
+    """The error of the tree for what went wrong on the way to a service."""
     kind = next((_ERROR_OF[cls] for cls in type(error).__mro__ if cls in _ERROR_OF), None)
     if kind is None:
         kind = SourceTimeout if isinstance(error, TimeoutError) else SourceUnreachable
@@ -116,16 +107,7 @@ def error_for(error: Exception, service: str, url: str) -> KgcheckError:
 
 
 def refuse_status(service: str, response: requests.Response) -> None:
-    """Raise for a status of which no reader can make anything.
-
-    Args:
-        service: The service's name.
-        response: What it answered.
-
-    Raises:
-        SourceBusy: It asks to wait, or failed.
-        SourceRefused: It takes no such call from here.
-    """
+    """Raise for a status of which no reader can make anything."""
     status, url = response.status_code, shown(response.request)
     if status in _BUSY or status >= 500:
         retry_after = response.headers.get("Retry-After")

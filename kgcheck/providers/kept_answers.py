@@ -16,14 +16,7 @@ from kgcheck.settings import Settings
 
 
 class KeptAnswers(Closing):
-    """Answers by release and question. What is kept was read whole before, and is read as strictly again.
-
-    Args:
-        settings: Where they are, and for how long.
-
-    Raises:
-        ConfigurationError: They cannot be kept there.
-    """
+    """Answers by release and question. What is kept was read whole before, and is read as strictly again."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -32,15 +25,7 @@ class KeptAnswers(Closing):
             self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
 
     def find(self, service: ProviderService, request: requests.PreparedRequest) -> ServiceAnswer | None:
-        """The answer to a question, or None where none of the newest known release is kept.
-
-        Args:
-            service: Who would be asked.
-            request: The question.
-
-        Returns:
-            The answer, with the release that gave it.
-        """
+        """The answer to a question, or None where none of the newest known release is kept."""
         release = self._release(service)
         with self._keeping():
             found = self._cache.get_response(self._key(release, request)) if release else None
@@ -51,14 +36,7 @@ class KeptAnswers(Closing):
     def keep(
         self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
     ) -> None:
-        """Keep an answer, and that its release is the newest.
-
-        Args:
-            service: Who gave it.
-            release: The release that it is of.
-            request: The question.
-            response: The answer.
-        """
+        """Keep an answer, and that its release is the newest."""
         ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()

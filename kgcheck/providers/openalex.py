@@ -107,13 +107,7 @@ _WORK = TypeAdapter(_AlexWork)
 
 
 class OpenAlex:
-    """Asks OpenAlex.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and the mail address that OpenAlex wants of polite callers.
-        day: The day that answers are kept under.
-    """
+    """Asks OpenAlex."""
 
     name = _NAME
     kinds = frozenset(("openalex", "pmid", "doi"))
@@ -157,17 +151,7 @@ class OpenAlex:
         return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
 
     def work(self, name: str) -> WorkFields | None:
-        """What OpenAlex states of a work.
-
-        Args:
-            name: A DOI or a PMID with its prefix, ``doi:`` or ``pmid:``.
-
-        Returns:
-            What it states; None where it has no such work.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """What OpenAlex states of a work."""
         params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
         return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
 
@@ -216,32 +200,12 @@ def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
 
 
 def work_record(work: dict[str, Any]) -> PaperRecord:
-    """The record of a work as it stands in a line of OpenAlex's snapshot: the same object that the API gives.
-
-    Args:
-        work: The object.
-
-    Returns:
-        The record.
-
-    Raises:
-        SourceAnswer: It has another form.
-    """
+    """The record of a work as it stands in a line of OpenAlex's snapshot: the same object that the API gives."""
     return _record(formed(_NAME, work, _WORK))
 
 
 def work_fields(work: dict[str, Any]) -> WorkFields:
-    """What a work of OpenAlex states, as it stands in a line of its snapshot or in an answer.
-
-    Args:
-        work: The object.
-
-    Returns:
-        The fields.
-
-    Raises:
-        SourceAnswer: It has another form.
-    """
+    """What a work of OpenAlex states, as it stands in a line of its snapshot or in an answer."""
     found = formed(_NAME, work, _WORK)
     record, place = _record(found), found.place or _AlexPlace()
     author = next((a.author.name or "" for a in found.authors), "")

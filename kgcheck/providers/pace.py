@@ -13,14 +13,6 @@ class Pace:
     """At most so many calls a second to a host, with a file that says when the last one went out.
 
     The lock on the file is held while waiting, so that processes go one after the other.
-
-    Args:
-        folder: Where the files of all hosts are.
-        host: Whose pace it is.
-        calls_per_s: Most calls a second; of one that is below 1, a call in so many seconds.
-
-    Raises:
-        ConfigurationError: The files cannot be written.
     """
 
     def __init__(self, folder: Path, host: str, calls_per_s: float) -> None:
@@ -38,14 +30,7 @@ class Pace:
             ) from error
 
     def wait(self, most_s: float | None = None) -> bool:
-        """Wait until the next call may go out.
-
-        Args:
-            most_s: Longest time to wait; without it, there is no limit.
-
-        Returns:
-            Whether it may: not where that is later than ``most_s``.
-        """
+        """Wait until the next call may go out."""
         ends = None if most_s is None else time.monotonic() + most_s
         try:
             with self._lock.acquire(timeout=-1 if most_s is None else most_s):

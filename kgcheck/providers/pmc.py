@@ -37,13 +37,7 @@ class _PmcSummary(SummaryRecord):
 
 
 class Pmc:
-    """Asks PubMed Central. Records have no abstract: PubMed has it.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks PubMed Central. Records have no abstract: PubMed has it."""
 
     name = _NAME
 
@@ -52,18 +46,7 @@ class Pmc:
         self._entrez = Eutils(http, settings, day, _NAME)
 
     def relevant(self, query: str, size: int) -> RecordPage:
-        """The papers that fit a query best, best first.
-
-        Args:
-            query: In the language of PMC.
-            size: Most records.
-
-        Returns:
-            The first page.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The papers that fit a query best, best first."""
         found = self._entrez.search("pmc", query, min(size, LOT), sort="relevance")
         return RecordPage(self._records(found.ids), "", found.total, found.unknown)
 
@@ -75,17 +58,7 @@ class Pmc:
         return tuple(records)
 
     def whole(self, record: PaperRecord) -> bytes | None:
-        """JATS XML of a paper.
-
-        Args:
-            record: One whose ``full_text`` is a PMCID.
-
-        Returns:
-            The answer, which holds one article; None where PMC has no such paper.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """JATS XML of a paper."""
         # With its prefix, PMC may give another paper without a word.
         number = record.full_text.removeprefix("PMC")
         form = {"db": "pmc", "id": number, "retmode": "xml", **self._entrez.own}

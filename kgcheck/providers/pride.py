@@ -33,13 +33,7 @@ _PROJECT = TypeAdapter(_PrideProject)
 
 
 class Pride:
-    """Asks PRIDE.
-
-    Args:
-        http: What asks.
-        settings: The address and the pace.
-        day: The day that answers are kept under.
-    """
+    """Asks PRIDE."""
 
     name = _NAME
 

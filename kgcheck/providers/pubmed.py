@@ -72,13 +72,7 @@ class ArticleFields(NamedTuple):
 
 
 class PubMed:
-    """Asks the E-utilities.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks the E-utilities."""
 
     name = _NAME
     kinds = frozenset(("pmid",))
@@ -97,18 +91,7 @@ class PubMed:
         return self.relevant(" OR ".join(words), size)
 
     def relevant(self, query: str, size: int) -> RecordPage:
-        """The records that fit a query best, best first.
-
-        Args:
-            query: In PubMed's own language.
-            size: Most records.
-
-        Returns:
-            The first page.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The records that fit a query best, best first."""
         return self._page(query, "relevance", 0, size)
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
@@ -134,17 +117,7 @@ class PubMed:
         return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
 
     def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
-        """What PubMed states of works.
-
-        Args:
-            pmids: Their ids, bare.
-
-        Returns:
-            By id what it states; None where it has a record of another form, say of a book. What is not there has none.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """What PubMed states of works."""
         found: dict[str, WorkFields | None] = {}
         for at in range(0, len(pmids), PAGE):
             some = tuple(pmids[at : at + PAGE])
@@ -168,15 +141,7 @@ class PubMed:
 
 
 def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[PaperRecord, ...]:
-    """Records by the XML of EFetch, in the order of the ids; one that is missing there is a book, or gone.
-
-    Returns:
-        The records.
-
-    Raises:
-        SourceAnswer: It is no such XML.
-        stray_answer: It is about another paper.
-    """
+    """Records by the XML of EFetch, in the order of the ids; one that is missing there is a book, or gone."""
     root = _record_set(answer)
     found: dict[str, PaperRecord] = {}
     for element in root.findall("PubmedArticle"):
@@ -229,14 +194,7 @@ def _works(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> dict[str, Wo
 
 
 def work_of_article(element: Any) -> WorkFields | None:
-    """What an element ``PubmedArticle`` states of a work, without its abstract; None where it has no record.
-
-    Args:
-        element: See `article_fields`.
-
-    Returns:
-        The fields.
-    """
+    """What an element ``PubmedArticle`` states of a work, without its abstract; None where it has no record."""
     fields = article_fields(element)
     if fields is None:
         return None
@@ -265,14 +223,7 @@ def work_of_article(element: Any) -> WorkFields | None:
 
 
 def article_fields(element: Any) -> ArticleFields | None:
-    """What an element ``PubmedArticle`` says; None where it has no record.
-
-    Args:
-        element: Of PubMed's XML: the baseline, updates, or what EFetch gives.
-
-    Returns:
-        The fields, as they stand there.
-    """
+    """What an element ``PubmedArticle`` says; None where it has no record."""
     citation = element.find("MedlineCitation")
     article = element.find("MedlineCitation/Article")
     if citation is None or article is None:

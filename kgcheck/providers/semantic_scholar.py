@@ -82,13 +82,7 @@ _LINKED = TypeAdapter(_ScholarLinks)
 
 
 class SemanticScholar:
-    """Asks Semantic Scholar.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and perhaps a key.
-        day: The day that answers are kept under.
-    """
+    """Asks Semantic Scholar."""
 
     name = _NAME
     kinds = frozenset(("pmid", "doi", "pmc", "s2"))

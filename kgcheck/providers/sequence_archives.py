@@ -33,13 +33,7 @@ class _RunSummary(SummaryRecord):
 
 
 class BioProjects:
-    """Asks BioProject.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks BioProject."""
 
     name = "BioProject"
 
@@ -77,13 +71,7 @@ class BioProjects:
 
 
 class SequenceReads:
-    """Asks the Sequence Read Archive.
-
-    Args:
-        http: What asks.
-        settings: The address, the pace, and who is asking.
-        day: The day that answers are kept under.
-    """
+    """Asks the Sequence Read Archive."""
 
     name = "SRA"
 

@@ -99,12 +99,7 @@ class Network(NamedTuple):
 
 
 class StringDb:
-    """Asks STRING.
-
-    Args:
-        http: What asks.
-        settings: The address of a pinned version, the pace, the species, and who is asking.
-    """
+    """Asks STRING."""
 
     def __init__(self, http: Http, settings: Settings) -> None:
         self._http = http
@@ -120,25 +115,13 @@ class StringDb:
         )
 
     def version(self) -> str:
-        """The release that answers, as STRING names it.
-
-        Returns:
-            For example ``12.5``.
-        """
+        """The release that answers, as STRING names it."""
         named = str(self._ask("/api/json/version", _version, {}))
         self._http.saw(self.service.name, named)
         return named
 
     def ids(self, identifiers: Iterable[str], species: int | None = None) -> dict[str, str]:
-        """STRING's ids of proteins of one species.
-
-        Args:
-            identifiers: UniProt accessions, gene names or the like.
-            species: NCBI taxonomy id; without it, that of the settings.
-
-        Returns:
-            The id of each that STRING knows; the others are left out.
-        """
+        """STRING's ids of proteins of one species."""
         found: dict[str, str] = {}
         for some in _chunks(identifiers, AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
@@ -148,18 +131,7 @@ class StringDb:
         return found
 
     def network(self, proteins: Sequence[str], network_type: NetworkType = "functional") -> Network:
-        """The links among proteins.
-
-        Args:
-            proteins: STRING ids of one species, 2 to 2,000.
-            network_type: ``physical`` is a question of its own, with scores of its own.
-
-        Returns:
-            Every link between two of them; of a protein that was not asked for, none.
-
-        Raises:
-            SourceRefused: There are too few or too many, or they are of two species.
-        """
+        """The links among proteins."""
         requested = frozenset(proteins)
         if not 2 <= len(requested) <= AT_ONCE:
             raise SourceRefused(
@@ -183,16 +155,7 @@ class StringDb:
         return Network(requested, links, release, f"{self.service.url}/api/json/network", at)
 
     def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
-        """The proteins that one is linked with.
-
-        Args:
-            protein: Its STRING id.
-            threshold: Least score, 0 to 1.
-            limit: Most partners.
-
-        Returns:
-            The links, best first.
-        """
+        """The proteins that one is linked with."""
         form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
         # STRING takes thousandths.
         read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
@@ -236,14 +199,7 @@ _MAPPED = TypeAdapter(list[_Mapped])
 
 
 def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) -> dict[str, str]:
-    """STRING's id of each protein that it knows; every row is about one that was asked for, in the species asked for.
-
-    Returns:
-        The ids.
-
-    Raises:
-        SourceAnswer: A row is about another one.
-    """
+    """STRING's id of each protein that it knows; each row is about one that was asked for, in its species."""
     if _unknown(answer):
         return {}
     found: dict[str, str] = {}
@@ -260,15 +216,7 @@ def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) ->
 def _links(
     answer: ServiceAnswer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
 ) -> tuple[dict[Pair, Link], datetime]:
-    """Links by their ends, each between proteins that were asked for, at or above the score that was.
-
-    Returns:
-        The links, and when STRING said so.
-
-    Raises:
-        SourceAnswer: A row is about others, or two rows say different things of the same two. Or STRING does not know a
-            protein, of which it gave the id itself.
-    """
+    """Links by their ends, each between proteins that were asked for, at or above the score that was."""
     if _unknown(answer):
         raise SourceAnswer("STRING does not know a protein of which it gave the id itself", _LATER)
     found: dict[Pair, Link] = {}
@@ -295,15 +243,7 @@ def _error(body: Any) -> dict[str, Any]:
 
 
 def _rows(answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
-    """The rows of an answer.
-
-    Returns:
-        The rows.
-
-    Raises:
-        SourceUnanswerable: STRING does not take the question.
-        SourceAnswer: It says something that it does not promise.
-    """
+    """The rows of an answer."""
     body = answer.json()
     error = _error(body)
     if error and answer.status == 400:

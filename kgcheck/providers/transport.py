@@ -32,9 +32,6 @@ class WatchedAdapter(HTTPAdapter):
     lets a pool manager choose, are subclassed for the one method that reads them. Redirects, retries, silence, size and
     the time of the body are guarded by what the libraries offer to all: `allow_redirects`, `max_retries`, `timeout`,
     `read1`, `shutdown`.
-
-    Args:
-        total_s: Tells the longest time for the headers, from now.
     """
 
     def __init__(self, total_s: Callable[[], float]) -> None:
@@ -47,14 +44,7 @@ class WatchedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = _watched_pools(self._total_s)
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Send a request and read the headers of the answer.
-
-        Returns:
-            The answer, its body not read.
-
-        Raises:
-            ReadTimeout: It took too long.
-        """
+        """Send a request and read the headers of the answer."""
         ends = time.monotonic() + self._total_s()
         try:
             response = super().send(request, *args, **{**kwargs, "stream": True})
@@ -69,23 +59,14 @@ class WatchedAdapter(HTTPAdapter):
 
 
 class BoundedAdapter(WatchedAdapter):
-    """Reads every answer whole, within limits.
-
-    Args:
-        total_s: Tells the longest time for the headers, and again for the body.
-        max_bytes: Largest body, unpacked.
-    """
+    """Reads every answer whole, within limits."""
 
     def __init__(self, total_s: Callable[[], float], max_bytes: int) -> None:
         self._max_bytes = max_bytes
         super().__init__(total_s)
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Send a request and read the answer.
-
-        Returns:
-            The answer with its whole body, unpacked.
-        """
+        """Send a request and read the answer."""
         raw = super().send(request, *args, **kwargs).raw
         try:
             body = self._read(raw, request)

@@ -35,16 +35,7 @@ _TABLE = Form()
 
 
 def check_file(path: Path, *, whole_lines: bool) -> None:
-    """Refuse a file that cannot be read, is empty or was cut off.
-
-    Args:
-        path: The file.
-        whole_lines: The last line must have an end: every provider writes one, so a file without was cut off.
-
-    Raises:
-        InputMissing: It cannot be read.
-        InputFormat: It is empty, or cut off.
-    """
+    """Refuse a file that cannot be read, is empty or was cut off."""
     try:
         with path.open("rb") as stream:
             if not stream.seek(0, os.SEEK_END):
@@ -59,18 +50,7 @@ def check_file(path: Path, *, whole_lines: bool) -> None:
 
 
 def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form = _TABLE) -> None:
-    """Read a file, packed or not, into a temporary table: all columns text, nothing guessed, an empty field null.
-
-    Args:
-        db: Where to make the table.
-        table: Its name.
-        path: The file.
-        form: How it is a table.
-
-    Raises:
-        InputMissing: The file cannot be read.
-        InputFormat: It is no such table.
-    """
+    """Read a file, packed or not, into a temporary table: all columns text, nothing guessed, an empty field null."""
     check_packed(path)
     if form.lines:
         form = form._replace(header=False, columns=("line",), delimiter="\x1f", quoted=False)

@@ -48,12 +48,7 @@ class IdMapping(NamedTuple):
 
 
 class UniProt:
-    """Asks UniProt.
-
-    Args:
-        http: What asks.
-        settings: The address and the pace.
-    """
+    """Asks UniProt."""
 
     def __init__(self, http: Http, settings: Settings) -> None:
         self._http = http
@@ -66,17 +61,7 @@ class UniProt:
         )
 
     def record(self, accession: str) -> Record:
-        """The life of one accession, and its entry. An isoform is asked for under its entry.
-
-        Args:
-            accession: As given; one that cannot be an accession is not asked for.
-
-        Returns:
-            The record.
-
-        Raises:
-            SourceError: UniProt could not be looked at.
-        """
+        """The life of one accession, and its entry. An isoform is asked for under its entry."""
         entry_id, _, isoform = accession.partition("-")
         if not ACCESSION.fullmatch(entry_id) or (isoform and not isoform.isdecimal()):
             # Nothing was asked, so no release and no record says so.
@@ -87,14 +72,7 @@ class UniProt:
         return _of_isoform(accession, found)
 
     def records(self, accessions: Iterable[str]) -> tuple[dict[str, Record], dict[str, SourceError]]:
-        """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one.
-
-        Args:
-            accessions: Any number.
-
-        Returns:
-            The records, and for each of the other accessions why it could not be looked at.
-        """
+        """The records of many accessions, 500 a call; what the batch does not tell is asked for one by one."""
         found: dict[str, Record] = {}
         failed: dict[str, SourceError] = {}
         wanted = list(dict.fromkeys(accessions))
@@ -120,15 +98,7 @@ class UniProt:
         return found, {a: e for a, e in failed.items() if a in wanted}
 
     def search(self, query: str, fields: str = FIELDS) -> Iterator[UniProtEntry]:
-        """Entries that a query finds.
-
-        Args:
-            query: In UniProt's language, e.g. ``sec_acc:B4DFC2``.
-            fields: What is wanted of each.
-
-        Yields:
-            An entry.
-        """
+        """Entries that a query finds."""
         params = {"query": query, "fields": fields, "format": "json", "size": BATCH}
 
         def found(item: Any, answer: ServiceAnswer) -> tuple[str, UniProtEntry]:
@@ -139,20 +109,7 @@ class UniProt:
             yield from page.items.values()
 
     def map_ids(self, source: str, target: str, ids: Iterable[str]) -> IdMapping:
-        """Map ids of one database to those of another.
-
-        Args:
-            source: UniProt's name of the database that they are from, e.g. ``STRING``.
-            target: The database to map to, e.g. ``UniProtKB``.
-            ids: At most 100,000.
-
-        Returns:
-            What they are mapped to, each to one or several.
-
-        Raises:
-            SourceAnswer: The job failed.
-            SourceTimeout: It does not end.
-        """
+        """Map ids of one database to those of another."""
         # In one order, so that who asks for the same ids finds what is kept.
         requested = sorted(set(ids))
         form = {"from": source, "to": target, "ids": ",".join(requested)}
@@ -231,14 +188,7 @@ class UniProt:
 
 
 def _record(accession: str, answer: ServiceAnswer) -> Record:
-    """What the answer to one accession means.
-
-    Returns:
-        The record.
-
-    Raises:
-        SourceAnswer: It is none that UniProt promises.
-    """
+    """What the answer to one accession means."""
     match answer.status:
         case 200:
             return _life(accession, _entry(answer.json(), answer), answer)

@@ -58,15 +58,7 @@ NO_TERMS = Terms()
 
 
 def terms_of(db: duckdb.DuckDBPyConnection, catalog: str = "") -> Terms:
-    """The terms that a snapshot knows.
-
-    Args:
-        db: The snapshot, or a working database.
-        catalog: What the snapshot is called there, with a dot.
-
-    Returns:
-        What no two live terms share.
-    """
+    """The terms that a snapshot knows."""
 
     def alone(source: str, attribute: str, value: str) -> dict[str, str]:
         rows = db.execute(
@@ -89,15 +81,7 @@ def terms_of(db: duckdb.DuckDBPyConnection, catalog: str = "") -> Terms:
 
 
 def tissues_in(text: str, terms: Terms) -> list[str]:
-    """The tissues in which a text says plainly that a protein is.
-
-    Args:
-        text: A comment on tissue specificity.
-        terms: What tissues are called.
-
-    Returns:
-        Terms, each once.
-    """
+    """The tissues in which a text says plainly that a protein is."""
     found: dict[str, None] = {}
     for sentence in re.split(r"[.;](?:\s|$)", _CITED.sub("", text)):
         if _EXPRESSION.search(sentence) and not _DOUBT.search(sentence.replace("-", " ")):
@@ -120,17 +104,7 @@ def _mentions(words: list[str], names: Mapping[str, str]) -> Iterator[str]:
 
 
 def disease_of(name: str, mim: str, note: str, terms: Terms) -> str | None:
-    """The term of a disease that a comment names.
-
-    Args:
-        name: As the comment names it.
-        mim: Its number at OMIM, or nothing.
-        note: What the comment says of the protein's part in it.
-        terms: What diseases are called.
-
-    Returns:
-        The term; none where nothing is sure, neither the term nor the part.
-    """
+    """The term of a disease that a comment names."""
     if _HEDGED.search(note):
         return None
     return terms.by_mim.get(mim) if mim else terms.diseases.get(name.lower())

@@ -274,20 +274,7 @@ class Record(NamedTuple):
 
 
 def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: datetime) -> Record:
-    """What an entry says of its own accession.
-
-    Args:
-        entry: Active or not.
-        release: The release that it is of.
-        url: Where it was found.
-        retrieved_at: When.
-
-    Returns:
-        The record.
-
-    Raises:
-        SourceAnswer: It does not say what became of it.
-    """
+    """What an entry says of its own accession."""
     accession, reason = entry.primary_accession, entry.inactive_reason
     uniparc = entry.extra_attributes.uni_parc_id
     record = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)

@@ -33,14 +33,7 @@ _ORIGIN = re.compile(r"(ECO:\d+)(?:\|([^,}\s]+))?")
 
 
 def entry_of_flat(record: Any) -> UniProtEntry:
-    """What a record of the flat file says.
-
-    Args:
-        record: As Biopython reads it (``Bio.SwissProt.Record``).
-
-    Returns:
-        The entry; of its comments, those on diseases, tissues and interactions, and of its features modified residues.
-    """
+    """What a record of the flat file says."""
     accession, *secondary = record.accessions
     name = _FULL_NAME.search(record.description)
     return UniProtEntry(
@@ -61,15 +54,7 @@ def entry_of_flat(record: Any) -> UniProtEntry:
 
 
 def comments_of_flat(accession: str, comments: list[str]) -> Iterator[Comment]:
-    """The comments on diseases, tissues and interactions.
-
-    Args:
-        accession: Of the entry.
-        comments: As they stand in the file, each on one line.
-
-    Yields:
-        A comment; what it rests on stands beside the whole of it, for the file does not say more.
-    """
+    """The comments on diseases, tissues and interactions."""
     for comment in comments:
         kind, _, text = comment.partition(": ")
         if disease := _DISEASE.fullmatch(comment):

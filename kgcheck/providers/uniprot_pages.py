@@ -31,19 +31,7 @@ class Page(NamedTuple, Generic[T]):
 
 
 def read_page(answer: ServiceAnswer, item: Callable[[Any], tuple[Hashable, T]]) -> Page[T]:
-    """Read a page.
-
-    Args:
-        answer: What came.
-        item: Makes of one result what tells it from others, and what is wanted; raises SourceAnswer where it is none.
-
-    Returns:
-        The page.
-
-    Raises:
-        SourceUnanswerable: UniProt does not take the query.
-        SourceAnswer: It is no page.
-    """
+    """Read a page."""
     if answer.status == 400:
         raise SourceUnanswerable(f"UniProt does not take the query: {'; '.join(messages(answer))}", "correct it")
     page = answer.json() if answer.status == 200 else None
@@ -62,18 +50,7 @@ def read_page(answer: ServiceAnswer, item: Callable[[Any], tuple[Hashable, T]]) 
 
 
 def check_next(before: Sequence[Page[T]], page: Page[T], least: int | None = None) -> None:
-    """Refuse a page that does not go with those before it.
-
-    Args:
-        before: Pages up to it.
-        page: The next one.
-        least: Fewest results, where there may be fewer than the service counts; those of a mapping that it calls
-            obsolete may be missing, too.
-
-    Raises:
-        SourceAnswer: It is of another release or of another search, repeats what was there, or leads on without end;
-            or it is the last one, and there are not as many results as there should be.
-    """
+    """Refuse a page that does not go with those before it."""
     pages = [*before, page]
     count = sum(len(one.items) for one in pages)
     if any((one.total, one.answer.release) != (page.total, page.answer.release) for one in before):
@@ -90,14 +67,7 @@ def check_next(before: Sequence[Page[T]], page: Page[T], least: int | None = Non
 
 
 def messages(answer: ServiceAnswer) -> list[str]:
-    """The messages of a refusal; a missing route answers 404 too, with a page.
-
-    Returns:
-        What it says.
-
-    Raises:
-        SourceAnswer: It says nothing.
-    """
+    """The messages of a refusal; a missing route answers 404 too, with a page."""
     body = answer.json()
     if not isinstance(body, dict) or not body.get("messages") or not _are_texts(body["messages"]):
         raise SourceAnswer(*wrong(answer, "no messages"))

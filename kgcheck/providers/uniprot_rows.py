@@ -120,15 +120,7 @@ def empty_rows() -> Rows:
 
 
 def rename_links(rows: Rows, links: Mapping[str, str]) -> Rows:
-    """Rows whose links are called as a recipe calls them.
-
-    Args:
-        rows: With the kinds of links that a provider's reader gives.
-        links: By kind, what the recipe calls it, where that is another word.
-
-    Returns:
-        The same rows, or new ones.
-    """
+    """Rows whose links are called as a recipe calls them."""
     if not links:
         return rows
     link = [row | {"relation": links.get(row["relation"], row["relation"])} for row in rows["link"]]

@@ -66,12 +66,7 @@ class Answer(Value):
 
 
 class Questions:
-    """Answers questions over a store without a model. Reads the names of the graph once.
-
-    Args:
-        store: The graph.
-        progress: Shown the reading of names.
-    """
+    """Answers questions over a store without a model. Reads the names of the graph once."""
 
     def __init__(self, store: GraphStore, progress: Progress | None = None) -> None:
         lexicon = load_lexicon(store.schema)
@@ -80,28 +75,11 @@ class Questions:
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
     def plan(self, question: str) -> Plan:
-        """Understand a question without answering it.
-
-        Args:
-            question: In words.
-
-        Returns:
-            What it asks of the graph.
-
-        Raises:
-            NotUnderstood: It cannot be read, and why.
-        """
+        """Understand a question without answering it."""
         return self._compiler.compile(question)
 
     def ask(self, question: str) -> Answer:
-        """Answer a question.
-
-        Args:
-            question: In words.
-
-        Returns:
-            The answers with their paths, or that the question was not understood, and why.
-        """
+        """Answer a question."""
         try:
             plan = self.plan(question)
         except NotUnderstood as error:
@@ -111,16 +89,7 @@ class Questions:
 
 
 def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:
-    """Run a plan.
-
-    Args:
-        question: That it was made from.
-        plan: What is asked.
-        store: The graph.
-
-    Returns:
-        The answer.
-    """
+    """Run a plan."""
     read_as = sentence(plan, _named(plan, store))
     if plan.count and plan.target.is_any:
         total = store.counts().nodes.get(plan.target.label, 0)

@@ -27,13 +27,7 @@ _NOTHING = "the question names nothing that is in the graph"
 
 
 class Compiler:
-    """Makes plans from questions.
-
-    Args:
-        schema: Profile.
-        lexicon: Its words.
-        index: Names of the graph.
-    """
+    """Makes plans from questions."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, index: NameIndex) -> None:
         self._schema = schema
@@ -41,17 +35,7 @@ class Compiler:
         self._reader = Reader(lexicon, index)
 
     def compile(self, question: str) -> Plan:
-        """Understand a question.
-
-        Args:
-            question: In words.
-
-        Returns:
-            What it asks of the graph.
-
-        Raises:
-            NotUnderstood: It cannot be read, and why.
-        """
+        """Understand a question."""
         forms = self._reader.forms(question)
         for form in forms[:-1]:
             try:

@@ -19,12 +19,7 @@ Step = tuple[Pattern, Direction, str]
 
 
 class Routes:
-    """Finds them.
-
-    Args:
-        schema: Profile.
-        lexicon: Says which relations need words.
-    """
+    """Finds them."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon) -> None:
         self._schema = schema
@@ -75,13 +70,7 @@ _LINKING = re.compile(
 
 
 class Joiner:
-    """Joins the nodes of one question.
-
-    Args:
-        schema: Profile.
-        lexicon: Its words.
-        reading: What was read.
-    """
+    """Joins the nodes of one question."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
@@ -104,15 +93,7 @@ class Joiner:
         ]
 
     def join_all(self, target: Node, nodes: list[Node]) -> None:
-        """Join every node to the variable before it, or to an earlier one.
-
-        Args:
-            target: What is asked for.
-            nodes: All nodes, in order.
-
-        Raises:
-            NotUnderstood: There is no way that the question names.
-        """
+        """Join every node to the variable before it, or to an earlier one."""
         variables = [target]
         before: list[Node] = []
         owned = isinstance(target.mention, Noun) and bool(target.mention.relation)
@@ -212,7 +193,7 @@ class Joiner:
 
     # --- one way -------------------------------------------------------------------------------------
 
-    def _ways_between(self, variable: Node, node: Node, *, hidden: bool) -> list[Way]:
+    def _ways_between(self, variable: Node, node: Node, *, hidden: bool) -> list[Way]:  # noqa: C901, PLR0912
         """The relations from a variable to a node: as said, else as the schema has them, else through others."""
         phrases = self._phrases_for(variable, node)
         if hidden:

@@ -34,25 +34,13 @@ class Mark:
 
 
 class Marks:
-    """Finds them.
-
-    Args:
-        lexicon: Words of the profile.
-    """
+    """Finds them."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *_negations(lexicon)]
 
     def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
-        """The marks of a question; the longest first, none over another.
-
-        Args:
-            low: The question in lower case.
-            taken: Spans that something else explains.
-
-        Returns:
-            The marks, in order.
-        """
+        """The marks of a question; the longest first, none over another."""
         found = [(match, shape) for pattern, shape in self._shapes for match in pattern.finditer(low)]
         kept: list[Mark] = []
         for match, shape in sorted(found, key=lambda pair: pair[0].start() - pair[0].end()):
@@ -86,11 +74,7 @@ class Scoped:
 
 
 class ScopedFinder:
-    """Finds such words.
-
-    Args:
-        words: Of the profile.
-    """
+    """Finds such words."""
 
     def __init__(self, words: ScopedWords) -> None:
         kinds: dict[ScopedKind, tuple[str, ...]] = {
@@ -104,15 +88,7 @@ class ScopedFinder:
         self._shapes = [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
 
     def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
-        """The words of a question that nothing else explains; the longest first, none over another.
-
-        Args:
-            low: The question in lower case.
-            taken: Spans that something else explains.
-
-        Returns:
-            The words, in order.
-        """
+        """The words of a question that nothing else explains; the longest first, none over another."""
         found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
         kept: list[Scoped] = []
         for word in sorted(found, key=lambda s: s.start - s.end):
@@ -134,12 +110,6 @@ def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark
 
 def any_of(phrases: Sequence[str]) -> str:
     r"""A pattern for any of some phrases, with any white space in them.
-
-    Args:
-        phrases: Patterns.
-
-    Returns:
-        One pattern.
 
     >>> any_of(["more than", "over"])
     'more\\s+than|over'

@@ -82,12 +82,6 @@ def tokens(text: str) -> list[Token]:
 def folded(name: str) -> str:
     """A name as the index keeps it: words in lower case, without the punctuation around them.
 
-    Args:
-        name: As the graph or a question has it.
-
-    Returns:
-        What is looked up.
-
     >>> folded("Alzheimer's Disease (familial)")
     'alzheimer disease familial'
     """
@@ -99,12 +93,7 @@ def _bare(word: str) -> str:
 
 
 class NameIndex:
-    """Every id, name and synonym of a graph.
-
-    Args:
-        schema: Profile.
-        lexicon: Which properties hold names.
-    """
+    """Every id, name and synonym of a graph."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon) -> None:
         self._schema = schema
@@ -119,16 +108,7 @@ class NameIndex:
 
     @classmethod
     def of(cls, store: GraphStore, lexicon: Lexicon, progress: Progress | None = None) -> "NameIndex":
-        """Read the names of a store.
-
-        Args:
-            store: The graph.
-            lexicon: Which properties hold names.
-            progress: Shown the labels.
-
-        Returns:
-            The index.
-        """
+        """Read the names of a store."""
         index = cls(store.schema, lexicon)
         with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step, _no_collection():
             for label in store.schema.labels:

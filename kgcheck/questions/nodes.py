@@ -63,13 +63,7 @@ class Way:
 
 
 class NodeMaker:
-    """Makes the nodes of one question.
-
-    Args:
-        schema: Profile.
-        lexicon: Its words.
-        reading: The question's mentions.
-    """
+    """Makes the nodes of one question."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema

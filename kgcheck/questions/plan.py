@@ -79,15 +79,7 @@ class PlanStep(Value):
     times: Filter | None = None
 
     def takes(self, properties: Mapping[str, Any], *, out: bool) -> bool:
-        """Whether an edge counts.
-
-        Args:
-            properties: Of the edge.
-            out: Whether it leaves the variable's node.
-
-        Returns:
-            Whether its direction and its properties are as asked.
-        """
+        """Whether an edge counts."""
         if (
             self.one_way
             and self.wanted_direction != "either"

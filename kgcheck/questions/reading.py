@@ -98,12 +98,7 @@ class QuestionReading:
 
 
 class Reader:
-    """Finds what the lexicon and the names of a graph know in a question.
-
-    Args:
-        lexicon: Words of the profile.
-        index: Names of the graph.
-    """
+    """Finds what the lexicon and the names of a graph know in a question."""
 
     def __init__(self, lexicon: Lexicon, index: NameIndex) -> None:
         self._lexicon = lexicon
@@ -126,17 +121,7 @@ class Reader:
         self._properties = {p.name: compiled("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
     def read(self, question: str) -> QuestionReading:
-        """Find the mentions of a question.
-
-        Args:
-            question: In words.
-
-        Returns:
-            Its mentions, in order.
-
-        Raises:
-            NotUnderstood: Words are left over that nothing explains.
-        """
+        """Find the mentions of a question."""
         # "TP53-associated" is two words.
         text = _SUFFIX.sub(r" \1", _PLURAL.sub("s", question))
         reading = QuestionReading(text)
@@ -169,14 +154,7 @@ class Reader:
         return reading
 
     def forms(self, question: str) -> list[str]:
-        """The question without what only says it again, then the whole question.
-
-        Returns:
-            One or both.
-
-        Raises:
-            NotUnderstood: It is too long.
-        """
+        """The question without what only says it again, then the whole question."""
         if len(question) > LONGEST_QUESTION:
             raise NotUnderstood(
                 f"the question has more than {LONGEST_QUESTION:,} characters", "ask one question at a time"

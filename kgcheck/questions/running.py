@@ -51,28 +51,14 @@ Ends = dict[str, dict[str, Taken]]
 
 
 class Runner:
-    """One plan over one store.
-
-    Args:
-        store: The graph.
-    """
+    """One plan over one store."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
         self._schema: Schema = store.schema
 
     def nodes(self, variable: Variable) -> Reached:
-        """The nodes of a variable: those that every group reaches, and no step that is not wanted.
-
-        Args:
-            variable: Of the plan.
-
-        Returns:
-            Ids, each with its path.
-
-        Raises:
-            BudgetExceeded: There are too many to start from.
-        """
+        """The nodes of a variable: those that every group reaches, and no step that is not wanted."""
         reached: Reached | None = None
         if variable.among:
             reached = {ref.id: () for anchor in variable.among for ref in anchor.refs}
@@ -93,17 +79,7 @@ class Runner:
         return self._filtered(variable, {i: p for i, p in reached.items() if i not in gone} if gone else reached)
 
     def ranked(self, rank: Rank, label: str, reached: Reached | None) -> tuple[list[str], Reached, bool]:
-        """The first nodes by an order.
-
-        Args:
-            rank: The order.
-            label: Of the nodes.
-            reached: The nodes; any, where the plan wants no more of them.
-
-        Returns:
-            Their ids, the best first, the nodes with their paths, and whether more than the limit are as good as the
-            last one; those are there, too.
-        """
+        """The first nodes by an order."""
         values: dict[str, float] = {}
         paths: Reached = dict(reached or {})
         if rank.step:
@@ -147,15 +123,7 @@ class Runner:
         }
 
     def looped(self, step: PlanStep, ids: set[str]) -> set[str]:
-        """Those of some nodes that a step joins with themselves, where they are among what it leads to.
-
-        Args:
-            step: To a variable.
-            ids: Nodes at its near end.
-
-        Returns:
-            Their ids.
-        """
+        """Those of some nodes that a step joins with themselves, where they are among what it leads to."""
         if step.pattern.head != step.pattern.tail or isinstance(step.to, Anchor):
             return set()
         within = ids & set(self.nodes(step.to))

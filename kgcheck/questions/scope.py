@@ -21,14 +21,7 @@ _AND = re.compile(r"\band\b")
 
 
 class Scope:
-    """Settles the scoped words of one question.
-
-    Args:
-        reading: What was read.
-        nodes: All nodes of the question, before any was left out.
-        target: What is asked for.
-        ways: The relations of the plan, each with the node that it starts from.
-    """
+    """Settles the scoped words of one question."""
 
     def __init__(
         self, reading: QuestionReading, nodes: Sequence[Node], target: Node, ways: Sequence[tuple[Node, Way]]
@@ -39,11 +32,7 @@ class Scope:
         self._groups = [n for n in nodes if len(n.names) >= _PAIR]
 
     def check(self) -> None:
-        """Refuse a question with a word that means nothing where it stands.
-
-        Raises:
-            NotUnderstood: There is one, and which.
-        """
+        """Refuse a question with a word that means nothing where it stands."""
         settled = {
             "or": self._is_or,
             "either": self._is_either,

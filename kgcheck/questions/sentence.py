@@ -13,16 +13,7 @@ _MOST_SHOWN = 3
 
 
 def sentence(plan: Plan, names: Names) -> str:
-    """Say what a plan asks.
-
-    Args:
-        plan: What is asked.
-        names: Of the nodes that it names, where the graph has one.
-
-    Returns:
-        One sentence without a full stop, such as: proteins with an ASSOCIATED_WITH edge to the Disease 'breast cancer'
-        (DOID:1612).
-    """
+    """Say what a plan asks."""
     target = plan.target
     if plan.whether and target.among:
         joint = " and " if plan.every else " or "
@@ -47,12 +38,6 @@ def variable(wanted: Variable, names: Names) -> str:
 
 def plural(label: str) -> str:
     """A label as people write more of one.
-
-    Args:
-        label: Of a node.
-
-    Returns:
-        Its words, the last one in the plural.
 
     >>> plural("Biological_process")
     'biological processes'

@@ -22,15 +22,6 @@ def note_bare(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def is_bare(db: duckdb.DuckDBPyConnection, source: str, relation: str) -> bool:
-    """Whether the snapshot notes a relation of a source as bare.
-
-    Args:
-        db: A working database with the catalog ``ref``.
-        source: The source.
-        relation: What it calls the links.
-
-    Returns:
-        False, too, where the snapshot was built before such notes were made.
-    """
+    """Whether the snapshot notes a relation of a source as bare."""
     noted = f"SELECT 1 FROM ref.meta WHERE key = {_KEY.format(source='$source', relation='$relation')}"
     return bool(db.execute(noted, {"source": source, "relation": relation}).fetchall())

@@ -17,15 +17,7 @@ _READ = ("meta", "release", "topic", "covered", "entity", "value", "link", "life
 
 
 def attach_both(older: Path) -> Callable[[duckdb.DuckDBPyConnection, Path | None], None]:
-    """What attaches a snapshot as ``newer`` beside an older one, and reads the newer one as ``ref``.
-
-    Args:
-        older: The older snapshot.
-
-    Returns:
-        A function of a working database and the newer snapshot; without one, the older is both. It raises
-        SnapshotError, see attach_snapshots.
-    """
+    """What attaches a snapshot as ``newer`` beside an older one, and reads the newer one as ``ref``."""
 
     def attach(db: duckdb.DuckDBPyConnection, newer: Path | None) -> None:
         attach_snapshots(db, {"older": older, "newer": newer or older})

@@ -57,26 +57,6 @@ def build_snapshot(
     """Build a snapshot from every file under a folder that a recipe knows.
 
     The snapshot appears under its name only when it is whole.
-
-    Args:
-        folder: Where the provider files are, at any depth.
-        out: The DuckDB file to make; replaced if it exists.
-        schema: Profile.
-        settings: Limits.
-        releases: Release by source, for files that do not state it.
-        progress: Where to show progress.
-
-    Returns:
-        The files that went in.
-
-    Raises:
-        UnknownName: A release is stated for a source that no recipe knows.
-        InputMissing: The folder is missing, or no recipe knows any file in it.
-        InputFormat: A file is not what its name promises.
-        InputError: A link leads out of the folder.
-        ConfigurationError: A select of a recipe does what it must not.
-        SnapshotError: The snapshot cannot be written.
-        KgcheckError: The memory limit is too small.
     """
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
@@ -152,11 +132,7 @@ def refuse_out(out: Path) -> None:
 
 
 def _read_back(path: Path, schema: Schema) -> None:
-    """Open a snapshot that was written, and read every block of it.
-
-    Raises:
-        SnapshotError: It is not what was written.
-    """
+    """Open a snapshot that was written, and read every block of it."""
     with Snapshot(path, schema) as snapshot:
         snapshot.check()
 

@@ -17,13 +17,7 @@ _REPLACED = "lifecycle WHERE state <> 'current' AND len(successors) > 0"
 
 
 def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, State]) -> None:
-    """Make the tables ``lifecycle`` and ``ancestor``, and bring links and values up to date.
-
-    Args:
-        db: A snapshot with the rows of all releases.
-        schema: Profile.
-        dropped: By source, the state of an id that an older release knew and the newest complete one does not list.
-    """
+    """Make the tables ``lifecycle`` and ``ancestor``, and bring links and values up to date."""
     _fill_records(db)
     mark_retracted(db)
     if _any(db, "release GROUP BY source HAVING count(*) > 1"):

@@ -38,16 +38,7 @@ class TableChange(Value):
 
 
 def compare_snapshots(older: Path, newer: Path, schema: Schema) -> list[TableChange]:
-    """Compare two snapshots.
-
-    Args:
-        older: The one before.
-        newer: The one after.
-        schema: Profile that both must be of.
-
-    Returns:
-        A row for every source and table that either has, unchanged ones too.
-    """
+    """Compare two snapshots."""
     for path in (older, newer):
         Snapshot(path, schema).close()
     with connected() as db, damage_named(older, newer):

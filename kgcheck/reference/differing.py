@@ -10,11 +10,7 @@ SIDES: tuple[Side, ...] = ("older", "newer")
 
 
 class DifferingRows:
-    """Compares the tables of the snapshots ``older`` and ``newer``: by digests and hashes, where both have them.
-
-    Args:
-        db: A working database with both, see kgcheck.reference.both.
-    """
+    """Compares the tables of the snapshots ``older`` and ``newer``: by digests and hashes, where both have them."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self._db = db
@@ -23,17 +19,7 @@ class DifferingRows:
         self._has_digests = self._has_hashes and have_digests(db, SIDES)
 
     def of(self, source: str, table: str, wanted: str, kinds: str = "") -> str:
-        """A select of what one side alone has of a source; it does not matter how often.
-
-        Args:
-            source: The source.
-            table: Where its rows are: one of STATED.
-            wanted: Columns.
-            kinds: Which of them: the end of a condition that begins with their kind; all if empty.
-
-        Returns:
-            SQL, to be run before anything else is compared.
-        """
+        """A select of what one side alone has of a source; it does not matter how often."""
         kind, stated = STATED[table]
         where, of_digests = f"source = {literal(source)}", "true"
         if kinds:

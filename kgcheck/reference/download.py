@@ -61,22 +61,7 @@ class Fetched(Value):
 def fetch_references(
     folder: Path, schema: Schema, http: Http, *, sources: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Fetched]:
-    """Download every file for which a recipe has an address.
-
-    Args:
-        folder: Where to put them.
-        schema: Profile.
-        http: What asks.
-        sources: Only these; all if empty.
-        progress: Where to show progress.
-
-    Returns:
-        What became of each file; one that could not be had says why and does not stop the others.
-
-    Raises:
-        UnknownName: No recipe of a source has an address.
-        InputError: The folder cannot be written.
-    """
+    """Download every file for which a recipe has an address."""
     addressed = [(r.source, f) for r in load_reference_recipes(schema) for f in r.files if f.url]
     known = {source for source, _ in addressed}
     for source in sources:
@@ -205,15 +190,7 @@ class _Download:
                 since, came = now, 0
 
     def _total(self, response: requests.Response, start: int) -> int | None:
-        """How long the whole file is.
-
-        Returns:
-            Its bytes, or None where the provider does not say.
-
-        Raises:
-            SourceRefused: The provider does not have it.
-            SourceAnswer: The answer is no part of the file.
-        """
+        """How long the whole file is."""
         match response.status_code:
             case 200:
                 length = response.headers.get("Content-Length", "")
@@ -267,14 +244,7 @@ class _Download:
         return found[1] if found else ""
 
     def _text(self, response: requests.Response) -> str:
-        """A list of sums, which is short.
-
-        Returns:
-            The text.
-
-        Raises:
-            SourceAnswer: It is too long for one.
-        """
+        """A list of sums, which is short."""
         body = bytearray()
         for chunk in self._chunks(response):
             body += chunk

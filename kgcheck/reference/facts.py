@@ -29,18 +29,7 @@ AddRelease = Callable[[dict[str, object]], int]
 
 
 def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: SnapshotWords, add_release: AddRelease) -> None:
-    """Add the rows of a facts folder to a snapshot that is being built.
-
-    Args:
-        db: The snapshot.
-        folder: Where the tables are.
-        words: What its rows may name.
-        add_release: Adds a release.
-
-    Raises:
-        InputMissing: A table is missing.
-        InputFormat: A table has another header, or a row that cannot be a fact.
-    """
+    """Add the rows of a facts folder to a snapshot that is being built."""
     for name in COLUMNS:
         _open(db, folder, name)
     for name, (wrong, row_text) in _faults(words).items():

@@ -91,29 +91,14 @@ def have_digests(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> bool:
 
 
 def hash_of(columns: str, releases: Sequence[int]) -> str:
-    """SQL of the hash of a row.
-
-    Args:
-        columns: What it states.
-        releases: The numbers of the releases of its source, in order: by its place there its release is known in
-            another snapshot, where all numbers may be others.
-
-    Returns:
-        An expression of UBIGINT.
-    """
+    """SQL of the hash of a row."""
     return f"hash(list_position({list(releases)}::INTEGER[], release_id), {columns})"
 
 
 def find_differing(
     db: duckdb.DuckDBPyConnection, hashed: Mapping[str, str], digests: Mapping[str, str] | None = None
 ) -> None:
-    """Fill table ``differing``: the places of rows that one side alone has, in a column of the side's name.
-
-    Args:
-        db: A working database.
-        hashed: By side, ``older`` and ``newer``, a select of number and hash of its rows.
-        digests: By side, a select of part, row_count and total of the same rows, where snapshots have them.
-    """
+    """Fill table ``differing``: the places of rows that one side alone has, in a column of the side's name."""
     # Most rows stand in parts that are the same on both sides: only of the others are single hashes compared.
     summed = digests or {
         side: f"SELECT {_PART} AS part, {_SUMS} FROM ({rows}) GROUP BY part" for side, rows in hashed.items()
@@ -142,17 +127,7 @@ def find_differing(
 
 
 def digests_of(side: str, table: str, source: str, kinds: str = "true") -> str:
-    """A select of part, row_count and total: the digests of a source's rows of a table.
-
-    Args:
-        side: Name of the attached snapshot.
-        table: One of STATED, or ``ancestor``.
-        source: The source.
-        kinds: Condition for ``kind``.
-
-    Returns:
-        SQL. Of several kinds, their sums stand for all of them.
-    """
+    """A select of part, row_count and total: the digests of a source's rows of a table."""
     return f"""
         SELECT part, sum(row_count) AS row_count, sum(total) AS total FROM {side}.digest
         WHERE table_name = {literal(table)} AND source = {literal(source)} AND {kinds} GROUP BY part"""

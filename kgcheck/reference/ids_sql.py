@@ -54,9 +54,6 @@ def join_of_other_label(label: Label) -> str:
 
     Where labels are branches of one authority's ids, such a replacement is no id of the node's label: a curator moves
     the node.
-
-    Returns:
-        A join; o.id is NULL where the replacement serves, or there is none.
     """
     return f"""LEFT JOIN ref.lifecycle o ON o.source = l.source AND o.id = l.successors[1] AND len(l.successors) = 1
         AND l.state <> 'current' AND {filed_elsewhere(label, "o")}"""

@@ -34,12 +34,6 @@ class LiveReference:
 
     Before each join, `fetch` brings what the tasks need; after it, `causes` tells of which tasks a service could not be
     looked at.
-
-    Args:
-        http: What asks.
-        uniprot: UniProt.
-        string: STRING.
-        schema: Profile.
     """
 
     def __init__(self, http: Http, uniprot: UniProt, string: StringDb, schema: Schema) -> None:
@@ -67,13 +61,7 @@ class LiveReference:
     def fetch(
         self, db: duckdb.DuckDBPyConnection, rows: Sequence[tuple[int, str, str | None]], part: Label | Pattern
     ) -> None:
-        """Fetch what tasks need, and lay it over the snapshot.
-
-        Args:
-            db: The working database.
-            rows: Number, head and tail of each task.
-            part: The label or the pattern that they are about.
-        """
+        """Fetch what tasks need, and lay it over the snapshot."""
         tasks = [_Task(*row) for row in rows]
         self._failed = {}
         releases: list[LiveRelease] = []
@@ -90,12 +78,6 @@ class LiveReference:
         """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
 
         Where a service could not be looked at, `causes` then names a node by its place among ``ids``.
-
-        Args:
-            db: The working database.
-            pattern: What the links are.
-            ids: Heads, or where order means nothing either end; others are left out.
-            threshold: Least score, where that is above the check's own.
         """
         self._failed = {}
         head = self._schema.label(pattern.head)
@@ -124,15 +106,7 @@ class LiveReference:
         return record.entry if record else None
 
     def channels(self, record: str, network: NetworkType) -> dict[str, float]:
-        """The scores by channel of a link that was fetched; none of any other.
-
-        Args:
-            record: The record that evidence names: STRING's ids of both ends.
-            network: Which network it is of.
-
-        Returns:
-            Scores, the highest first.
-        """
+        """The scores by channel of a link that was fetched; none of any other."""
         link = self._links.get((network, record))
         return link.channels if link else {}
 
@@ -252,11 +226,7 @@ class LiveReference:
         return next(iter(self._merged_into(accession)), accession)
 
     def _map(self, accessions: Iterable[str]) -> dict[str, SourceError]:
-        """Learn STRING's ids of accessions, those of one species together.
-
-        Returns:
-            For each accession of a species that could not be asked for, why.
-        """
+        """Learn STRING's ids of accessions, those of one species together."""
         errors: dict[str, SourceError] = {}
         by_species: dict[int | None, list[str]] = {}
         for accession in sorted(a for a in set(accessions) if a not in self._string_ids):

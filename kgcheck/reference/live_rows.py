@@ -26,13 +26,7 @@ class LiveRelease(NamedTuple):
 
 
 def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Sequence[LiveRelease]) -> None:
-    """Put rows into a snapshot of their own, in memory, and attach it as ``live`` in place of the one before.
-
-    Args:
-        db: The working database.
-        schema: Profile.
-        releases: The rows.
-    """
+    """Put rows into a snapshot of their own, in memory, and attach it as ``live`` in place of the one before."""
     # Another connection, as what it uses and what it begins are its own.
     with db.cursor() as live:
         live.execute("DETACH live; ATTACH ':memory:' AS live; USE live").fetchall()

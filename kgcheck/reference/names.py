@@ -19,15 +19,7 @@ _KEPT = 10_000
 
 
 class SnapshotNames:
-    """Names in a snapshot; keeps the protocol of kgcheck.literature.names.
-
-    Args:
-        path: The snapshot.
-        schema: Profile.
-
-    Raises:
-        SnapshotError: See Snapshot.
-    """
+    """Names in a snapshot; keeps the protocol of kgcheck.literature.names."""
 
     def __init__(self, path: Path, schema: Schema) -> None:
         Snapshot(path, schema).close()

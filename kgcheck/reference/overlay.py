@@ -19,15 +19,7 @@ FIRST_LIVE_RELEASE = 1_000_000_000
 
 
 def attach_snapshot(db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
-    """Attach a snapshot as ``ref``, or empty tables of the same form, so that every statement runs and finds nothing.
-
-    Args:
-        db: A working database.
-        snapshot: Its path, or None.
-
-    Raises:
-        SnapshotError: See kgcheck.reference.snapshot.attach_snapshots.
-    """
+    """Attach a snapshot as ``ref``, or empty tables of the same form, so that every statement finds nothing."""
     if snapshot:
         attach_snapshots(db, {"ref": snapshot})
     else:
@@ -40,16 +32,7 @@ def _attach_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema: Schema) -> None:
-    """Attach a snapshot as ``base``, an empty ``live``, and ``ref`` over both.
-
-    Args:
-        db: A working database.
-        snapshot: The snapshot's path, or None.
-        schema: Profile.
-
-    Raises:
-        SnapshotError: See kgcheck.reference.snapshot.attach_snapshots.
-    """
+    """Attach a snapshot as ``base``, an empty ``live``, and ``ref`` over both."""
     attach_snapshots(db, {"base": snapshot} if snapshot else {})
     for name in ("live",) if snapshot else ("live", "base"):
         _attach_empty(db, name)

@@ -14,12 +14,7 @@ _PAPERS = "coalesce(citations, list_filter(string_split(record, '|'), lambda x: 
 
 
 def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | None = None) -> None:
-    """Mark the links of a snapshot that rest on retracted papers alone.
-
-    Args:
-        db: The snapshot.
-        retracted: Retracted papers; without them, those that the snapshot itself lists.
-    """
+    """Mark the links of a snapshot that rest on retracted papers alone."""
     db.execute("CREATE OR REPLACE TEMP TABLE gone_paper (id VARCHAR)").fetchall()
     if retracted is None:
         db.execute(
@@ -40,16 +35,7 @@ def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | Non
 
 
 def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalog: str = "ref") -> set[str]:
-    """Which of some papers a snapshot lists as retracted.
-
-    Args:
-        db: A working database.
-        papers: Ids, ``PMID:1``.
-        catalog: Name of the snapshot.
-
-    Returns:
-        Those that were retracted; of others, nobody said so.
-    """
+    """Which of some papers a snapshot lists as retracted."""
     rows = db.execute(
         f"""
         SELECT DISTINCT id FROM {catalog}.entity
@@ -61,15 +47,7 @@ def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalo
 
 
 def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
-    """What papers say, with those that were retracted shown, and saying nothing.
-
-    Args:
-        found: What they say.
-        retracted: Which of some papers, ``PMID:1``, were retracted.
-
-    Returns:
-        The evidence, in the same order.
-    """
+    """What papers say, with those that were retracted shown, and saying nothing."""
     observations = tuple(found)
     papers = {paper for e in observations if (paper := _paper_of(e))}
     gone = retracted(papers) if papers else set()

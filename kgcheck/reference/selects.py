@@ -27,14 +27,7 @@ _UNNEST = "unnest"
 
 @cache
 def refusal(select: str) -> str:
-    """Why a select is not taken.
-
-    Args:
-        select: Of a recipe.
-
-    Returns:
-        What it must not do; empty where it is taken.
-    """
+    """Why a select is not taken."""
     with connected() as db:
         parsed = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
         if parsed["error"]:

@@ -89,15 +89,7 @@ class SourceRelease(Value):
 
 
 class Snapshot(Closing):
-    """A snapshot opened for reading.
-
-    Args:
-        path: The DuckDB file.
-        schema: Profile that it must serve.
-
-    Raises:
-        SnapshotError: It is missing, damaged, no snapshot, one of another format, or has no source of the profile.
-    """
+    """A snapshot opened for reading."""
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.path = path
@@ -126,11 +118,7 @@ class Snapshot(Closing):
             return self._releases()
 
     def check(self) -> None:
-        """Read every block.
-
-        Raises:
-            SnapshotError: One is damaged.
-        """
+        """Read every block."""
         with damage_named(self.path):
             for kind, table in _expected(int(self.meta["format"])):
                 if kind == "table":
@@ -165,16 +153,7 @@ def sources_of(db: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
 
 
 def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None:
-    """Refuse a snapshot that can decide nothing of a profile's graphs.
-
-    Args:
-        sources: Those that the snapshot has.
-        path: Where it is.
-        schema: Profile.
-
-    Raises:
-        SnapshotError: None of them is one that the profile asks.
-    """
+    """Refuse a snapshot that can decide nothing of a profile's graphs."""
     if schema.sources and not schema.sources & sources:
         raise SnapshotError(
             f"{path} has no source that profile {schema.profile.name!r} asks: it has "
@@ -184,15 +163,7 @@ def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None
 
 
 def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path]) -> None:
-    """Attach snapshots to a connection, which reaches no other file from then on.
-
-    Args:
-        db: The connection; it can attach no other file after this.
-        snapshots: By the name that each gets, its path.
-
-    Raises:
-        SnapshotError: One is missing, damaged, no snapshot of this format, or holds more than one does.
-    """
+    """Attach snapshots to a connection, which reaches no other file from then on."""
     for name, path in snapshots.items():
         refuse_place(path)
         with attaching(path):
@@ -206,15 +177,7 @@ def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path
 
 @contextmanager
 def damage_named(*paths: Path | None) -> Iterator[None]:
-    """Say of a block of a snapshot that cannot be read which snapshot it is, and what to do.
-
-    Args:
-        paths: The snapshots that are read; None stands for none.
-
-    Raises:
-        SnapshotError: A block is damaged or cut off.
-        Error: Any other error of DuckDB, as it came.
-    """
+    """Say of a block of a snapshot that cannot be read which snapshot it is, and what to do."""
     try:
         yield
     except duckdb.Error as error:
@@ -238,11 +201,7 @@ _DAMAGE = (
 
 
 def refuse_place(path: Path) -> None:
-    """Refuse what cannot be a whole snapshot.
-
-    Raises:
-        SnapshotError: There is none, or what lies beside it shows that it is not finished.
-    """
+    """Refuse what cannot be a whole snapshot."""
     if not path.is_file():
         if path.is_dir():
             hint = f"build one of its files: kgcheck reference build {path} --out reference.duckdb"
@@ -257,11 +216,7 @@ def refuse_place(path: Path) -> None:
 
 @contextmanager
 def attaching(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be attached that it is no snapshot.
-
-    Raises:
-        SnapshotError: It cannot.
-    """
+    """Say of a file that cannot be attached that it is no snapshot."""
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:

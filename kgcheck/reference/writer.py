@@ -32,13 +32,7 @@ _ARROW = {
 
 
 class SnapshotWriter:
-    """Fills a new snapshot.
-
-    Args:
-        db: An empty database.
-        schema: Profile.
-        first: Number of the first release.
-    """
+    """Fills a new snapshot."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, first: int = 1) -> None:
         self._db = db
@@ -48,14 +42,7 @@ class SnapshotWriter:
         db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
-        """Add a release.
-
-        Args:
-            row: The columns of ``release`` but its number.
-
-        Returns:
-            Its number.
-        """
+        """Add a release."""
         release_id, self._next = self._next, self._next + 1
         dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
         filled = {"id": release_id, **dates, **row}
@@ -90,12 +77,7 @@ class SnapshotWriter:
         self._db.unregister("incoming")
 
     def finish(self, dropped: Mapping[str, State], *, lasting: bool = True) -> None:
-        """Derive what is looked up most, and say what the snapshot is.
-
-        Args:
-            dropped: See `derive`.
-            lasting: Whether it stays, and may be compared with another one.
-        """
+        """Derive what is looked up most, and say what the snapshot is."""
         derive(self._db, self._schema, dropped)
         note_bare(self._db)
         if lasting:

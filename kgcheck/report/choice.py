@@ -37,9 +37,6 @@ class ShownFindings:
 
     Every kind gets a few, and the refuted ones take the rest of the room first. Kinds share evenly, and within a kind
     so do labels and patterns, so that a noisy one cannot push out the others.
-
-    Args:
-        room: How many to hold at most.
     """
 
     def __init__(self, room: int) -> None:
@@ -61,14 +58,7 @@ class ShownFindings:
                 self._trim()
 
     def groups(self, room: int) -> list[Group]:
-        """What to show, by check type, worst outcome and frequency.
-
-        Args:
-            room: How many findings, at most as many as there was room for.
-
-        Returns:
-            Every kind that was found, also one with nothing to show.
-        """
+        """What to show, by check type, worst outcome and frequency."""
         share = self._share(room)
         groups = []
         for kind, counts in self._counts.items():
@@ -94,9 +84,6 @@ class ShownFindings:
 
 def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
     """Room shared evenly: what the small ones leave over goes to the large ones, until all of it is used.
-
-    Returns:
-        Room by key, all of it together no more than there is.
 
     >>> fair({"small": 1, "large": 9, "other": 9}, 7)
     {'small': 1, 'large': 3, 'other': 3}

@@ -43,18 +43,7 @@ _LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IG
 
 
 def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, standing: Standing = ALONE) -> str:
-    """A run as a document.
-
-    Args:
-        ledger: Where the run is.
-        run: The run.
-        format_: html or markdown.
-        limit: At most so many findings.
-        standing: How its findings stand to those of the run before, and what was decided.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """A run as a document."""
     room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
     choice = ShownFindings(room)
     for finding in ledger.findings(run):
@@ -71,18 +60,7 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *
 
 
 def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
-    """A page of one of the templates, in which every value is escaped.
-
-    Args:
-        template: Its name, without its ending.
-        format_: html or markdown.
-        own: Name of a style that comes after that of the report, and, where there is one, of a script in place of the
-            report's.
-        content: What the template names.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """A page of one of the templates, in which every value is escaped."""
     names = {"version": __version__, "reasons": REASONS}
     if format_ == "html":
         return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
@@ -104,13 +82,6 @@ def markdown(value: object, length: int = _CELL) -> str:
 
     Marks become entities, which no reader takes for marks. A word joiner parts what GitHub would make a link of or tell
     somebody about: a URL, @somebody, #1.
-
-    Args:
-        value: Any value.
-        length: Characters after which it is cut.
-
-    Returns:
-        One line without marks.
     """
     line = " ".join(visible(str(value), layout=True).split())
     apart = _LINKS.sub(lambda m: f"{m[0]}\u2060", cut(line, length))

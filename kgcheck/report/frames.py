@@ -64,12 +64,6 @@ FINDINGS = pa.schema(
 def findings_arrow(findings: Iterable[Finding]) -> pa.Table:
     """Findings as an Arrow table.
 
-    Args:
-        findings: Any number of them.
-
-    Returns:
-        A table with the columns FINDINGS, one row a finding, in the order given.
-
     >>> findings_arrow([]).column_names[:4]
     ['run', 'fingerprint', 'type', 'subject_label']
     """
@@ -78,17 +72,7 @@ def findings_arrow(findings: Iterable[Finding]) -> pa.Table:
 
 
 def as_data_frame(table: pa.Table) -> "pandas.DataFrame":
-    """An Arrow table as a data frame of pandas.
-
-    Args:
-        table: Any table.
-
-    Returns:
-        The same rows and columns.
-
-    Raises:
-        MissingExtra: pandas is not installed.
-    """
+    """An Arrow table as a data frame of pandas."""
     if find_spec("pandas") is None:
         raise MissingExtra("a data frame", "pandas")
     return table.to_pandas()

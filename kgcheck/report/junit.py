@@ -31,20 +31,7 @@ def junit(
     fail_on: str = "refuted",
     limit: int | None = None,
 ) -> str:
-    """A run as JUnit XML.
-
-    Args:
-        run: The run.
-        findings: All that it found.
-        tallies: Its counts.
-        standing: How its findings stand to those of the run before, and what was decided of them.
-        fail_on: What is a failure: refuted, insufficient, new or never. Any other finding is skipped, and so is one
-            that was rejected as it is, or deferred.
-        limit: At most so many findings as cases of their own; the rest of a suite is one case, which fails as they do.
-
-    Returns:
-        XML.
-    """
+    """A run as JUnit XML."""
     suites: dict[_Suite, list[TestCase]] = {}
     rest: Counter[tuple[_Suite, Outcome, bool]] = Counter()
     kept: set[tuple[str, str]] = set()

@@ -18,16 +18,7 @@ from kgcheck.visible import visible
 
 
 def prometheus(run: Run, tallies: Iterable[Tally], standing: Standing = ALONE) -> str:
-    """A run in the text format of Prometheus.
-
-    Args:
-        run: The run.
-        tallies: Its counts.
-        standing: How its findings stand to those of the run before.
-
-    Returns:
-        Gauges, each with a line of help.
-    """
+    """A run in the text format of Prometheus."""
     gauges = _Gauges(run.store)
     gauges.set("run_info", "The last run; always 1.", {"run": run.id, "profile": run.profile}, 1)
     gauges.set("run_complete", "1 for a run that came to its end, 0 for one that was cut off.", {}, bool(run.finished))

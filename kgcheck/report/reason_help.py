@@ -13,15 +13,7 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 
 
 def reason_help(reason: Reason, kind: CheckType) -> str:
-    """What a reason means and how it is repaired, in a few sentences.
-
-    Args:
-        reason: The reason.
-        kind: Where it was given: a reason may be one of structure, too.
-
-    Returns:
-        Plain text; without the page, the words of reports.
-    """
+    """What a reason means and how it is repaired, in a few sentences."""
     pages = _pages()
     found = pages[1 if kind is CheckType.STRUCTURE else 0].get(reason) or pages[0].get(reason) or pages[1].get(reason)
     return f"{REASONS[reason]}: {found}" if found else f"{REASONS[reason]}."

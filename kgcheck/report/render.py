@@ -21,20 +21,7 @@ def render(
     fail_on: str = "refuted",
     exit_code: int = 0,
 ) -> str:
-    """A run in one of the forms that a file or a pipe takes.
-
-    Args:
-        ledger: Where the run is.
-        run: The run.
-        format_: One of kgcheck.choices.FORMATS.
-        limit: At most so many findings.
-        standing: How its findings stand to those of the run before, and what was decided.
-        fail_on: What junit takes for a failure: refuted, insufficient, new or never.
-        exit_code: What the command ends with, for sarif.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """A run in one of the forms that a file or a pipe takes."""
     findings = ledger.findings(run, limit=limit)
     match format_:
         case "json":

@@ -56,19 +56,7 @@ def sarif(
     limit: int | None = None,
     exit_code: int = 0,
 ) -> str:
-    """A run as SARIF.
-
-    Args:
-        run: The run.
-        findings: All that it found.
-        tallies: Its counts.
-        standing: How its findings stand to those of the run before, and what was decided of them.
-        limit: At most so many findings; how many are left out is shown.
-        exit_code: What the command ends with.
-
-    Returns:
-        JSON.
-    """
+    """A run as SARIF."""
     rules = _Rules()
     results: list[dict[str, Any]] = []
     left_out = 0
@@ -256,17 +244,7 @@ def _notification(level: str, text: str) -> dict[str, Any]:
 def remarks_sarif(
     rules: Mapping[str, str], results: Sequence[Mapping[str, Any]], failures: Iterable[str], exit_code: int
 ) -> dict[str, Any]:
-    """Remarks about a text as SARIF: a rule is a kind of remark.
-
-    Args:
-        rules: By id, what it means.
-        results: Without the place of their rules, which ``ruleId`` names.
-        failures: What could not be looked at.
-        exit_code: What the command ends with.
-
-    Returns:
-        The document.
-    """
+    """Remarks about a text as SARIF: a rule is a kind of remark."""
     places = {rule: place for place, rule in enumerate(rules)}
     driver = {
         "name": "kgcheck",

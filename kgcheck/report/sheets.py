@@ -24,15 +24,7 @@ STANDING = ("state", "decision")
 
 
 def findings_csv(findings: Iterable[Finding], standing: Standing = ALONE) -> str:
-    """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out.
-
-    Args:
-        findings: What was found.
-        standing: How they stand to those of the run before, and what was decided.
-
-    Returns:
-        Rows of COLUMNS and STANDING, each cell text and no formula.
-    """
+    """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out."""
     rows = ((*finding_cells(f), standing.state(f) or "", decision_words(standing.decided(f))) for f in findings)
     return "".join(csv_lines(chain([(*COLUMNS, *STANDING)], rows)))
 

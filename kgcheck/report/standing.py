@@ -34,15 +34,7 @@ def _unknown(_finding: Finding) -> None:
 
 
 class Standing(NamedTuple):
-    """What is known of the findings of a run beside the run itself.
-
-    Attributes:
-        before: Id of the run that it is compared with; None where there is none.
-        state: Gives the state of a finding of the run: new, still, changed, reopened; None where it is not compared.
-        decided: Gives what counts of a finding, or None.
-        left: What the run before had and this one has not.
-        counts: Findings by state, with those that are left.
-    """
+    """What is known of the findings of a run beside the run itself."""
 
     before: str | None = None
     state: Callable[[Finding], str | None] = _unknown

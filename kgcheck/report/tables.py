@@ -32,15 +32,7 @@ _SHOWN_RESULT = 300
 
 
 def answer_table(answer: "Answer", limit: int) -> Table:
-    """Answers with their paths.
-
-    Args:
-        answer: What came of a question.
-        limit: At most so many.
-
-    Returns:
-        One row an answer.
-    """
+    """Answers with their paths."""
     table = Table("id", "name", "path", box=None)
     for found in answer.found[:limit]:
         name = found.name or str(found.properties.get("sequence") or "")
@@ -238,16 +230,7 @@ def findings_table(findings: Iterable[Finding]) -> Table:
 
 
 def explain_finding(finding: Finding, became: str = "", decided: str = "") -> RenderableType:
-    """One finding with all its evidence.
-
-    Args:
-        finding: The finding.
-        became: What became of it since the run before.
-        decided: What was decided about it, in words.
-
-    Returns:
-        What is to be shown.
-    """
+    """One finding with all its evidence."""
     verdict = finding.verdict
     facts = Table(box=None, show_header=False, pad_edge=False)
     for name, value in (

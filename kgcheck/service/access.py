@@ -37,15 +37,7 @@ class NotSignedIn(Refused):
 
     @classmethod
     def wrong(cls, message: str, hint: str = "") -> "NotSignedIn":
-        """Somebody tried.
-
-        Args:
-            message: What was wrong.
-            hint: What to do next.
-
-        Returns:
-            The error.
-        """
+        """Somebody tried."""
         error = cls(message, hint)
         error.is_wrong = True
         return error
@@ -97,27 +89,13 @@ class Caller(NamedTuple):
 
 
 def caller_of(request: Request) -> Caller:
-    """Who a request is of.
-
-    Args:
-        request: One that came through the gate.
-
-    Returns:
-        Who it is; nobody, where the gate did not look.
-    """
+    """Who a request is of."""
     found = getattr(request.state, "caller", None)
     return found if isinstance(found, Caller) else Caller(None)
 
 
 def csrf_of(request: Request) -> str:
-    """What forms of a page send back as the field ``csrf``, and scripts as the header ``X-CSRF-Token``.
-
-    Args:
-        request: Any.
-
-    Returns:
-        A text; empty where there is no session that needs one.
-    """
+    """What forms of a page send back as the field ``csrf``, and scripts as the header ``X-CSRF-Token``."""
     return caller_of(request).csrf
 
 
@@ -127,29 +105,13 @@ async def somebody(request: Request) -> Principal | None:
 
 
 class Needs:
-    """Lets those in who have a role.
-
-    Args:
-        role: The least one that is enough.
-    """
+    """Lets those in who have a role."""
 
     def __init__(self, role: Role) -> None:
         self.role = role
 
     async def __call__(self, request: Request) -> Principal:
-        """Let somebody in.
-
-        Args:
-            request: One that came through the gate.
-
-        Returns:
-            Who asks.
-
-        Raises:
-            NotSignedIn: Nobody is known.
-            NotAllowed: Their role is not enough.
-            NotOfThisSite: What only the page knows is missing.
-        """
+        """Let somebody in."""
         caller = caller_of(request)
         principal = self.admit(caller)
         if caller.csrf and request.method not in SAFE and CSRF_HEADER not in request.headers:
@@ -157,18 +119,7 @@ class Needs:
         return principal
 
     def admit(self, caller: Caller) -> Principal:
-        """Let somebody in by their role alone.
-
-        Args:
-            caller: Who asks.
-
-        Returns:
-            Who asks.
-
-        Raises:
-            NotSignedIn: Nobody is known.
-            NotAllowed: Their role is not enough.
-        """
+        """Let somebody in by their role alone."""
         if caller.principal is None:
             raise caller.why or NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_...")
         if not caller.principal.role.may(self.role):
@@ -178,15 +129,7 @@ class Needs:
 
 
 def check_csrf(caller: Caller, given: str) -> None:
-    """Refuse what no page of the service sent.
-
-    Args:
-        caller: With a session.
-        given: What came with the request.
-
-    Raises:
-        NotOfThisSite: It is not what the page knows.
-    """
+    """Refuse what no page of the service sent."""
     if not hmac.compare_digest(given.encode(errors="surrogatepass"), caller.csrf.encode()):
         raise NotOfThisSite(
             "the request does not come from a page of this service, or from one of an older session",

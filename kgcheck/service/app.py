@@ -39,14 +39,7 @@ _API = (
 
 
 def create_app(service: Service) -> FastAPI:
-    """The application over a service, which is closed with it.
-
-    Args:
-        service: What it works on.
-
-    Returns:
-        An ASGI application.
-    """
+    """The application over a service, which is closed with it."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

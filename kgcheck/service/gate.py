@@ -79,13 +79,7 @@ def _calls(dependant: Dependant | None) -> Iterator[Any]:
 
 
 class Gate:
-    """Lets requests through to their routes, or answers itself.
-
-    Args:
-        app: What comes after it.
-        of: The application, whose routes say what they need.
-        service: Whose users there are.
-    """
+    """Lets requests through to their routes, or answers itself."""
 
     def __init__(self, app: ASGIApp, of: FastAPI, service: Service) -> None:
         self._app = app

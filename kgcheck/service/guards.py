@@ -22,12 +22,7 @@ class Application(FastAPI):
 
 
 def add_guards(app: FastAPI, service: Service) -> None:
-    """Guard an application.
-
-    Args:
-        app: The application.
-        service: With its users and limits.
-    """
+    """Guard an application."""
     add_refusals(app)
     app.add_middleware(BodyLimit, most=service.options.limits.body_bytes)
     app.add_middleware(Gate, of=app, service=service)
@@ -35,12 +30,7 @@ def add_guards(app: FastAPI, service: Service) -> None:
 
 
 class BodyLimit:
-    """Ends requests whose body is larger than it may be, whether they say so before or not.
-
-    Args:
-        app: What comes after it.
-        most: Bytes of the largest body.
-    """
+    """Ends requests whose body is larger than it may be, whether they say so before or not."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
@@ -76,10 +66,6 @@ class TimeLimit:
     """Answers for what takes too long until its answer begins.
 
     A thread cannot be ended: what it does goes on until it ends by itself, at the latest by the limits on statements.
-
-    Args:
-        app: What comes after it.
-        seconds: The longest time.
     """
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:

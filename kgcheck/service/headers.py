@@ -26,11 +26,7 @@ TRANSPORT = "max-age=31536000"
 
 
 class SecurityHeaders:
-    """Adds the headers to whatever the application answers.
-
-    Args:
-        app: The whole application.
-    """
+    """Adds the headers to whatever the application answers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -20,11 +20,7 @@ class ServiceLimits(Value):
 
 
 class Rates:
-    """Counts requests in memory: of each process by itself.
-
-    Args:
-        limits: How many there may be.
-    """
+    """Counts requests in memory: of each process by itself."""
 
     def __init__(self, limits: ServiceLimits) -> None:
         self._counter = SlidingWindowCounterRateLimiter(MemoryStorage())

@@ -15,19 +15,7 @@ HEADERS_BYTES = 32 * 1024
 def listening(
     app: "ASGIApp", host: str, port: int, *, proxies: Sequence[str], connections: int, end_s: int
 ) -> uvicorn.Config:
-    """How an application is served.
-
-    Args:
-        app: The application; it logs its requests itself.
-        host: Address to listen on.
-        port: 0 takes a free one.
-        proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
-        connections: Most at the same time.
-        end_s: How long requests under way may take when it is asked to end.
-
-    Returns:
-        What uvicorn runs.
-    """
+    """How an application is served."""
     return uvicorn.Config(
         app,
         host=host,

@@ -11,11 +11,7 @@ _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
 
 def load(options: ServiceOptions) -> None:
-    """Import what requests need. Nothing is opened: a store that nobody has asked about can still be written to.
-
-    Args:
-        options: What the service works on.
-    """
+    """Import what requests need. Nothing is opened: a store that nobody has asked about can still be written to."""
     charts.load()
     for name in _ALWAYS:
         import_module(name)

@@ -36,14 +36,7 @@ def request_id() -> str | None:
 
 
 def start_logging(level: int = logging.INFO) -> None:
-    """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before.
-
-    Args:
-        level: The least level of kgcheck's own lines; of libraries, warnings.
-
-    Raises:
-        MissingExtra: The extra `service` is not installed.
-    """
+    """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_formatter())
     handler.addFilter(_with_request)
@@ -94,12 +87,6 @@ def _with_request(record: logging.LogRecord) -> bool:
 def where_of(error: BaseException | None) -> str:
     """What kind of error it was and where it happened, without what it says.
 
-    Args:
-        error: Any.
-
-    Returns:
-        One line: its type, then the places that led there, the innermost last.
-
     >>> try:
     ...     {}["the name of a patient"]
     ... except KeyError as error:
@@ -116,9 +103,6 @@ class RequestLog:
     """Writes a line for every request, and gives it an id, which its answer carries.
 
     A caller's own id (a proxy's, say) is taken over where it is letters, digits, dots and dashes.
-
-    Args:
-        app: What answers.
     """
 
     def __init__(self, app: "ASGIApp") -> None:
@@ -173,15 +157,7 @@ def _who(scope: "Scope") -> str:
 
 
 def route_of(scope: "Scope", unknown: str = _UNKNOWN) -> str:
-    """The route that a request took, as it stands in the API: ``/v1/runs/{run}``.
-
-    Args:
-        scope: Of the request, when it has been answered.
-        unknown: What a path that there is not is called.
-
-    Returns:
-        The route.
-    """
+    """The route that a request took, as it stands in the API: ``/v1/runs/{run}``."""
     # A route of a router that another one includes knows only its own part of the path.
     route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     # A mounted part (static files) has no route of its own.

@@ -27,11 +27,7 @@ _OF_GRAPH = ("store", "literature")
 
 
 class Looks:
-    """Looks at each part in a thread of its own; one look at a part at a time, however many ask.
-
-    Args:
-        service: Whose parts they are.
-    """
+    """Looks at each part in a thread of its own; one look at a part at a time, however many ask."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service

@@ -24,11 +24,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class Metrics:
-    """The metrics of one service.
-
-    Args:
-        service: Whose latest run and tasks are counted.
-    """
+    """The metrics of one service."""
 
     def __init__(self, service: "Service") -> None:
         # When each series began is of no use to anybody, and doubles what is sent.
@@ -45,14 +41,7 @@ class Metrics:
         self._registry.register(_Ledger(service))
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request.
-
-        Args:
-            method: Its method.
-            route: The path with its places not filled: an id would make a series of its own.
-            status: Of the answer.
-            seconds: How long it took.
-        """
+        """Count a request."""
         shown = method if method in _METHODS else "other"
         self._requests.labels(shown, route, status).inc()
         self._seconds.labels(shown, route).observe(seconds)
@@ -63,12 +52,7 @@ class Metrics:
 
 
 class Measured:
-    """Counts what goes through an application.
-
-    Args:
-        app: The application.
-        metrics: Where it is counted.
-    """
+    """Counts what goes through an application."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

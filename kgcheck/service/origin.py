@@ -20,9 +20,6 @@ _PROXY = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto
 def is_loopback(host: str) -> bool:
     """Whether an address or a name is of this machine alone.
 
-    Returns:
-        True where it is.
-
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)
     """
@@ -37,9 +34,6 @@ def is_loopback(host: str) -> bool:
 def host_of(authority: str) -> str:
     """The host of a ``Host`` header, without its port; empty where it is none.
 
-    Returns:
-        The host.
-
     >>> host_of("[::1]:8000"), host_of("Example.org:80"), host_of("a@b")
     ('::1', 'example.org', '')
     """
@@ -53,15 +47,7 @@ def host_of(authority: str) -> str:
 
 
 def check_host(authority: str, hosts: Collection[str]) -> None:
-    """Refuse a request for another host.
-
-    Args:
-        authority: The ``Host`` header.
-        hosts: Names that the service has; all are right where there are none.
-
-    Raises:
-        WrongHost: It is for another.
-    """
+    """Refuse a request for another host."""
     host = host_of(authority)
     if not host or (hosts and host not in hosts):
         raise WrongHost(
@@ -70,16 +56,7 @@ def check_host(authority: str, hosts: Collection[str]) -> None:
 
 
 def check_site(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> None:
-    """Refuse what a browser sends for a page of another site.
-
-    Args:
-        method: Of the request; those that change nothing are for everybody.
-        headers: Of the request; names in lower case.
-        hosts: Names that the service has, besides that of the request.
-
-    Raises:
-        NotOfThisSite: It is of another site.
-    """
+    """Refuse what a browser sends for a page of another site."""
     if method in SAFE:
         return
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")

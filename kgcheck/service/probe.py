@@ -9,15 +9,7 @@ PATH = "/v1/health/live"
 
 
 def answers(port: int, seconds: float = 4.0) -> bool:
-    """Whether a service on this machine answers.
-
-    Args:
-        port: Where it listens.
-        seconds: How long it may take.
-
-    Returns:
-        False where nothing listens there, too.
-    """
+    """Whether a service on this machine answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
     try:
         connection.request("GET", PATH)

@@ -108,9 +108,6 @@ _OTHERS = {
 def status_of(error: KgcheckError) -> int:
     """The HTTP status of an error: 4xx where another request would do better, 503 where something is away.
 
-    Returns:
-        The status.
-
     >>> status_of(UnknownName("run", "x", ()))
     404
     """
@@ -136,18 +133,7 @@ def problem_kinds() -> list[ProblemKind]:
 
 
 def problem(request: Request, name: str, status: int, detail: str, **more: Any) -> Response:
-    """A problem as an answer.
-
-    Args:
-        request: What it is about.
-        name: Kind of error, as `problem_kinds` lists it.
-        status: HTTP status.
-        detail: What was wrong.
-        more: Further fields of Problem; ``headers`` for those of the answer.
-
-    Returns:
-        The answer.
-    """
+    """A problem as an answer."""
     headers = more.pop("headers", None)
     prefix = str(request.scope.get("root_path", "")).rstrip("/")
     body = Problem(
@@ -173,14 +159,6 @@ def paged(request: Request, status: int, error: Exception) -> Response | None:
     """What went wrong as a page, for a person who looks at one.
 
     ``app.state.error_page``, a function of a request, a status and an error, makes it where it is set.
-
-    Args:
-        request: What is answered.
-        status: Of the answer.
-        error: What ended it.
-
-    Returns:
-        The page; None for a program, and for whatever is under the API.
     """
     page = getattr(request.app.state, "error_page", None)
     made: Response | None = page(request, status, error) if page and not is_api(request) else None
@@ -196,11 +174,7 @@ def is_api(request: Request) -> bool:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer with problems wherever a request under the API ends with an error; a page has its own way.
-
-    Args:
-        app: The application.
-    """
+    """Answer with problems wherever a request under the API ends with an error; a page has its own way."""
 
     @app.exception_handler(KgcheckError)
     def refused(request: Request, error: KgcheckError) -> Response:

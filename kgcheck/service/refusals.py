@@ -11,15 +11,7 @@ from kgcheck.service.problems import is_api, paged, problem_of, status_of
 
 
 def refusal(request: Request, error: Refused) -> Response:
-    """The answer to a request that is not let in.
-
-    Args:
-        request: The request.
-        error: Why.
-
-    Returns:
-        For a person who looks at a page, a page: where nobody is signed in, the form for that. Else a problem.
-    """
+    """The answer to a request that is not let in."""
     if isinstance(error, NotSignedIn) and wants_sign_in(request):
         from kgcheck.service.signing import sign_in_page
 
@@ -42,11 +34,7 @@ def _page_before(request: Request) -> str:
 
 
 def add_refusals(app: FastAPI) -> None:
-    """Answer wherever a route does not let somebody in.
-
-    Args:
-        app: The application.
-    """
+    """Answer wherever a route does not let somebody in."""
 
     @app.exception_handler(Refused)
     def refused(request: Request, error: Refused) -> Response:

@@ -7,13 +7,7 @@ __all__ = ["Principal", "Role"]
 
 
 class Principal(Value):
-    """Somebody whose token or session was checked.
-
-    Attributes:
-        name: What decisions and the record of actions call them.
-        role: What they may do.
-        session: Digest of their session, where they came by one; None for a token.
-    """
+    """Somebody whose token or session was checked."""
 
     name: str
     role: Role

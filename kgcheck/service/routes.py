@@ -30,14 +30,7 @@ class RouteRow(NamedTuple):
 
 
 def routes_of(app: FastAPI) -> Iterator[RouteRow]:
-    """Every method of every route, by path.
-
-    Args:
-        app: The application.
-
-    Yields:
-        A row; HEAD, which is GET without its answer, is left out.
-    """
+    """Every method of every route, by path."""
     doors = sorted(doors_of(app), key=lambda door: door.path)
     for door in doors:
         for method in sorted(door.methods - {"HEAD"}):
@@ -45,14 +38,7 @@ def routes_of(app: FastAPI) -> Iterator[RouteRow]:
 
 
 def routes_table(app: FastAPI) -> str:
-    """The routes as a table in Markdown.
-
-    Args:
-        app: The application.
-
-    Returns:
-        The table, with a line for each method of each path.
-    """
+    """The routes as a table in Markdown."""
     lines = ["| method | path | everybody | viewer | curator | admin |", "| --- | --- | :-: | :-: | :-: | :-: |"]
     for row in routes_of(app):
         cells = " | ".join("yes" if row.allows(role) else "" for role in (None, *Role))

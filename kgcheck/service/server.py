@@ -28,19 +28,7 @@ def serve(
     proxies: Sequence[str] = (),
     on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on.
-
-    Args:
-        options: What the service works on.
-        host: Address to listen on.
-        port: 0 takes a free one.
-        proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed.
-        on_start: Gets the address of the service when it can be reached.
-
-    Raises:
-        UsageError: Others can reach the service, and it has no users.
-        LedgerError: The ledger cannot be opened or made.
-    """
+    """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on."""
     local = is_loopback(host) and not options.hosts
     service = Service(options.model_copy(update={"is_local": local}))
     if not local and not service.users.there_are_any():

@@ -11,12 +11,6 @@ def cookie_name(request: Request) -> str:
 
     With TLS the name is one that browsers let nobody else set: no other host of the domain, and no page without TLS.
     Without, on this machine, it has the port in it: cookies of two services would be the same otherwise.
-
-    Args:
-        request: Any.
-
-    Returns:
-        The name.
     """
     return "__Host-kgcheck" if request.url.scheme == "https" else f"kgcheck-{request.url.port or 80}"
 
@@ -32,13 +26,7 @@ def may_have_cookie(request: Request) -> bool:
 
 
 def set_cookie(request: Request, response: Response, secret: str) -> None:
-    """Give a browser the cookie of a session.
-
-    Args:
-        request: By which somebody signed in.
-        response: The answer.
-        secret: Of the session.
-    """
+    """Give a browser the cookie of a session."""
     response.set_cookie(
         cookie_name(request),
         secret,

@@ -38,18 +38,7 @@ def sign_in_page(
     after: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> HTMLResponse:
-    """The form into which a token is typed.
-
-    Args:
-        request: Of who is to sign in.
-        status: Of the answer.
-        wrong: What was wrong with what was typed before.
-        after: Where to go then; where the request was for, unless named.
-        headers: Of the answer.
-
-    Returns:
-        The page.
-    """
+    """The form into which a token is typed."""
     way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     text = _template().render(
         action=request.scope.get("root_path", "") + "/sign-in",
@@ -112,12 +101,6 @@ def sign_out(request: Request, service: Served, asking: Viewer) -> Response:
 
 def local_path(path: str) -> str:
     """A path of this service, for who goes on there; its beginning where it is none.
-
-    Args:
-        path: As it was sent: any text.
-
-    Returns:
-        The path.
 
     >>> local_path("/findings?page=2"), local_path("//example.org"), local_path("https://example.org")
     ('/findings?page=2', '/', '/')

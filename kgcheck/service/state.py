@@ -26,22 +26,7 @@ if TYPE_CHECKING:
 
 
 class ServiceOptions(Value):
-    """What the service works on, as the options of the command line name it.
-
-    Attributes:
-        store: See Workspace, as the next five.
-        reference: The snapshot.
-        ledger: The ledger.
-        literature: The literature index.
-        profile: The kind of graph.
-        live: Ask services, too.
-        config: The kgcheck.toml whose jobs are listed and run, or None.
-        prefix: The path under which a reverse proxy shows the service, without a slash at its end.
-        patches: The folder in which patches are made.
-        is_local: Only this machine can reach the service: while there are no users, whoever does is the admin.
-        hosts: Names under which it is reached, besides those of this machine.
-        limits: How much it takes.
-    """
+    """What the service works on, as the options of the command line name it."""
 
     store: str | None = None
     reference: str | None = None
@@ -63,12 +48,7 @@ class ServiceOptions(Value):
 
 
 class Service:
-    """The workspace of a service, shared by its threads.
-
-    Args:
-        options: What it works on.
-        settings: Instead of those of the environment.
-    """
+    """The workspace of a service, shared by its threads."""
 
     def __init__(self, options: ServiceOptions, settings: "Settings | None" = None) -> None:
         self.options = options
@@ -84,11 +64,7 @@ class Service:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger, which is made where it is missing, for who keeps users, actions and tasks in it.
-
-        Raises:
-            LedgerError: It cannot be opened or made.
-        """
+        """The ledger, which is made where it is missing, for who keeps users, actions and tasks in it."""
         with self._opening:
             self._ledger = self._ledger or Ledger(self._shared.ledger)
             return self._ledger
@@ -109,14 +85,7 @@ class Service:
         return Tasks(self)
 
     def open(self, progress: Progress | None = None) -> Workspace:
-        """A workspace of its own, for long work in another thread; who opens it closes it.
-
-        Args:
-            progress: Where its steps are shown.
-
-        Returns:
-            The workspace.
-        """
+        """A workspace of its own, for long work in another thread; who opens it closes it."""
         given = self.options
         return Workspace(
             store=given.store,
@@ -141,17 +110,7 @@ class Service:
 
     @contextmanager
     def reading(self, longest: float | None = None) -> Iterator[Workspace]:
-        """The shared workspace; while the store is written to, this waits, but no longer than a request may.
-
-        Args:
-            longest: Seconds, where they are others.
-
-        Yields:
-            The workspace.
-
-        Raises:
-            StoreLocked: The store is still written to.
-        """
+        """The shared workspace; while the store is written to, this waits, but no longer than a request may."""
         # Less than the whole time of a request: so who waited learns why.
         longest = self.options.limits.seconds * 0.8 if longest is None else longest
         with self._free:
@@ -167,11 +126,7 @@ class Service:
 
     @contextmanager
     def writing(self) -> Iterator[Workspace]:
-        """The shared workspace, alone: its graph is closed before and after, as a store that is written to must be.
-
-        Yields:
-            The workspace.
-        """
+        """The shared workspace, alone: its graph is closed before and after, as a store that is written to must be."""
         with self._free:
             self._waiting += 1
             self._free.wait_for(lambda: not self._writing and not self._readers)

@@ -56,12 +56,7 @@ class _Ending(Exception):
 
 
 class Tasks:
-    """The tasks of a service.
-
-    Args:
-        service: Whose workspaces they work on.
-        kinds: What can be done, by name.
-    """
+    """The tasks of a service."""
 
     def __init__(self, service: "Service", kinds: Mapping[str, TaskKind] = KINDS) -> None:
         self._service = service
@@ -74,20 +69,7 @@ class Tasks:
         self._looking: threading.Thread | None = None
 
     def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> Task:
-        """Begin a task; it waits where too much is under way.
-
-        Args:
-            kind: audit, checks, patch_apply, patch_undo or job.
-            parameters: What is to be done, as the kind takes them.
-            asking: Who wants it.
-
-        Returns:
-            The task.
-
-        Raises:
-            UnknownName: There is no such kind.
-            UsageError: The parameters are none of the kind's, or the service is stopping.
-        """
+        """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
@@ -106,19 +88,7 @@ class Tasks:
         return self._table.newest(limit, before=before, kind=kind)
 
     def cancel(self, name: str, asking: Principal | None = None) -> Task:
-        """Let a task end; what it did is kept.
-
-        Args:
-            name: Its id.
-            asking: Who wants it: who began it, or an admin; nobody, where others looked whether they may.
-
-        Returns:
-            The task as it is now: one under way ends when it comes between two pieces of its work.
-
-        Raises:
-            UnknownName: There is none.
-            NotAllowed: It is another's.
-        """
+        """Let a task end; what it did is kept."""
         by = self._table.one(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
@@ -133,16 +103,6 @@ class Tasks:
         """A task as it stands, and again whenever it changes, until it is over.
 
         Each event is the whole task: who comes back with the id of the last event has missed nothing.
-
-        Args:
-            name: Its id.
-            seen: The id of the last event that was seen.
-
-        Yields:
-            An event, ``task`` or ``end``.
-
-        Raises:
-            UnknownName: There is no such task.
         """
         while True:
             task = await run_in_threadpool(self.get, name)
@@ -318,11 +278,7 @@ class Tasks:
 
 
 class _Run:
-    """A task under way in this process.
-
-    Args:
-        task: As it was taken.
-    """
+    """A task under way in this process."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -26,26 +26,13 @@ _SILENT: dict[str, Any] = {"record_exception": False, "set_status_on_exception":
 
 
 def traced(app: "ASGIApp", provider: "TracerProvider | None") -> "ASGIApp":
-    """An application with a span for every request.
-
-    Args:
-        app: What answers.
-        provider: Where spans go; None for nowhere, as it is by default.
-
-    Returns:
-        The application itself, where spans go nowhere.
-    """
+    """An application with a span for every request."""
     return app if provider is None else _Traced(app, provider.get_tracer(_NAME, __version__))
 
 
 @contextmanager
 def task_span(kind: str, name: str) -> Iterator[None]:
-    """A span for a task, where spans go anywhere.
-
-    Args:
-        kind: audit, patch, ...
-        name: Its id.
-    """
+    """A span for a task, where spans go anywhere."""
     if _started is None:
         yield
         return
@@ -60,15 +47,6 @@ def start_telemetry(exporter: "SpanExporter | None" = None) -> "TracerProvider":
     """Send spans to where OpenTelemetry's variables say, over HTTP; in batches, so that no request waits for it.
 
     What is left is sent when the process ends.
-
-    Args:
-        exporter: Another place for them.
-
-    Returns:
-        What `traced` takes.
-
-    Raises:
-        MissingExtra: The extra `telemetry` is not installed.
     """
     global _started
     try:

@@ -10,19 +10,6 @@ import pytest
 from kgcheck.profile.schema import load_schema
 from tests.support import ROOT
 
-MAX_LINES = 400
-LONGER = {
-    "kgcheck/literature/arguments.py": "what a claim names, and each way in which a sentence may name it",
-    "kgcheck/graph/embedded.py": "one store, its methods in the order of the protocol",
-    "kgcheck/profile/schema.py": "one value, the schema, and all that can be wrong with it",
-    "kgcheck/audit/structure.py": "one rule beside the other, and the walk that finds cycles",
-    "kgcheck/evidence/edges.py": "one question of an edge after the other, in the order of the decision",
-    "kgcheck/agents/toolbox.py": "one list of tools, each with what it does",
-    "kgcheck/workspace/workspace.py": "what is asked of a graph, one method after the other, each with its arguments",
-    "kgcheck/literature/store.py": "one store, and all that is put into it and taken out",
-    "kgcheck/questions/joining.py": "one search for ways between what a question names",
-}
-"""Modules that are one thing and longer than most, each with the reason."""
 NO_ADVICE = {
     "kgcheck/graph/queries.py": "it is a fault of ours",
     "kgcheck/graph/embedded.py": "it is a fault of whoever goes on with a store that was closed",
@@ -99,15 +86,6 @@ def test_no_file_names_a_package_registry(files_in_git: list[Path]) -> None:
 
 def test_no_lock_file_records_download_addresses(files_in_git: list[Path]) -> None:
     assert [_name(path) for path in files_in_git if path.name == "uv.lock"] == []
-
-
-def test_modules_can_be_read_in_one_go() -> None:
-    # A module of tests is a list that is read entry by entry.
-    read_whole = [path for path in _sources() if not _name(path).startswith("tests/")]
-    lines = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in read_whole}
-
-    assert len(lines) > 40
-    assert {name for name, count in lines.items() if count > MAX_LINES} == set(LONGER)
 
 
 def test_package_does_not_print() -> None:

@@ -91,13 +91,7 @@ _FORMS: dict[Stage, type[_PlainHandOver]] = {
 
 
 class LlmBrain:
-    """Asks a model for the next step. One brain serves one check.
-
-    Args:
-        client: The model.
-        limits: Tokens, seconds and money of the whole check.
-        on_text: Gets what the model says as it says it.
-    """
+    """Asks a model for the next step. One brain serves one check."""
 
     def __init__(
         self, client: ChatClient, limits: Limits | None = None, on_text: Callable[[str], None] | None = None

@@ -20,11 +20,7 @@ from kgcheck.profile.schema import Schema
 
 
 class RulesBrain:
-    """Looks the nodes up, then the edge, then asks the references, and shows the papers where they alone speak.
-
-    Args:
-        schema: Profile.
-    """
+    """Looks the nodes up, then the edge, then asks the references, and shows the papers where they alone speak."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -25,15 +25,7 @@ _MOST_KEYS = 10
 
 
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
-    """Check the citations of a manuscript.
-
-    Args:
-        manuscript: The text with its markers and its list of references.
-        works: Where references are looked up; without it, only markers and list are compared.
-
-    Returns:
-        Remarks about sentences and about references, the latter in the order of the list.
-    """
+    """Check the citations of a manuscript."""
     remarks = list(_markers(manuscript))
     judged: dict[str, JudgedReference] = {}
     if works is not None and manuscript.references:

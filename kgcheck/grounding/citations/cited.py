@@ -44,26 +44,14 @@ _UNRELATED = (
 
 
 class CitedPapers:
-    """Verifies sentences against the papers that they cite, as far as an index has them.
-
-    Args:
-        index: The papers.
-        verifier: Who reads them.
-    """
+    """Verifies sentences against the papers that they cite, as far as an index has them."""
 
     def __init__(self, index: LiteratureIndex, verifier: Verifier) -> None:
         self._index = index
         self._verifier = verifier
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What the cited papers say of the sentences that cite them.
-
-        Args:
-            manuscript: The text. Where the index has it, it is not read for itself; neither is a retracted paper.
-
-        Returns:
-            A remark for each citation of a paper that the index has.
-        """
+        """What the cited papers say of the sentences that cite them."""
         known = self._papers(manuscript)
         papers = {key: self._index.documents(self._ids(reference))[0].id for key, reference in known.items()}
         remarks: list[Remarked] = []
@@ -112,15 +100,7 @@ class CitedPapers:
 
 
 class _Others:
-    """The papers of a list beside those that a sentence cites, by how near their texts are to it.
-
-    Args:
-        index: The papers.
-        references: Those that it has, by key.
-        papers: Their ids there, by key.
-        sentence: The sentence.
-        words: What it states.
-    """
+    """The papers of a list beside those that a sentence cites, by how near their texts are to it."""
 
     def __init__(
         self,

@@ -42,13 +42,6 @@ def compare_titles(stated: str, found: str) -> Likeness:
     Case, punctuation, dashes, diacritics, entities, Greek letters, British and American spelling, small words, plurals
     and slips of one letter make no difference, neither does a subtitle that one lacks, nor that one is cut off.
 
-    Args:
-        stated: One title.
-        found: The other.
-
-    Returns:
-        The likeness.
-
     >>> compare_titles("Tumour growth & TGF-β: a review", "Tumor growth and TGF-beta").value
     'same'
     >>> compare_titles("Kinase A activates cell growth in yeast", "Kinase A inhibits cell growth in yeast").value
@@ -129,13 +122,6 @@ def _distance(one: str, other: str) -> int:
 
 def same_author(stated: str, found: str) -> bool:
     """Whether two names may be one author's: a surname of both, whatever the order and the initials.
-
-    Args:
-        stated: One name.
-        found: The other.
-
-    Returns:
-        True also where a name says nothing that can be compared, as of a group.
 
     >>> same_author("Müller-Lüdenscheid H", "H. Muller"), same_author("Doe J", "Roe J")
     (True, False)

@@ -30,13 +30,7 @@ class _Answers(NamedTuple):
 
 
 class LiveWorks:
-    """The works of Crossref, PubMed and OpenAlex, which are asked now.
-
-    Args:
-        http: What asks.
-        settings: Addresses and paces.
-        day: The day that answers are kept under; by default, this one.
-    """
+    """The works of Crossref, PubMed and OpenAlex, which are asked now."""
 
     def __init__(self, http: Http, settings: Settings, day: str = "") -> None:
         self._day = day or datetime.now(UTC).date().isoformat()
@@ -132,11 +126,7 @@ class LiveWorks:
 
 
 class WorksInTurn:
-    """Several worlds, one after the other: the next is asked for what the one before does not confirm.
-
-    Args:
-        worlds: The first one first, a snapshot before services.
-    """
+    """Several worlds, one after the other: the next is asked for what the one before does not confirm."""
 
     def __init__(self, *worlds: Works) -> None:
         self._worlds = worlds

@@ -25,16 +25,7 @@ class CitationMeasures(Value):
 def citation_measures(
     manuscript: Manuscript, corpus: Collection[str] | None = None, ranked: Sequence[str] = ()
 ) -> CitationMeasures:
-    """Measure the citations of a manuscript.
-
-    Args:
-        manuscript: The text.
-        corpus: Keys of the works that it was written from; by default, its own list.
-        ranked: Keys of the works of the corpus, the most important first, for the recall.
-
-    Returns:
-        The measures.
-    """
+    """Measure the citations of a manuscript."""
     keys = [key for block in manuscript.blocks for marker in block.markers for key in marker.keys]
     known = {r.key for r in manuscript.references} if corpus is None else set(corpus)
     cited = set(keys) & known
@@ -49,14 +40,6 @@ def citation_measures(
 
 def hallucination_penalty(out_of_range: float, mismatches: int, coverage: float) -> float:
     """The hallucination penalty P_h.
-
-    Args:
-        out_of_range: Share of markers that are out of range (b_cite).
-        mismatches: Numbers of the abstract that differ from the canonical results (n_mis).
-        coverage: Citation coverage (kappa).
-
-    Returns:
-        From 0 to 1.
 
     >>> hallucination_penalty(0.0, 3, 0.30), hallucination_penalty(1.0, 100, 0.0)
     (0.045, 0.86)

@@ -38,14 +38,7 @@ class _FirstCitation(NamedTuple):
 
 
 def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
-    """Citations of a list in order of citation that stand out of that order, and fit not much better where they stand.
-
-    Args:
-        manuscript: The text with its markers and its list of references.
-
-    Returns:
-        A remark at each; none where the list has another order, as one by names.
-    """
+    """Citations that stand out of the order of their list, and fit not much better where they stand."""
     first = list(_first_citations(manuscript))
     kept = _longest_rise([f.rank for f in first])
     if len(first) < FEWEST or len(kept) < ORDERED_FROM * len(first):
@@ -130,11 +123,7 @@ def _remark(
 
 
 class _Fit:
-    """How much of a reference's title a block and those beside it speak of, the rarer words weighing more.
-
-    Args:
-        manuscript: The text.
-    """
+    """How much of a reference's title a block and those beside it speak of, the rarer words weighing more."""
 
     def __init__(self, manuscript: Manuscript) -> None:
         self._manuscript = manuscript

@@ -84,15 +84,7 @@ class _Match(NamedTuple):
 
 
 def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
-    """What a world of works says of a reference.
-
-    Args:
-        reference: An entry of the list.
-        found: What the world has of it.
-
-    Returns:
-        The work that is meant, and remarks: at least one of confirmed, not found, unknown, or a difference.
-    """
+    """What a world of works says of a reference."""
     judged = _judge(reference, found)
     gone = next((work for work in found.by_id if work.retracted), None)
     if gone is None or any(r.remark is Remark.REFERENCE_RETRACTED for r in judged.remarks):

@@ -47,12 +47,7 @@ Place = tuple[int, int]
 
 
 class ClaimReader:
-    """Judges pairs of sentences.
-
-    Args:
-        vectors: Of sentences, by their text; None where there are none.
-        model: Digest of the model that they are of.
-    """
+    """Judges pairs of sentences."""
 
     def __init__(self, vectors: Mapping[str, Vectors] | None = None, model: str = "") -> None:
         self._vectors = vectors
@@ -60,15 +55,7 @@ class ClaimReader:
         self.digest = _reader_digest(model if vectors is not None else "")
 
     def relate(self, one: PaperClaim, other: PaperClaim) -> ClaimPair:
-        """How two claims stand to each other.
-
-        Args:
-            one: A claim.
-            other: One of another paper.
-
-        Returns:
-            The pair, the lesser key first.
-        """
+        """How two claims stand to each other."""
         first, second = sorted((one, other), key=lambda c: c.key)
         relation, probability, note = self.relation(first.quote, second.quote)
         return ClaimPair(
@@ -109,13 +96,6 @@ class ClaimReader:
 def exchanged(one: str, other: str) -> bool:
     """Whether two sentences are alike but for words that each has in place of others.
 
-    Args:
-        one: A sentence.
-        other: Another.
-
-    Returns:
-        True where they share most of their words, and neither is what is left of the other.
-
     >>> exchanged("Zincol lowers the blood pressure of rats.", "Zincol lowers the heart rate of rats.")
     True
     >>> exchanged("Zincol lowers blood pressure.", "In a trial, Zincol clearly lowers the high blood pressure of rats.")
@@ -126,15 +106,7 @@ def exchanged(one: str, other: str) -> bool:
 
 
 def candidates(claims: Sequence[PaperClaim], vectors: Vectors | None = None) -> list[Place]:
-    """The pairs of claims of different papers that are worth reading.
-
-    Args:
-        claims: All.
-        vectors: One row each; None compares their words.
-
-    Returns:
-        Places in the list, the lesser first, in order: at most NEIGHBOURS for each claim, and those that chose it.
-    """
+    """The pairs of claims of different papers that are worth reading."""
     if len(claims) < 2:
         return []
     near = _by_vectors(claims, vectors) if vectors is not None else _by_words(claims)

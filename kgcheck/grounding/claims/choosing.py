@@ -79,15 +79,7 @@ class PaperText(NamedTuple):
 
 
 def parts_of_abstract(head: Document, whole: WholePaper | None) -> tuple[tuple[int, str], ...]:
-    """The parts of an abstract that its authors gave headings.
-
-    Args:
-        head: The abstract.
-        whole: The paper, where it is known by its sections.
-
-    Returns:
-        Where each begins, and what it is; see PaperText. None of an abstract without headings.
-    """
+    """The parts of an abstract that its authors gave headings."""
     found = []
     for section in whole.sections if whole else ():
         if section.kind == "abstract" and section.heading and section.paragraphs:
@@ -115,15 +107,7 @@ def _part(heading: str, *, begins: bool = False) -> str:
 
 
 def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
-    """The claims of a paper, the strongest first.
-
-    Args:
-        paper: A retracted one has none.
-        most: At most so many.
-
-    Returns:
-        Exact quotes, each of another finding as far as words can say.
-    """
+    """The claims of a paper, the strongest first."""
     if paper.head.retracted or any(instructs(d.abstract) for d in paper.documents):
         return ()
     found = _weighed(paper)

@@ -30,11 +30,7 @@ class Ranks(NamedTuple):
 
 
 class KnownWorks:
-    """Papers by what a reference may call them.
-
-    Args:
-        papers: Their ids, titles and years; the first id names each.
-    """
+    """Papers by what a reference may call them."""
 
     def __init__(self, papers: "Sequence[tuple[tuple[str, ...], str, int | None]]") -> None:
         self._ids = {name.casefold(): ids[0] for ids, _, _ in papers for name in ids}
@@ -49,14 +45,7 @@ class KnownWorks:
         return self._ids.get(name.casefold())
 
     def cited(self, work: CitedWork) -> str | None:
-        """The paper that a reference is, by its DOI, its PMID, or its title with its year.
-
-        Args:
-            work: An entry of a list of references.
-
-        Returns:
-            Its first id; None for what is not here. A title that several papers have names none of them.
-        """
+        """The paper that a reference is, by its DOI, its PMID, or its title with its year."""
         for prefix, value in (("doi:", work.doi), ("pmid:", work.pmid)):
             if value and (found := self.by_id(prefix + value)):
                 return found
@@ -69,15 +58,7 @@ def _near(one: int | None, other: int | None) -> bool:
 
 
 def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[CitingPair]:
-    """The citations between a paper and others that are known, each as often as it is listed.
-
-    Args:
-        paper: With its references and, where they were asked for, the papers that cite it.
-        known: The papers of the index.
-
-    Yields:
-        Citations; none of itself.
-    """
+    """The citations between a paper and others that are known, each as often as it is listed."""
     own = known.by_id(paper.id)
     if own is None:
         return
@@ -90,15 +71,7 @@ def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[CitingPair]:
 
 
 def ranks(papers: Sequence[str], citations: Sequence[CitingPair]) -> Mapping[str, Ranks]:
-    """PageRank, hubs and authorities of papers.
-
-    Args:
-        papers: Their ids, each once.
-        citations: Among them, each once.
-
-    Returns:
-        The ranks of each; each of the three sums up to 1, or is 0 for all where nobody cites anybody.
-    """
+    """PageRank, hubs and authorities of papers."""
     graph: rx.PyDiGraph[str, float] = rx.PyDiGraph(multigraph=False)
     place = dict(zip(papers, graph.add_nodes_from(list(papers)), strict=True))
     graph.add_edges_from([(place[c.citing], place[c.cited], 1.0) for c in sorted(set(citations))])

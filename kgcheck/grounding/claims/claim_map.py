@@ -55,14 +55,7 @@ class ClaimMap(Value):
         return {claim.key: claim for paper in self.papers for claim in paper.claims}
 
     def about(self, ids: Collection[str]) -> "ClaimMap":
-        """What concerns some papers: them, whom they cite, who cites them, and what supports or contradicts them.
-
-        Args:
-            ids: Of papers; none means all.
-
-        Returns:
-            The part; ranks are those among all papers.
-        """
+        """What concerns some papers: them, whom they cite, who cites them, and what supports or contradicts them."""
         if not ids:
             return self
         own = {key for key, claim in self.claims.items() if claim.paper in ids}
@@ -77,16 +70,7 @@ class ClaimMap(Value):
 
 
 def map_claims(index: LiteratureIndex, table: ClaimTable, progress: Progress) -> ClaimMap:
-    """Work out what the papers of an index claim, as far as the ledger does not have it.
-
-    Args:
-        index: The papers.
-        table: Where it is kept.
-        progress: Where steps are shown.
-
-    Returns:
-        The map, which is also written down.
-    """
+    """Work out what the papers of an index claim, as far as the ledger does not have it."""
     read = _read(index, table, progress)
     claims = [claim for paper in read for claim in paper.claims]
     vectors = _vectors(index, claims)

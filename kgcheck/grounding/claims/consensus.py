@@ -7,16 +7,7 @@ from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, Pa
 
 
 def agreements(claims: Mapping[str, PaperClaim], pairs: Sequence[ClaimPair]) -> tuple[ClaimGroup, ...]:
-    """Who agrees with whom, and who contradicts whom.
-
-    Args:
-        claims: By their keys.
-        pairs: How they stand to each other.
-
-    Returns:
-        First consensus, claims that support one another in a chain, of at least two papers, the most papers first; then
-        disagreements, two claims each, the surest first.
-    """
+    """Who agrees with whom, and who contradicts whom."""
     graph: rx.PyGraph[str, None] = rx.PyGraph(multigraph=False)
     supports = [p for p in pairs if p.relation is ClaimRelation.SUPPORTS and p.first in claims and p.second in claims]
     keys = sorted({key for p in supports for key in (p.first, p.second)})

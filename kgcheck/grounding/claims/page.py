@@ -61,15 +61,7 @@ class Related(NamedTuple):
 
 
 def claims_page(mapped: ClaimMap, name: str) -> str:
-    """The page, which stands alone.
-
-    Args:
-        mapped: What the papers claim.
-        name: What the index is called.
-
-    Returns:
-        HTML, ending in a line break.
-    """
+    """The page, which stands alone."""
     numbers = {paper.id: number for number, paper in enumerate(mapped.papers, 1)}
     edges = _edges(mapped, numbers)
     drawn = _placed(mapped, numbers, edges)

@@ -7,14 +7,7 @@ from kgcheck.literature.documents import place_of
 
 
 def claims_table(mapped: ClaimMap) -> Table:
-    """The papers by PageRank with their claims.
-
-    Args:
-        mapped: What they claim.
-
-    Returns:
-        A row a claim; a paper without one has a row, too.
-    """
+    """The papers by PageRank with their claims."""
     table = Table("paper", "year", "PageRank", "cited", "section", "claim")
     for paper in mapped.papers:
         title = f"{'RETRACTED ' * paper.retracted}{paper.id} {paper.title}"

@@ -74,18 +74,7 @@ _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Rem
 
 
 class FactCheck:
-    """Checks what sentences state against a graph. One is enough for any number of manuscripts.
-
-    Args:
-        graph: The graph.
-        verified: What audits have judged; None where there was none.
-        reference: Sources that judge now what was not judged; None where there are none.
-        schema: Profile.
-
-    Attributes:
-        names: Of the graph.
-        model: Reads sentences in which the rules find nothing, or None.
-    """
+    """Checks what sentences state against a graph. One is enough for any number of manuscripts."""
 
     model: "ModelReader | None" = None
 
@@ -99,14 +88,7 @@ class FactCheck:
         self._outdated = OutdatedNames(schema, reference) if reference else None
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What the graph has to do with the sentences of a manuscript.
-
-        Args:
-            manuscript: The text.
-
-        Returns:
-            Remarks, by sentence.
-        """
+        """What the graph has to do with the sentences of a manuscript."""
         things = self.names.things(manuscript)
         human = HumanText(manuscript, things) if self.names.one_species else None
         stated: dict[int, list[StatedEdge]] = {}
@@ -230,15 +212,7 @@ _STATES = {
 
 
 def may_state(manuscript: Manuscript, sentence: Sentence) -> bool:
-    """Whether a sentence stands where a manuscript states what is so: in running text, not under methods or thanks.
-
-    Args:
-        manuscript: The text.
-        sentence: One of its sentences.
-
-    Returns:
-        True where it does.
-    """
+    """Whether a sentence stands where a manuscript states what is so: in running text, not under methods or thanks."""
     block = manuscript.blocks[sentence.block]
     apart = any(h.lower().lstrip("0123456789. ").startswith(_APART) for h in block.path)
     return block.kind == "paragraph" and sentence.section in _SECTIONS and not apart
@@ -249,13 +223,7 @@ def _sources(evidence: Iterable[Evidence]) -> str:
 
 
 class _EdgeWorld:
-    """What a graph has of the edges that are stated, read by pattern and not by edge.
-
-    Args:
-        graph: The graph.
-        schema: Profile.
-        stated: All that a manuscript states.
-    """
+    """What a graph has of the edges that are stated, read by pattern and not by edge."""
 
     def __init__(self, graph: GraphStore, schema: Schema, stated: Iterable[StatedEdge]) -> None:
         self._graph, self._schema = graph, schema

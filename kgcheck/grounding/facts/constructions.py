@@ -19,16 +19,7 @@ class Grammar(NounStatements):
     """The constructions in which one form is stated."""
 
     def statements(self, tokens: Sequence[str], heads: Set[int], tails: Set[int]) -> Iterator[Statement]:
-        """What a sentence states, as far as this form has words for it.
-
-        Args:
-            tokens: Of the sentence.
-            heads: The things that may be heads of such an edge.
-            tails: Those that may be tails.
-
-        Yields:
-            Each statement.
-        """
+        """What a sentence states, as far as this form has words for it."""
         if self._cue is None or not (self._locates or any(self._is_cue(token) for token in tokens)):
             return
         groups = list(self._groups(tokens, heads, tails))

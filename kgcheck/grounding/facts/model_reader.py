@@ -43,21 +43,7 @@ class ChosenStatements(BaseModel):
 
 
 class ModelReader:
-    """Reads sentences with a model, until what it may take is spent.
-
-    Args:
-        client: The model.
-        meter: Counts what it takes, and ends it.
-        schema: Profile.
-        forms: How it puts edges into words.
-
-    Attributes:
-        sentences: How many the model was asked about.
-        unusable: Of these, those of which it gave no usable answer.
-        left: Sentences that it was not asked about any more.
-        meter: What it took.
-        model: Its name.
-    """
+    """Reads sentences with a model, until what it may take is spent."""
 
     def __init__(self, client: ChatClient, meter: Meter, schema: Schema, forms: Sequence[ClaimForm]) -> None:
         self._client, self._schema, self._forms = client, schema, forms
@@ -66,18 +52,7 @@ class ModelReader:
         self.sentences = self.unusable = self.left = 0
 
     def read(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
-        """What a sentence states.
-
-        Args:
-            text: The sentence.
-            things: What it names.
-
-        Returns:
-            Edges; none where the model chose none, or gave no usable answer.
-
-        Raises:
-            ModelError: The endpoint refused or failed.
-        """
+        """What a sentence states."""
         candidates = self._candidates(text, things)
         if not 0 < len(candidates) <= MOST_CANDIDATES:
             return []

@@ -39,15 +39,7 @@ ID, NAME, SYNONYM = 0, 1, 2
 
 
 class NamedThing(NamedTuple):
-    """Words of a sentence that name nodes.
-
-    Attributes:
-        start: In the sentence.
-        end: In the sentence.
-        text: The words.
-        ids: By label, the nodes that they may mean; mostly one.
-        sure: Whether the words mean such a node for sure, and not something else.
-    """
+    """Words of a sentence that name nodes."""
 
     start: int
     end: int
@@ -71,12 +63,7 @@ class _Word(NamedTuple):
 
 
 class NameTable:
-    """The names of a graph, to look up those of a manuscript at once.
-
-    Args:
-        store: The graph.
-        labels: Those whose names are wanted; all that have names, where none is given.
-    """
+    """The names of a graph, to look up those of a manuscript at once."""
 
     def __init__(self, store: GraphStore, labels: Iterable[str] = ()) -> None:
         self._store = store
@@ -120,14 +107,7 @@ class NameTable:
         return pa.concat_tables(parts) if parts else pa.table({"key": pa.array([], pa.string())})
 
     def find(self, keys: Iterable[str]) -> dict[str, list[_NamedNode]]:
-        """The nodes that have one of some names.
-
-        Args:
-            keys: Names in lower case.
-
-        Returns:
-            By key, those that have it.
-        """
+        """The nodes that have one of some names."""
         found: dict[str, list[_NamedNode]] = {}
         wanted = pa.array(list(keys), pa.string())
         for label, table in self._tables.items():
@@ -140,14 +120,7 @@ class NameTable:
         return found
 
     def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
-        """What the sentences of a manuscript name.
-
-        Args:
-            manuscript: The text.
-
-        Returns:
-            By number of the sentence, what it names, in order and without overlaps.
-        """
+        """What the sentences of a manuscript name."""
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
         prose = Prose.of(manuscript)
         words = {number: _words(text) for number, text in texts.items()}
@@ -172,14 +145,7 @@ class NameTable:
         return {number: tuple(self._in(text, words[number], names)) for number, text in texts.items()}
 
     def synonyms(self, things: Mapping[int, Sequence[NamedThing]]) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """What else the things are called that sentences name.
-
-        Args:
-            things: By number of the sentence.
-
-        Returns:
-            By number of the sentence, the names of each thing that can be one node alone.
-        """
+        """What else the things are called that sentences name."""
         wanted: dict[str, set[str]] = {}
         for named in things.values():
             for thing in named:
@@ -279,13 +245,7 @@ class NameTable:
 
 
 class _Names(NamedTuple):
-    """What the words of a manuscript may name.
-
-    Attributes:
-        found: By words as they are written, the nodes of that name.
-        fits: By abbreviation, the nodes that it means as the text explains it.
-        words: Words in small letters.
-    """
+    """What the words of a manuscript may name."""
 
     found: Mapping[str, Sequence[_NamedNode]]
     fits: Mapping[str, Sequence[_NamedNode]]

@@ -32,12 +32,7 @@ _GONE = (
 
 
 class OutdatedNames:
-    """Finds symbols and ids that their owners have replaced or withdrawn.
-
-    Args:
-        schema: Profile.
-        reference: The sources, among them those that issue the ids.
-    """
+    """Finds symbols and ids that their owners have replaced or withdrawn."""
 
     def __init__(self, schema: Schema, reference: "FactSource") -> None:
         self._reference = reference
@@ -52,16 +47,7 @@ class OutdatedNames:
     def remarks(
         self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], human: HumanText | None
     ) -> list[Remarked]:
-        """The outdated names of a manuscript.
-
-        Args:
-            manuscript: The text.
-            things: What its sentences name.
-            human: What of it may be about human genes; None where the graph is of any species.
-
-        Returns:
-            A remark for each place.
-        """
+        """The outdated names of a manuscript."""
         prose = Prose.of(manuscript)
         words: dict[str, list[tuple[int, int, int]]] = {}
         kinds: dict[str, Label] = {label.name: label for label in (*self._symbols, *self._ids)}

@@ -32,12 +32,7 @@ _JOINS = frozenset((",", "and", "or", "nor", "/"))
 
 
 class NamePhrases:
-    """Reads what stands beside names, for statements of one form.
-
-    Args:
-        form: The form.
-        words: The lists of words.
-    """
+    """Reads what stands beside names, for statements of one form."""
 
     def __init__(self, form: ClaimForm, words: StatementWords) -> None:
         self._words, self._lists = words, words.lists

@@ -20,12 +20,7 @@ _OFTEN = 3
 
 
 class HumanText:
-    """What of a manuscript may be about human genes.
-
-    Args:
-        manuscript: The text.
-        things: What its sentences name.
-    """
+    """What of a manuscript may be about human genes."""
 
     def __init__(self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]]) -> None:
         self._names = statement_words().species
@@ -36,15 +31,7 @@ class HumanText:
         self._own = {text for text, count in used.items() if count >= _OFTEN and is_of_others and not text.islower()}
 
     def allows(self, sentence: str, things: Sequence[NamedThing]) -> bool:
-        """Whether a sentence may be about human genes.
-
-        Args:
-            sentence: Its text.
-            things: What it names; "response to virus" names no organism.
-
-        Returns:
-            True where nothing speaks against it.
-        """
+        """Whether a sentence may be about human genes."""
         for thing in reversed(things):
             if " " in thing.text:
                 sentence = sentence[: thing.start] + sentence[thing.end :]

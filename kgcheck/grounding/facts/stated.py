@@ -29,15 +29,7 @@ _ASIDE = 14
 
 
 class StatedEdge(NamedTuple):
-    """That one thing has to do with another, or has not.
-
-    Attributes:
-        form: Of the profile, with the labels and the relation.
-        head: The thing that is the head.
-        tail: The thing that is the tail.
-        denied: Whether the sentence denies it.
-        model: Who reads the sentence so; empty for the rules.
-    """
+    """That one thing has to do with another, or has not."""
 
     form: ClaimForm
     head: NamedThing
@@ -47,26 +39,14 @@ class StatedEdge(NamedTuple):
 
 
 class SentenceReader:
-    """Reads sentences for statements of some forms.
-
-    Args:
-        forms: How the profile puts edges into words.
-    """
+    """Reads sentences for statements of some forms."""
 
     def __init__(self, forms: Sequence[ClaimForm]) -> None:
         self._words = statement_words()
         self._grammars = [(form, Grammar(form, self._words)) for form in forms]
 
     def read(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
-        """What a sentence states.
-
-        Args:
-            text: The sentence.
-            things: What it names.
-
-        Returns:
-            Its edges, each once for every form that it may be of.
-        """
+        """What a sentence states."""
         if len(text) > LONGEST or not 2 <= len(things) <= _MOST_THINGS or text.rstrip().endswith("?"):
             return []
         named = {i: thing for i, thing in enumerate(things) if not self._is_word(thing)}

@@ -16,16 +16,7 @@ _BETWEEN = re.compile(r"\s*[(\[]\s*(?:[A-Z][A-Za-z]{1,9}\s?(?:KB|ID|id|accession
 def value_remarks(
     manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], graph: GraphStore
 ) -> list[Remarked]:
-    """Whether ids in brackets after names are those of the names.
-
-    Args:
-        manuscript: The text.
-        things: What its sentences name.
-        graph: The graph.
-
-    Returns:
-        A remark for each such id that the graph knows.
-    """
+    """Whether ids in brackets after names are those of the names."""
     return [
         remark
         for sentence in manuscript.sentences

@@ -66,12 +66,6 @@ def statement_words() -> StatementWords:
 def beginning(words: Iterable[str]) -> re.Pattern[str]:
     """What matches a word in lower case that is one of some.
 
-    Args:
-        words: Those that end with a star are beginnings of words.
-
-    Returns:
-        The pattern.
-
     >>> bool(beginning(["bind*", "in"]).match("binding")), bool(beginning(["bind*", "in"]).match("into"))
     (True, False)
     """

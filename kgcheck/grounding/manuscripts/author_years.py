@@ -51,11 +51,7 @@ class YearMark(NamedTuple):
 
 
 class AuthorYears:
-    """Finds works of a list by author and year.
-
-    Args:
-        references: The list.
-    """
+    """Finds works of a list by author and year."""
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
         self._by_name: dict[str, list[tuple[CitedWork, str]]] = defaultdict(list)
@@ -67,14 +63,7 @@ class AuthorYears:
                 self._by_name[surname_of(work.authors[0])].append((work, letter[1] if letter else ""))
 
     def marks(self, text: str) -> Iterator[YearMark]:
-        """The citations of a text.
-
-        Args:
-            text: Of a block.
-
-        Yields:
-            Each, one for each work of a group in parentheses.
-        """
+        """The citations of a text."""
         for group in _GROUP.finditer(text):
             inner, at = group[1], group.start(1)
             if only := _ONLY_YEARS.fullmatch(inner):
@@ -135,12 +124,6 @@ class AuthorYears:
 
 def surname_of(author: str) -> str:
     """The first word of a surname, without particles, folded.
-
-    Args:
-        author: Surname, and perhaps initials after it.
-
-    Returns:
-        The word.
 
     >>> surname_of("van der Berg JK"), surname_of("O'Neill A")
     ('berg', "o'neill")

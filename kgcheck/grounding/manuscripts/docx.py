@@ -16,15 +16,7 @@ _TEXT = "word/document.xml"
 
 
 def check_docx(path: Path, data: bytes) -> None:
-    """Refuse what is no Word file, or was made to fill the memory.
-
-    Args:
-        path: Of the file, for messages.
-        data: Its bytes.
-
-    Raises:
-        InputFormat: It is refused.
-    """
+    """Refuse what is no Word file, or was made to fill the memory."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             parts = file.infolist()

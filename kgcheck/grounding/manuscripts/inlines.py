@@ -25,12 +25,7 @@ _QUOTES = {"SingleQuote": ("\u2018", "\u2019"), "DoubleQuote": ("\u201c", "\u201
 
 
 class Inlines:
-    """Text that is taken in, cleaned, so that the places of citations stay right.
-
-    Args:
-        works: Keys of references by what links name: ``doi:…``, ``pmid:…`` and their own keys.
-        breaks: Keep the ends of lines.
-    """
+    """Text that is taken in, cleaned, so that the places of citations stay right."""
 
     def __init__(self, works: Mapping[str, str], *, breaks: bool = False) -> None:
         self._works = works

@@ -15,18 +15,7 @@ from kgcheck.literature.papers import CitationMarker, Section
 
 
 def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
-    """The one article of a file.
-
-    Args:
-        path: The file.
-        lines: Where its texts stand.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        InputFormat: It is no JATS, or no article or more than one is in it.
-    """
+    """The one article of a file."""
     found: list[Written] = []
     for article in articles(path):
         if found:

@@ -28,19 +28,7 @@ class OneText(NamedTuple):
 
 
 def one_text(path: Path, source: str, most: int) -> OneText:
-    """A manuscript with the files that it puts in, its list of references as a section.
-
-    Args:
-        path: Of the manuscript; only files of its folder are read.
-        source: Its text.
-        most: Characters that all of it may have.
-
-    Returns:
-        The text for pandoc.
-
-    Raises:
-        InputFormat: It puts files into each other too deep, or becomes too large.
-    """
+    """A manuscript with the files that it puts in, its list of references as a section."""
     text = _COMMENT.sub("%", source)
     for _ in range(DEEPEST_INPUT):
         if not _INPUT.search(text):

@@ -56,15 +56,7 @@ _IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)(?!al\b)[A-Za-z]{1,2}|\w_\w{0,20}|\w
 
 
 def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
-    """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out.
-
-    Args:
-        text: Of a block.
-        most: The number of references: numbers of four digits beyond it are years or values.
-
-    Yields:
-        Each mark, also ``[2]-[5]`` as one.
-    """
+    """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out."""
     before: NumberMark | None = None
     for match in _BRACKET.finditer(text):
         numbers = _numbers(match[1], most)
@@ -84,15 +76,7 @@ def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
 
 
 def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
-    """Numbers in parentheses, also those of lists and formulas: only a whole text shows what they are.
-
-    Args:
-        text: Of a block.
-        most: The number of references.
-
-    Yields:
-        Each mark that is within the list.
-    """
+    """Numbers in parentheses, also those of lists and formulas: only a whole text shows what they are."""
     counted = 1
     for match in _PARENTHESIS.finditer(text):
         numbers = _numbers(match[1], most)
@@ -112,15 +96,7 @@ def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
 
 
 def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
-    """Numbers that are set high; what are powers, charges and isotopes is left out.
-
-    Args:
-        text: Of a block.
-        most: The number of references.
-
-    Yields:
-        Each mark.
-    """
+    """Numbers that are set high; what are powers, charges and isotopes is left out."""
     for match in _SUPERSCRIPT.finditer(text):
         before = text[max(0, match.start() - 24) : match.start()]
         numbers = _numbers(match[0].translate(_LOW), most)
@@ -132,15 +108,7 @@ def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
 
 
 def named_marks(text: str, most: int) -> Iterator[NumberMark]:
-    """Numbers after the word: ``ref. 3``.
-
-    Args:
-        text: Of a block.
-        most: The number of references.
-
-    Yields:
-        Each mark.
-    """
+    """Numbers after the word: ``ref. 3``."""
     for match in _NAMED.finditer(text):
         if numbers := _numbers(match[1], most):
             yield NumberMark(match.start(1), match.end(1), numbers, "bracket")
@@ -196,11 +164,7 @@ def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int
 
 
 class Spans:
-    """Places that do not overlap, in which another one is looked for.
-
-    Args:
-        spans: The first of them, in any order.
-    """
+    """Places that do not overlap, in which another one is looked for."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = sorted(spans)

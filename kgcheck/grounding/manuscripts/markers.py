@@ -44,13 +44,6 @@ def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) 
 
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
     form.
-
-    Args:
-        drafts: The blocks in order.
-        references: The list.
-
-    Returns:
-        The blocks.
     """
     finder = AuthorYears(references)
     most = len(references)
@@ -87,11 +80,7 @@ def plain_number(label: str) -> int | None:
 
 
 class NumberKeys:
-    """Keys of references by number: by their labels, or by their place where they have none.
-
-    Args:
-        references: The list.
-    """
+    """Keys of references by number: by their labels, or by their place where they have none."""
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
         labels = {n: w.key for w in references if (n := plain_number(w.label)) is not None}
@@ -116,13 +105,7 @@ def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
 
 
 class _Forms:
-    """Which forms a text cites in.
-
-    Args:
-        found: Candidates by block.
-        drafts: The blocks.
-        most: The number of references.
-    """
+    """Which forms a text cites in."""
 
     def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[BlockDraft], most: int) -> None:
         some = [c for c in found if c]

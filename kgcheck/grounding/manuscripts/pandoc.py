@@ -24,21 +24,7 @@ _HEAP_EXHAUSTED = 251
 
 
 def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
-    """What pandoc reads, as the value of its JSON.
-
-    Args:
-        data: The file.
-        form: Pandoc's name of its format.
-        path: Where it came from, for messages.
-        to: A format of pandoc that is JSON.
-
-    Returns:
-        The value.
-
-    Raises:
-        InputFormat: Pandoc cannot read it, or not within the limits.
-        MissingExtra: Pandoc is not installed.
-    """
+    """What pandoc reads, as the value of its JSON."""
     written = pandoc_bytes(data, ("-f", form, "-t", to), path)
     try:
         return parse_json(written)
@@ -47,20 +33,7 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
 
 
 def pandoc_bytes(data: bytes, arguments: Sequence[str], path: Path) -> bytes:
-    """What pandoc makes of a file.
-
-    Args:
-        data: The file.
-        arguments: Of ours: formats, and files that it may read, by absolute paths.
-        path: Where the file came from, for messages.
-
-    Returns:
-        What it writes.
-
-    Raises:
-        InputFormat: Pandoc cannot read it, or not within the limits.
-        MissingExtra: Pandoc is not installed.
-    """
+    """What pandoc makes of a file."""
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as problems:
         source.write(data)
         source.seek(0)
@@ -109,14 +82,7 @@ def _run(arguments: Sequence[str], source: BinaryIO, out: BinaryIO, problems: Bi
 
 
 def pandoc_path() -> str:
-    """The program of the extra.
-
-    Returns:
-        Its path.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """The program of the extra."""
     try:
         import pypandoc
 

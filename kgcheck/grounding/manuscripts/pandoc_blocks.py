@@ -36,17 +36,7 @@ def written_of(
     works: Sequence[CitedWork] = (),
     keys: Sequence[str] = (),
 ) -> Written:
-    r"""The parts of a document.
-
-    Args:
-        document: As pandoc gives it.
-        lines: Where its texts stand.
-        works: The list of references, where it is kept in a file of its own.
-        keys: Keys of the ``\\bibitem`` entries, in order.
-
-    Returns:
-        What it holds. A list within the document counts before that of a file.
-    """
+    r"""The parts of a document."""
     meta, blocks = document.get("meta") or {}, document.get("blocks") or []
     listing = ReferenceSections(keys)
     listing.read(blocks)
@@ -101,12 +91,7 @@ def _only_title(drafts: Sequence[BlockDraft]) -> str:
 
 
 class _BlockReader:
-    """Collects blocks and tables in order.
-
-    Args:
-        lines: Where texts stand in the file.
-        references: The list.
-    """
+    """Collects blocks and tables in order."""
 
     def __init__(self, lines: SourceLines, references: Sequence[CitedWork]) -> None:
         self._lines = lines

@@ -12,17 +12,7 @@ from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_o
 
 
 def read_pdf_manuscript(path: Path) -> Written:
-    """The text of a PDF.
-
-    Args:
-        path: The file.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        InputFormat: It is broken, asks for a password, is too long, or has no text.
-    """
+    """The text of a PDF."""
     text = pdf_text(path)
     if isinstance(text, Rejected):
         raise InputFormat(f"{path}: {text.detail}", "give its text in another form, as .docx or .txt")

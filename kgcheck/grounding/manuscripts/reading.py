@@ -51,20 +51,7 @@ _MARKDOWN = "markdown-smart+autolink_bare_uris"
 
 
 def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
-    """Read a manuscript.
-
-    Args:
-        path: The file; its ending says its format, or its first bytes where that is unknown.
-        data: What is to be read as if it stood in that file; None for the file itself.
-
-    Returns:
-        Its text by blocks, its citations, references and tables.
-
-    Raises:
-        InputMissing: There is no such file.
-        InputFormat: It is not what its ending promises, broken, empty, or made to do harm.
-        MissingExtra: Its format needs an extra that is not installed.
-    """
+    """Read a manuscript."""
     if data is None:
         data = read_bytes(path, LARGEST_PACKED)
     format_ = _format_of(path, data)
@@ -73,19 +60,7 @@ def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
 
 
 def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
-    """Read a text that stands in no file: nothing beside it is read, whatever it names.
-
-    Args:
-        text: The text.
-        form: How it is written.
-
-    Returns:
-        See `read_manuscript`.
-
-    Raises:
-        InputFormat: It is empty, broken, made to do harm, or names a file with its references.
-        MissingExtra: Its form needs an extra that is not installed.
-    """
+    """Read a text that stands in no file: nothing beside it is read, whatever it names."""
     given = Path("what was given")
     try:
         data = text.encode()

@@ -45,14 +45,7 @@ class Entry(NamedTuple):
 
 
 def split_entries(lines: Sequence[str]) -> list[Entry]:
-    """The entries of a list in plain text: by their numbers, by the empty lines between them, or by their beginnings.
-
-    Args:
-        lines: Of the section, without its heading.
-
-    Returns:
-        The entries in order.
-    """
+    """The entries of a plain-text list, split by numbers, by empty lines or by how an entry begins."""
     numbered = _by_number(lines)
     if numbered:
         return numbered
@@ -119,14 +112,7 @@ def labelled(text: str) -> Entry:
 
 
 def cited_works(entries: Sequence[Entry]) -> tuple[CitedWork, ...]:
-    """Works of free text.
-
-    Args:
-        entries: The list in order.
-
-    Returns:
-        A work for each; its key is its label, or its place.
-    """
+    """Works of free text."""
     return tuple(_work(entry, number) for number, entry in enumerate(entries, 1))
 
 
@@ -234,14 +220,7 @@ def _is_source(text: str) -> bool:
 
 
 def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
-    """Works of CSL JSON; what is of another form is left out.
-
-    Args:
-        items: The list.
-
-    Yields:
-        Each work that has an id.
-    """
+    """Works of CSL JSON; what is of another form is left out."""
     for item in items:
         key = clean(str(item.get("id") or ""))
         if not key:

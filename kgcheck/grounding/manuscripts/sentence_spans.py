@@ -10,15 +10,7 @@ _GOES_ON = re.compile(r" +[^\W\d_a-z]")
 
 
 def sentences_with(text: str, marks: Sequence[Span]) -> tuple[Span, ...]:
-    """The sentences of a text.
-
-    Args:
-        text: Of a block.
-        marks: Where its citations are, in order.
-
-    Returns:
-        Spans in order, that leave out nothing but space.
-    """
+    """The sentences of a text."""
     spans = sentences(text)
     if not marks:
         return spans

@@ -18,12 +18,7 @@ _AHEAD_OF_SHORT = 3_000
 
 
 class SourceLines:
-    """Finds texts in a file, one after the other, by their letters and digits.
-
-    Args:
-        source: The file.
-        markup: Whether it has tags, whose words are none of the text.
-    """
+    """Finds texts in a file, one after the other, by their letters and digits."""
 
     def __init__(self, source: str, *, markup: bool = False) -> None:
         letters: list[str] = []
@@ -38,15 +33,7 @@ class SourceLines:
         self._at = 0
 
     def find(self, text: str, *, aside: bool = False) -> int | None:
-        """The line on which a text begins.
-
-        Args:
-            text: Of a block; blocks come in the order of the file.
-            aside: It stands elsewhere, as a note does: the next one is not looked for after it.
-
-        Returns:
-            The line, from 1; None where it is not found.
-        """
+        """The line on which a text begins."""
         wanted = _letters(text)
         short = len(wanted) < _SHORT
         last = self._at + (_AHEAD_OF_SHORT if short else _AHEAD)

@@ -13,14 +13,7 @@ from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
 
 def read_text_manuscript(text: str) -> Written:
-    """Blocks by empty lines, headings by their form, the list of references by its heading.
-
-    Args:
-        text: The file.
-
-    Returns:
-        What it holds.
-    """
+    """Blocks by empty lines, headings by their form, the list of references by its heading."""
     lines = text.split("\n")
     begin, end = _list_of(lines)
     references = cited_works(split_entries(lines[begin:end]))

@@ -52,14 +52,7 @@ class TextPart(NamedTuple):
 
 
 def parts_of_text(lines: Sequence[str]) -> Iterator[TextPart]:
-    """The parts of a text, which empty lines are between.
-
-    Args:
-        lines: All lines.
-
-    Yields:
-        Headings and paragraphs in order.
-    """
+    """The parts of a text, which empty lines are between."""
     start = 0
     for number in range(len(lines) + 1):
         if number < len(lines) and lines[number].strip():
@@ -104,12 +97,6 @@ def legend_label(text: str) -> str:
 
 def drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The rows of a table that is drawn by lines of dashes; none where the lines are no table.
-
-    Args:
-        lines: That stand together.
-
-    Returns:
-        The cells, without what is empty in a row.
 
     >>> drawn_table(["  Group   Mice", "  ------- -----", "  A       12", "  B b     14"])
     (('Group', 'Mice'), ('A', '12'), ('B b', '14'))

@@ -12,14 +12,7 @@ LONGEST_BLOCK = 200_000
 
 
 def check_length(characters: int) -> None:
-    """Refuse a paragraph that is none.
-
-    Args:
-        characters: Its length.
-
-    Raises:
-        InputFormat: It is too long.
-    """
+    """Refuse a paragraph that is none."""
     if characters > LONGEST_BLOCK:
         raise InputFormat(
             f"the manuscript has a paragraph of more than {LONGEST_BLOCK:,} characters",

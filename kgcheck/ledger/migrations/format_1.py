@@ -37,14 +37,7 @@ _GAP = re.compile(r"(.+) \(([a-z ]+)\)", re.DOTALL)
 
 
 def copy_rows(connection: Connection) -> None:
-    """Bring the tables of format 1 to format 2, within the transaction that is under way.
-
-    Args:
-        connection: SQLite, in a transaction.
-
-    Raises:
-        ValueError: A row cannot be read; the transaction must be rolled back.
-    """
+    """Bring the tables of format 1 to format 2, within the transaction that is under way."""
     connection.exec_driver_sql("DROP INDEX IF EXISTS finding_by_fingerprint")
     for table in _TABLES:
         connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {table}_1")
@@ -76,11 +69,7 @@ def _runs(connection: Connection) -> None:
 
 
 def _findings(connection: Connection) -> dict[str, Target]:
-    """Copy the findings.
-
-    Returns:
-        What the only finding of each run of one task is of.
-    """
+    """Copy the findings."""
     checks = {
         name
         for name, options in connection.exec_driver_sql("SELECT id, options FROM run")

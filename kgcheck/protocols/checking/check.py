@@ -63,14 +63,7 @@ class CheckedProtocol(Value):
         return [r for r in self.remarks if r.state is not StudyState.HOLDS]
 
     def exit_code(self, least: str) -> int:
-        """What the command ends with.
-
-        Args:
-            least: One of kgcheck.choices.STUDY_STATES.
-
-        Returns:
-            1 where a remark is of that state or worse, else 3 where something could not be looked at, else 0.
-        """
+        """What the command ends with."""
         failing = [] if least == "never" else _ORDER[: _ORDER.index(StudyState(least)) + 1]
         if any(r.state in failing for r in self.remarks):
             return EXIT_FINDINGS
@@ -96,18 +89,7 @@ def check_protocol(
     sha256: str = "",
     not_looked: Mapping[str, str] | None = None,
 ) -> CheckedProtocol:
-    """Check a protocol.
-
-    Args:
-        protocol: The protocol.
-        worlds: What it is held against.
-        name: Of its file.
-        sha256: Of its file.
-        not_looked: By what, why it is not looked at.
-
-    Returns:
-        All remarks, the worst first, and the steps that fell.
-    """
+    """Check a protocol."""
     flow = StepFlow(protocol)
     found: list[StudyRemarked] = []
     if worlds.facts:

@@ -46,15 +46,7 @@ class FactWorld(Protocol):
 
 
 def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarked]:
-    """What became of the facts of a protocol.
-
-    Args:
-        protocol: The protocol.
-        world: Where they are looked up.
-
-    Returns:
-        One remark for each fact and each step that rests on it; for a fact that no step names, one of its own.
-    """
+    """What became of the facts of a protocol."""
     remarks = []
     resting = protocol.steps_by_ground()
     for fact in protocol.facts:

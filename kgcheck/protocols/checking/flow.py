@@ -19,9 +19,6 @@ class StepFlow:
 
     An input is what an output is called where all of its words stand in that name: "genes" may be "differentially
     expressed genes", not the other way round.
-
-    Args:
-        protocol: The protocol.
     """
 
     def __init__(self, protocol: StudyProtocol) -> None:
@@ -124,14 +121,7 @@ class StepFlow:
         return users
 
     def after(self, steps: Iterable[str]) -> dict[str, str]:
-        """Steps that use, directly or not, what some steps make.
-
-        Args:
-            steps: Where to begin.
-
-        Returns:
-            By step, the one through which it was reached, in the order of the protocol.
-        """
+        """Steps that use, directly or not, what some steps make."""
         start = set(steps)
         reached: dict[str, str] = {}
         waiting = deque(sorted(start, key=self._place.__getitem__))
@@ -146,12 +136,6 @@ class StepFlow:
 
 def item_words(name: str) -> Words:
     """The stems of the words of a name that name something.
-
-    Args:
-        name: Of what a step takes or makes, or of a setting.
-
-    Returns:
-        The stems.
 
     >>> sorted(item_words("the normalised counts of the gene"))
     ['count', 'gene', 'normalis']

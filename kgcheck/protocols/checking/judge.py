@@ -54,21 +54,7 @@ B = TypeVar("B", bound=BaseModel)
 def judge_protocol(
     protocol: StudyProtocol, client: ChatClient, meter: Meter, progress: Progress | None = None
 ) -> StudyJudgement:
-    """Let a model judge a protocol.
-
-    Args:
-        protocol: The protocol; it has a step.
-        client: The model.
-        meter: Counts what it takes, and ends it.
-        progress: Where to show progress.
-
-    Returns:
-        The judgement.
-
-    Raises:
-        ModelError: The endpoint refused or failed, or gave no usable answer.
-        BudgetExceeded: What all questions may take is used up.
-    """
+    """Let a model judge a protocol."""
     small = client.small
     lots = list(_lots(protocol, _FEW_STEPS if small else quality_rules().judge.steps))
     added: list[str] = []

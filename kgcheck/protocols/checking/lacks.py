@@ -12,14 +12,7 @@ _LONGEST = 60
 
 
 def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """What the steps of a protocol lack.
-
-    Args:
-        protocol: The protocol.
-
-    Yields:
-        Remarks; versions at the first step that uses the software.
-    """
+    """What the steps of a protocol lack."""
     for section in protocol.sections:
         named = dict.fromkeys(("controls", "statistics", "corrections"), "")
         # What a later step of the section names counts for those before it.

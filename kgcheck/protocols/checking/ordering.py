@@ -66,13 +66,6 @@ class _ReadOrder(NamedTuple):
 def likely_order(steps: Sequence[str], only: Set[str] = frozenset()) -> list[int]:
     """The order in which steps probably come.
 
-    Args:
-        steps: What each does, in any order.
-        only: Names of the weights that count; all of them where none is named.
-
-    Returns:
-        Their places in `steps`, the first one first.
-
     >>> likely_order(["Image the stained sections.", "Stain the sections.", "Cut the tissue into sections."])
     [2, 1, 0]
     """
@@ -92,12 +85,6 @@ def likely_order(steps: Sequence[str], only: Set[str] = frozenset()) -> list[int
 
 def order_agreement(steps: Sequence[str]) -> float:
     """How far the order of some steps is the usual one.
-
-    Args:
-        steps: In their order.
-
-    Returns:
-        From 0 (turned round) to 1: the share of the pairs that stand as in the likely order.
 
     >>> order_agreement(["Stain the sections.", "Image the stained sections.", "Cut the tissue into sections."])
     0.3333333333333333

@@ -23,14 +23,7 @@ class _SourceValue(NamedTuple):
 
 
 def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Parameters far from those of their sources; parameters and versions that the passage named for them lacks.
-
-    Args:
-        protocol: The protocol.
-
-    Yields:
-        Remarks. A parameter of which no source says anything in its unit is compared with nothing.
-    """
+    """Parameters far from those of their sources; parameters and versions that the passage named for them lacks."""
     values = {p.id: _values(p) for p in protocol.passages}
     quotes = {p.id: p.quote for p in protocol.passages}
     stems = {name: _stems(quote) for name, quote in quotes.items()}

@@ -92,13 +92,6 @@ def quality_rules() -> QualityRules:
 def completeness(steps: int, added: int) -> float:
     """The share of the steps that are needed that are there.
 
-    Args:
-        steps: That are there.
-        added: That should be added.
-
-    Returns:
-        n_ts / (n_ts + n_as).
-
     >>> completeness(15, 5)
     0.75
     """
@@ -107,12 +100,6 @@ def completeness(steps: int, added: int) -> float:
 
 def brevity(length: float) -> float:
     """The brevity penalty.
-
-    Args:
-        length: Sentences a step, on average.
-
-    Returns:
-        1 over 4.42, else max(exp(1 - 4.42 / length), 0.5).
 
     >>> brevity(5), round(brevity(4.0), 3), brevity(1), brevity(0)
     (1.0, 0.9, 0.5, 0.5)
@@ -133,14 +120,7 @@ def sentences_a_step(protocol: StudyProtocol) -> float:
 
 
 def study_counts(protocol: StudyProtocol) -> StudyCounts:
-    """What can be counted of a protocol.
-
-    Args:
-        protocol: The protocol.
-
-    Returns:
-        The counts.
-    """
+    """What can be counted of a protocol."""
     steps = list(protocol.steps)
     flow = StepFlow(protocol)
     remarks = list(flow.remarks())
@@ -165,16 +145,7 @@ def _share(holds: Sequence[bool]) -> float:
 
 
 def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudgement] = ()) -> StudyQuality:
-    """The measures of a protocol.
-
-    Args:
-        protocol: The protocol.
-        name: Of its file.
-        judgements: One a judge.
-
-    Returns:
-        The five measures, averaged over the judges; without any, they are not there, and neither is their sum.
-    """
+    """The measures of a protocol."""
     counts = study_counts(protocol)
     by_judge = {j.judge: _measures(j, counts) for j in judgements}
     measures = {m: fmean(one[m] for one in by_judge.values()) if by_judge else None for m in MEASURES}

@@ -120,15 +120,6 @@ class StudyRemarked(Value):
 
 
 def remarked(remark: StudyRemark, note: str, **more: object) -> StudyRemarked:
-    """A remark with the usual repair, unless another one is given.
-
-    Args:
-        remark: What is remarked.
-        note: For people.
-        **more: Other fields of StudyRemarked.
-
-    Returns:
-        The remark.
-    """
+    """A remark with the usual repair, unless another one is given."""
     fields = {"repair": check_rules().remarks[remark].repair} | more
     return StudyRemarked.model_validate({"remark": remark, "note": note} | fields)

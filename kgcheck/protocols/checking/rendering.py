@@ -29,16 +29,7 @@ _MARKS = {StudyState.FALLEN: "red", StudyState.WRONG: "red", StudyState.LACKING:
 
 
 def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int = 0) -> str:
-    """What was found of some protocols, as text.
-
-    Args:
-        found: Of each.
-        form: One of FORMS.
-        exit_code: What the command ends with, for sarif.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """What was found of some protocols, as text."""
     match form:
         case "json":
             return as_json({"protocols": [checked.as_row() for checked in found]}, indent=2) + "\n"

@@ -31,15 +31,7 @@ DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 
 
 def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[StudyRemarked]:
-    """What became of the papers of a protocol.
-
-    Args:
-        protocol: The protocol.
-        world: Where they are looked up; without one, only what the protocol itself has of them is taken.
-
-    Returns:
-        A remark for each passage and step that rests on it; for a passage that no step names, one of its own.
-    """
+    """What became of the papers of a protocol."""
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
     resting = protocol.steps_by_ground()
     found = []
@@ -67,15 +59,7 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
 
 
 def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> list[StudyRemarked]:
-    """Whether the data sets of a protocol exist, and fit its objective.
-
-    Args:
-        protocol: The protocol.
-        lookup: Where they are looked up again; without one, what the protocol has of them is taken.
-
-    Returns:
-        A remark for each data set and step that names it.
-    """
+    """Whether the data sets of a protocol exist, and fit its objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
     resting = protocol.steps_by_ground()
     found = []

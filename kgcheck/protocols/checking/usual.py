@@ -75,12 +75,6 @@ class _ReadRule(NamedTuple):
 def odd_values(text: str) -> list[OddValue]:
     """Values of a text that are outside what is usual.
 
-    Args:
-        text: A step.
-
-    Returns:
-        Them; none where nothing is known of what the values are of.
-
     >>> [(odd.of, odd.written) for odd in odd_values("Lyse the pellet in buffer with 10 mM PMSF.")]
     [('PMSF', '10 mM')]
     >>> odd_values("Lyse the pellet in buffer with 1 mM PMSF.")
@@ -108,13 +102,6 @@ def odd_values(text: str) -> list[OddValue]:
 def odd_words(text: str, rationale: str) -> list[OddWord]:
     """Words of a text in whose place its rationale has another one of the same kind.
 
-    Args:
-        text: A step.
-        rationale: What it is for.
-
-    Returns:
-        Them, where each of the two names one thing of a kind, and not the same.
-
     >>> odd_words("Inject it subcutaneously.", "An intraperitoneal injection")
     [OddWord(written='subcutaneously', other='intraperitoneal')]
     """
@@ -128,14 +115,7 @@ def odd_words(text: str, rationale: str) -> list[OddWord]:
 
 
 def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Values that are unusual, and words in which a step and its rationale differ.
-
-    Args:
-        protocol: The protocol.
-
-    Yields:
-        Remarks.
-    """
+    """Values that are unusual, and words in which a step and its rationale differ."""
     for step in protocol.steps:
         for odd in odd_values(step.text):
             note = f"{odd.of} {odd.written}; usual are {odd.least:g} to {odd.most:g}"

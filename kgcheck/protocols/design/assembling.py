@@ -17,16 +17,7 @@ class QuotedPassages:
         self._found: dict[tuple[str, str], StudyPassage] = {}
 
     def add(self, report: ExperimentalReport, section: ReportSection, step: ReportStep) -> StudyPassage:
-        """Quote a step of a report.
-
-        Args:
-            report: Of the paper.
-            section: Where the step stands.
-            step: The step.
-
-        Returns:
-            The passage, with the id that it has in the protocol.
-        """
+        """Quote a step of a report."""
         key = (report.paper, step.text)
         if key not in self._found:
             self._found[key] = StudyPassage(
@@ -53,17 +44,7 @@ def assembled(
     passages: Sequence[StudyPassage],
     notes: Iterable[str],
 ) -> StudyProtocol:
-    """The protocol: sections without steps are left out, and so are passages and data sets that no step rests on.
-
-    Args:
-        material: What it rests on.
-        sections: With their steps, in order.
-        passages: All that were made.
-        notes: What could not be done or looked at.
-
-    Returns:
-        The protocol, whose sections, steps and passages are numbered anew.
-    """
+    """The protocol: sections without steps are left out, and so are passages and data sets that no step rests on."""
     with_steps = [section for section in sections if section.steps]
     used = dict.fromkeys(i for section in with_steps for step in section.steps for i in step.quoted)
     new = {old: f"Q{n}" for n, old in enumerate((p.id for p in passages if p.id in used), 1)}

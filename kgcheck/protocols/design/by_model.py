@@ -76,13 +76,7 @@ class KeptHeading(NamedTuple):
 
 
 class ModelDesigner:
-    """Designs one protocol.
-
-    Args:
-        material: What it rests on.
-        conversation: Where answers come from.
-        progress: Where to show progress.
-    """
+    """Designs one protocol."""
 
     def __init__(
         self, material: DesignMaterial, conversation: DesignConversation, progress: Progress | None = None
@@ -95,15 +89,7 @@ class ModelDesigner:
         self._notes: list[str] = []
 
     def design(self) -> StudyProtocol:
-        """Write the protocol, stage by stage.
-
-        Returns:
-            The protocol.
-
-        Raises:
-            ModelAnswer: Nothing that the model wrote is borne out.
-            KgcheckError: A model failed, or the budget is spent; the next call goes on there.
-        """
+        """Write the protocol, stage by stage."""
         with self._progress.step("designing a protocol", None) as step:
             overview = self._overview()
             headings = self._reviewed("headings", _HEADINGS, overview, WrittenHeadings, self._headings)

@@ -34,14 +34,7 @@ class TakenStep(NamedTuple):
 
 
 def design_by_rules(material: DesignMaterial) -> StudyProtocol:
-    """Put a protocol together.
-
-    Args:
-        material: What it rests on.
-
-    Returns:
-        The protocol. The same material gives the same one.
-    """
+    """Put a protocol together."""
     passages = QuotedPassages()
     by_stage: dict[str, list[StudyStep]] = defaultdict(list)
     notes: list[str] = []
@@ -64,15 +57,7 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
 
 
 def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
-    """What a protocol should have and does not, in words.
-
-    Args:
-        material: What it rests on.
-        by_stage: Its steps.
-
-    Yields:
-        One note each.
-    """
+    """What a protocol should have and does not, in words."""
     steps = [step for own in by_stage.values() for step in own]
     most = design_rules().limits.named
     if not material.reports:
@@ -110,14 +95,7 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
 
 
 def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
-    """A protocol whose steps name, in their rationale, what another paper sets otherwise for the same tool or test.
-
-    Args:
-        protocol: Numbered.
-
-    Returns:
-        The protocol.
-    """
+    """A protocol whose steps name, in their rationale, what another paper sets otherwise for the same tool or test."""
     papers = {passage.id: passage.paper for passage in protocol.passages}
     sections = []
     for section in protocol.sections:

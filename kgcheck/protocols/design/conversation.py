@@ -21,13 +21,7 @@ _ANEW = "design it again in another folder"
 
 
 class DesignConversation:
-    """Answers in their order: those that the folder has, and after them new ones, which it gets.
-
-    Args:
-        folder: With what was answered before.
-        client: The model; None to replay, where an answer that is not there is an error.
-        meter: Counts what the model takes, with what it took before.
-    """
+    """Answers in their order: those that the folder has, and after them new ones, which it gets."""
 
     def __init__(self, folder: DesignFolder, client: "ChatClient | None" = None, meter: Meter | None = None) -> None:
         self._folder, self._client, self._meter = folder, client, meter
@@ -41,22 +35,7 @@ class DesignConversation:
         return self._place == len(self._recorded)
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
-        """The next answer.
-
-        Args:
-            role: Who answers.
-            stage: What it is about.
-            task: What to do, in words.
-            given: What it is to be done with; data, whatever it says.
-            form: What the answer must be.
-
-        Returns:
-            The answer.
-
-        Raises:
-            InputFormat: The transcript is of other questions, or has no further answer.
-            KgcheckError: The model failed, or the budget is spent; what it took is kept.
-        """
+        """The next answer."""
         messages = [
             {"role": "system", "content": task},
             {"role": "user", "content": json.dumps(given, ensure_ascii=False)},

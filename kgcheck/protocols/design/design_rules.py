@@ -96,11 +96,7 @@ class DesignRules(Value):
 
 @cache
 def design_rules() -> DesignRules:
-    """The rules that are shipped.
-
-    Returns:
-        The rules.
-    """
+    """The rules that are shipped."""
     return read_value(resource_dir("corpus") / "protocols" / "design.toml", DesignRules)
 
 
@@ -111,13 +107,6 @@ def _stage_stems() -> dict[str, frozenset[str]]:
 
 def stage_of(heading: str, text: str) -> str:
     """The stage of a study that a step belongs to.
-
-    Args:
-        heading: Of its section, which counts twice.
-        text: The step.
-
-    Returns:
-        The name of the stage with most words; the earlier one of two with as many.
 
     >>> stage_of("Statistical analysis", "P-values were corrected by the method of Benjamini and Hochberg.")
     'statistics'

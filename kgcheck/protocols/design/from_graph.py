@@ -17,14 +17,7 @@ _LONGEST = 100
 
 
 def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
-    """The steps that take data sets, and nodes and verified edges of the graph, with the stage of each.
-
-    Args:
-        material: With nodes, facts and data sets.
-
-    Yields:
-        Stage and step.
-    """
+    """The steps that take data sets, and nodes and verified edges of the graph, with the stage of each."""
     found = [one for one in material.data_sets if one.state == "found"]
     if found:
         about = ((one.repository, one.assay, one.title[:_LONGEST]) for one in found)
@@ -48,14 +41,7 @@ def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
 
 
 def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUse]]:
-    """The ready analyses that fit the objective, by the nodes that it is about.
-
-    Args:
-        material: With nodes.
-
-    Yields:
-        Name, and how it is used.
-    """
+    """The ready analyses that fit the objective, by the nodes that it is about."""
     for name, use in design_rules().analyses.items():
         members = distinct(material.of_labels(use.members))
         targets = _targets(name)
@@ -82,16 +68,7 @@ def _of_graph(
 
 
 def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
-    """A step of a ready analysis.
-
-    Args:
-        name: Of the analysis.
-        pattern: The step.
-        material: With the facts that it may rest on.
-
-    Returns:
-        The step; the one that the analysis is names it, and the verified edges that it rests on.
-    """
+    """A step of a ready analysis."""
     ready = ready_analysis(name)
     links = {(link.relation, link.label) for link in (*ready.links, *ready.targets)}
     rests_on = tuple(
@@ -128,14 +105,7 @@ def _existing(material: DesignMaterial, nodes: Sequence[StudyNode]) -> list[Stud
 
 
 def standing_of_fact(fact: StudyFact) -> str:
-    """How a fact stands, in a few words.
-
-    Args:
-        fact: A fact of a protocol.
-
-    Returns:
-        ``verified``; or what it is called where it must not be stated as true.
-    """
+    """How a fact stands, in a few words."""
     reason = fact.reason.value.replace("_", " ") if fact.reason else ""
     match fact.outcome:
         case Outcome.SUPPORTED:
@@ -155,14 +125,7 @@ def _names(nodes: Sequence[StudyNode]) -> list[str]:
 
 
 def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
-    """One node a name: a gene and its protein may both answer to a symbol.
-
-    Args:
-        nodes: Some nodes.
-
-    Returns:
-        Those that share no name with one before them.
-    """
+    """One node a name: a gene and its protein may both answer to a symbol."""
     kept: list[StudyNode] = []
     seen: set[str] = set()
     for node in nodes:

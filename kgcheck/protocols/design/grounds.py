@@ -37,11 +37,7 @@ class Dropped(NamedTuple):
 
 
 class Grounds:
-    """The passages, facts and ready analyses that a protocol may rest on, by id.
-
-    Args:
-        material: What there is.
-    """
+    """The passages, facts and ready analyses that a protocol may rest on, by id."""
 
     def __init__(self, material: DesignMaterial) -> None:
         self.material = material
@@ -62,14 +58,7 @@ class Grounds:
         self._not_verified = [(f.stated, stems(content_words(f.stated))) for f in material.facts if not f.verified]
 
     def words_of(self, id_: str) -> str | None:
-        """What stands under an id; None where there is no such id.
-
-        Args:
-            id_: Of a passage, a fact, an analysis, a section of a report, or the objective.
-
-        Returns:
-            Its words.
-        """
+        """What stands under an id; None where there is no such id."""
         if id_ == OBJECTIVE:
             return self.material.objective.text
         if passage := self.passages.get(id_):
@@ -85,16 +74,7 @@ class Grounds:
         return None
 
     def objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
-        """Why a sentence is not borne out by what it names.
-
-        Args:
-            text: The sentence.
-            ids: What it names.
-            to_reasons: It is a reason, which may rest on the objective and on sections of reports alone.
-
-        Returns:
-            Why; empty where it is borne out.
-        """
+        """Why a sentence is not borne out by what it names."""
         limits = design_rules().limits
         if not text or len(text) > limits.sentence:
             return f"it is empty, or longer than {limits.sentence} characters"
@@ -117,17 +97,7 @@ class Grounds:
         return "it says the opposite of what it names" if opposes(text, grounds) == -1 else ""
 
     def parameter(self, name: str, value: str, passage: str, of: Container[str]) -> StepParameter | None:
-        """A setting, if a passage has it; with its number and unit where the report has them.
-
-        Args:
-            name: What is set.
-            value: As the passage writes it.
-            passage: Id of the passage.
-            of: Ids that its step rests on.
-
-        Returns:
-            The setting; None where the passage does not have it.
-        """
+        """A setting, if a passage has it; with its number and unit where the report has them."""
         step, value = self._steps.get(passage), " ".join(value.split())
         if step is None or passage not in of or not _holds(step.text, value):
             return None
@@ -137,17 +107,7 @@ class Grounds:
         return StepParameter(name=name, value=value, passage=passage) if _holds(step.text, name) else None
 
     def tool(self, name: str, version: str, passage: str, of: Container[str]) -> StepTool | None:
-        """A tool, if a passage names it; without its version where that is not there.
-
-        Args:
-            name: Of the tool.
-            version: Of the tool, or empty.
-            passage: Id of the passage.
-            of: Ids that its step rests on.
-
-        Returns:
-            The tool; None where the passage does not name it.
-        """
+        """A tool, if a passage names it; without its version where that is not there."""
         step = self._steps.get(passage)
         if step is None or passage not in of or not _holds(step.text, name):
             return None

@@ -73,12 +73,6 @@ def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
     """The sections that a protocol takes from: of papers that fit the objective, those that are referable, best first.
 
     A retracted paper is no ground. Where nobody judged how referable a section is, its relevance alone decides.
-
-    Args:
-        material: What there is.
-
-    Returns:
-        The sections, at most as many as the rules allow.
     """
     limits = design_rules().limits
     fitting = fitting_reports(material)
@@ -107,12 +101,6 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
     """The places of the reports that fit the objective: not retracted, with steps, and near enough to its words.
 
     How rare a word is among the papers counts, so that the least is lower where there are few of them.
-
-    Args:
-        material: With reports.
-
-    Returns:
-        Places of reports, in order.
     """
     limits = design_rules().limits
     places = [
@@ -125,15 +113,7 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
 
 
 def relevances(text: str, others: Sequence[str]) -> list[float]:
-    """How much of a text each of some others speaks of: BM25, as a share of what the text has itself.
-
-    Args:
-        text: An objective.
-        others: Sections.
-
-    Returns:
-        From 0 to 1, one each.
-    """
+    """How much of a text each of some others speaks of: BM25, as a share of what the text has itself."""
     if not others:
         return []
     own, *rest = Lexical.of([text, *others]).scores(text).tolist()
@@ -141,31 +121,14 @@ def relevances(text: str, others: Sequence[str]) -> list[float]:
 
 
 def named_data_sets(reports: Iterable[ExperimentalReport]) -> tuple[StudyDataSet, ...]:
-    """The data sets that reports name, each once; nobody has looked for them.
-
-    Args:
-        reports: Of papers.
-
-    Returns:
-        One an accession.
-    """
+    """The data sets that reports name, each once; nobody has looked for them."""
     steps = (step for report in reports for section in report.sections for step in section.steps)
     found = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
     return tuple(found.values())
 
 
 def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
-    """Reports of papers from files.
-
-    Args:
-        files: JSON of a report, or of a list of them.
-
-    Returns:
-        The reports.
-
-    Raises:
-        InputFormat: A file has something else.
-    """
+    """Reports of papers from files."""
     found: list[ExperimentalReport] = []
     for file in files:
         try:
@@ -180,14 +143,7 @@ def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
 
 
 def study_facts(known: Iterable[KnownFact]) -> tuple[StudyFact, ...]:
-    """Facts as a protocol has them: that nodes exist, then edges; the verified ones first.
-
-    Args:
-        known: One entry a task.
-
-    Returns:
-        The facts, numbered.
-    """
+    """Facts as a protocol has them: that nodes exist, then edges; the verified ones first."""
 
     def rank(entry: KnownFact) -> tuple[bool, bool]:
         task, _, verified = entry
@@ -220,13 +176,6 @@ def study_facts(known: Iterable[KnownFact]) -> tuple[StudyFact, ...]:
 def likeness(one: str, other: str) -> float:
     """How alike two sentences are: the share of their stems that both have.
 
-    Args:
-        one: A sentence.
-        other: Another one.
-
-    Returns:
-        From 0 to 1.
-
     >>> likeness("Reads were aligned with ABC2.", "ABC2 aligned the reads.")
     0.75
     """
@@ -235,15 +184,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
-    """The verified facts that a sentence is about: it names every node that they are of.
-
-    Args:
-        text: A sentence.
-        material: With nodes and facts.
-
-    Returns:
-        Ids of facts.
-    """
+    """The verified facts that a sentence is about: it names every node that they are of."""
     named = set()
     for node in material.nodes:
         pattern = naming(node.called)

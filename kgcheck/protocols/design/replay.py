@@ -16,18 +16,7 @@ FILE = "protocol.json"
 
 
 def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
-    """Design a protocol again.
-
-    Args:
-        folder: As kgcheck protocol design left it; nothing is written there.
-
-    Returns:
-        The protocol, and whether its file has the same bytes.
-
-    Raises:
-        InputMissing: There is no design in the folder.
-        InputFormat: Its transcript does not go with what it rests on, or is not whole.
-    """
+    """Design a protocol again."""
     design = DesignFolder(folder)
     material = design.read() if folder.is_dir() else None
     if material is None:

@@ -45,14 +45,7 @@ F = TypeVar("F", bound=BaseModel)
 
 
 def in_short(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the designer is given, in short.
-
-    Args:
-        given: What a strong model is given.
-
-    Returns:
-        A few of the sections, facts and passages, by id and words; steps of a section rest on no objective.
-    """
+    """What the designer is given, in short."""
     kept = {name: given[name] for name in ("headings", "section", "outline") if name in given}
     if "section" not in given:
         kept["objective"] = {name: given["objective"][name] for name in ("id", "objective")}
@@ -65,15 +58,7 @@ def in_short(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bound_to(form: type[F], given: Mapping[str, Any]) -> type[F]:
-    """The form of an answer to a question: what may be left out is, and only ids of the question can be named.
-
-    Args:
-        form: The form.
-        given: The question.
-
-    Returns:
-        The form with a narrower schema.
-    """
+    """The form of an answer to a question: what may be left out is, and only ids of the question can be named."""
     ids = {kind: [one["id"] for one in given.get(kind, ())] for kind in ("sections", "facts", "analyses", "passages")}
     whole = [OBJECTIVE] if "objective" in given else []
     choices = {

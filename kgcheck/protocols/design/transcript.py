@@ -34,15 +34,7 @@ class DesignAnswer(Value):
 
 
 class DesignFolder:
-    """What is in the folder. Nobody else works there from ``with`` to its end.
-
-    Args:
-        path: It is made.
-
-    Raises:
-        JobUnderWay: Another process is at work there.
-        InputFormat: Its files were not written by kgcheck, or were changed.
-    """
+    """What is in the folder. Nobody else works there from ``with`` to its end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,11 +49,7 @@ class DesignFolder:
         self._stack.close()
 
     def begin(self, material: DesignMaterial) -> None:
-        """Keep what a design rests on, in place of what an earlier one left.
-
-        Args:
-            material: What it rests on.
-        """
+        """Keep what a design rests on, in place of what an earlier one left."""
         self.answers = []
         (self.path / "answers.jsonl").unlink(missing_ok=True)
         write_text(self.path / "material.json", material.model_dump_json(indent=2, exclude_defaults=True) + "\n")
@@ -83,11 +71,7 @@ class DesignFolder:
         return material
 
     def add(self, answer: DesignAnswer) -> None:
-        """Keep an answer.
-
-        Args:
-            answer: With its cost.
-        """
+        """Keep an answer."""
         self.answers.append(answer)
         lines = "".join(f"{a.model_dump_json(exclude_defaults=True)}\n" for a in self.answers)
         write_text(self.path / "answers.jsonl", lines)

@@ -29,18 +29,7 @@ class AnalysisParameter(Value):
     meaning: str
 
     def read(self, name: str, text: str) -> int | float:
-        """A value as it was written.
-
-        Args:
-            name: Of the parameter, for the message.
-            text: The value.
-
-        Returns:
-            The number.
-
-        Raises:
-            UsageError: It is none, or out of bounds.
-        """
+        """A value as it was written."""
         try:
             number = int(text) if isinstance(self.default, int) and self.least >= 1 else float(text)
         except ValueError:
@@ -75,17 +64,7 @@ class ReadyAnalysis(Value):
     parameters: dict[str, AnalysisParameter]
 
     def numbers(self, given: dict[str, str]) -> dict[str, int | float]:
-        """Its parameters, with those that were given in place of the defaults.
-
-        Args:
-            given: As they were written.
-
-        Returns:
-            A number for each.
-
-        Raises:
-            UnknownName: It has no parameter of that name.
-        """
+        """Its parameters, with those that were given in place of the defaults."""
         for name in given:
             if name not in self.parameters:
                 raise UnknownName(f"parameter of {self.name}", name, self.parameters)
@@ -155,17 +134,7 @@ def ready_analyses() -> dict[str, ReadyAnalysis]:
 
 
 def ready_analysis(name: str) -> ReadyAnalysis:
-    """An analysis by its name.
-
-    Args:
-        name: The name.
-
-    Returns:
-        The analysis.
-
-    Raises:
-        UnknownName: There is none of that name.
-    """
+    """An analysis by its name."""
     known = ready_analyses()
     if name not in known:
         raise UnknownName("ready analysis", name, known)
@@ -173,12 +142,7 @@ def ready_analysis(name: str) -> ReadyAnalysis:
 
 
 def write_result(result: AnalysisResult, folder: Path) -> None:
-    """Write results.json and a table of tab-separated values for each table.
-
-    Args:
-        result: What was found.
-        folder: Where to.
-    """
+    """Write results.json and a table of tab-separated values for each table."""
     for table in result.tables:
         text = io.StringIO()
         writer = csv.writer(text, delimiter="\t", lineterminator="\n")

@@ -55,12 +55,7 @@ _UNSUPPORTED = {
 
 
 def main(order: dict[str, Any]) -> None:
-    """Start the program and report how it ended.
-
-    Args:
-        order: ``argv``, ``env``, ``folder``, ``rights`` (flags of Landlock by path), ``limits`` (by number of
-            setrlimit) and ``report`` (a file descriptor).
-    """
+    """Start the program and report how it ended."""
     # Else libraries look for these two by way of programs that are not in the sandbox.
     setattr(ctypes.util, "find_library", {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get)  # noqa: B010 for mypy
     _die_with_parent()

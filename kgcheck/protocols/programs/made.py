@@ -25,19 +25,7 @@ class Filled(NamedTuple):
 
 
 def filled(folder: Path, limits: ProgramLimits, leaving_out: str = "") -> Filled:
-    """Look through a folder in which somebody may be writing; it ends where a limit is passed.
-
-    Args:
-        folder: The folder.
-        limits: Of bytes, and of files and folders. Sparse files count as if they were full.
-        leaving_out: Name of a folder in it that does not count.
-
-    Returns:
-        The files, and the limit.
-
-    Raises:
-        OSError: The disk cannot be read.
-    """
+    """Look through a folder in which somebody may be writing; it ends where a limit is passed."""
     files: list[str] = []
     count = size = 0
     left = [(str(folder), 0)]
@@ -72,16 +60,7 @@ def filled(folder: Path, limits: ProgramLimits, leaving_out: str = "") -> Filled
 def made_files(
     folder: Path, limits: ProgramLimits, leaving_out: str
 ) -> tuple[tuple[MadeFile, ...], ReachedLimit | None]:
-    """The files of a folder, with what they are.
-
-    Args:
-        folder: The folder.
-        limits: What it may hold.
-        leaving_out: Name of a folder in it that does not count.
-
-    Returns:
-        The files by name, none if a limit is passed, and that limit.
-    """
+    """The files of a folder, with what they are."""
     found = filled(folder, limits, leaving_out)
     if found.over:
         return (), found.over
@@ -98,17 +77,7 @@ def made_files(
 
 
 def read_program_results(folder: Path) -> dict[str, Any]:
-    """The results that a program left.
-
-    Args:
-        folder: Where it worked.
-
-    Returns:
-        The object of its results.json.
-
-    Raises:
-        InputFormat: There is none, or it is no plain file, too large, no JSON object, or holds what is no number.
-    """
+    """The results that a program left."""
     path = folder / "results.json"
     data = _opened(str(path))
     if data is None:
@@ -139,14 +108,7 @@ def _opened(path: str) -> int | None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it, however deep, and whatever the rights are that a program set.
-
-    Args:
-        folder: The folder; it may be not there.
-
-    Raises:
-        OSError: It is still there.
-    """
+    """Remove a folder with all that is in it, however deep, and whatever the rights are that a program set."""
     if not folder.exists():
         return
     # Python's own removal ends at a thousand folders in each other.

@@ -29,13 +29,7 @@ _BETWEEN = "\x1f"
 
 
 class GeneSet(NamedTuple):
-    """Nodes that names mean.
-
-    Attributes:
-        found: Id by name.
-        unknown: Names that the graph does not have.
-        several: Names that mean several nodes.
-    """
+    """Nodes that names mean."""
 
     found: dict[str, str]
     unknown: tuple[str, ...]
@@ -43,16 +37,7 @@ class GeneSet(NamedTuple):
 
 
 def gene_set(store: GraphStore, label: str, names: Iterable[str]) -> GeneSet:
-    """The nodes of a label that names or ids mean.
-
-    Args:
-        store: The graph.
-        label: Of the nodes.
-        names: Ids, or names exactly as the graph has them.
-
-    Returns:
-        The nodes; a name that means several is left out, not guessed.
-    """
+    """The nodes of a label that names or ids mean."""
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     of = store.schema.label(label)
     by_id = store.nodes(of, wanted)
@@ -69,12 +54,7 @@ def gene_set(store: GraphStore, label: str, names: Iterable[str]) -> GeneSet:
 
 
 class AnalysisGraph:
-    """The edges of a graph that stand, as matrices.
-
-    Args:
-        store: The graph.
-        refuted: Edges that an audit refuted; they are left out, and counted.
-    """
+    """The edges of a graph that stand, as matrices."""
 
     def __init__(self, store: GraphStore, refuted: Iterable[Triple] = ()) -> None:
         self.store = store
@@ -86,15 +66,7 @@ class AnalysisGraph:
             self._refuted.setdefault(pattern, []).append(f"{triple.head.id}{_BETWEEN}{triple.tail.id}")
 
     def pairs(self, pattern: Pattern, least: float | None = None) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-        """Heads and tails of the edges of a pattern that stand, each pair once.
-
-        Args:
-            pattern: The pattern.
-            least: The score that an edge must have.
-
-        Returns:
-            Two columns of ids.
-        """
+        """Heads and tails of the edges of a pattern that stand, each pair once."""
         tables = [
             t.select([c for c in ("head", "tail", "score") if c in t.column_names])
             for t in self.store.scan_edges(pattern)
@@ -164,22 +136,7 @@ def run_analysis(
     parameters: Mapping[str, str] | None = None,
     seed: int = 1,
 ) -> AnalysisResult:
-    """Run a ready analysis.
-
-    Args:
-        analysis: Which one.
-        graph: The edges that stand.
-        names: The gene set: ids, or names as the graph has them.
-        target: The node that it is about beside them, e.g. a disease, by id or name.
-        parameters: Those that are not as by default.
-        seed: Of random numbers, where it needs any.
-
-    Returns:
-        What it found.
-
-    Raises:
-        UsageError: Nothing of the gene set is in the graph, or the target is missing.
-    """
+    """Run a ready analysis."""
     numbers = analysis.numbers(dict(parameters or {}))
     genes = gene_set(graph.store, analysis.member, names)
     if not genes.found:
@@ -288,19 +245,7 @@ def _expansion(
 
 
 def target_of(analysis: ReadyAnalysis, store: GraphStore, name: str) -> tuple[AnalysisLink, str]:
-    """What a gene set is held against.
-
-    Args:
-        analysis: An analysis with targets.
-        store: The graph.
-        name: An id, or a name as the graph has it.
-
-    Returns:
-        The edges that lead to it, and its id.
-
-    Raises:
-        UsageError: The graph has no such node, or the analysis needs one and none is named.
-    """
+    """What a gene set is held against."""
     labels = ", ".join(link.label for link in analysis.targets)
     if not name:
         raise UsageError(f"{analysis.name} needs a target", f"name one with --target: {labels}")

@@ -45,13 +45,7 @@ _NAMESPACES = (
 
 
 class Interpreter(NamedTuple):
-    """What runs programs of a language.
-
-    Attributes:
-        command: It, with its options; ``{program}`` stands for the program.
-        roots: Files and folders that it reads.
-        environment: What it needs of the environment.
-    """
+    """What runs programs of a language."""
 
     command: tuple[str, ...]
     roots: tuple[Path, ...]
@@ -67,23 +61,7 @@ def run_program(
     limits: ProgramLimits | None = None,
     guard: Guard | None = None,
 ) -> ProgramRun:
-    """Run a program.
-
-    Args:
-        program: Its text.
-        folder: Where it works, made anew; what it leaves stays there, unless a limit of disk or files ended it.
-        language: Of the program.
-        inputs: Files that it may read, by the name that it finds them under in INPUTS.
-        limits: What it may take.
-        guard: The guard, e.g. to try one; by default the better one of those that this machine has.
-
-    Returns:
-        The record.
-
-    Raises:
-        ProgramError: This machine has no guard, or nothing that runs the language.
-        InputError: An input is not there, or the folder cannot be made.
-    """
+    """Run a program."""
     limits = limits or ProgramLimits()
     guard = guard or best_guard()
     interpreter = _interpreter(language)
@@ -120,14 +98,7 @@ def run_program(
 
 
 def best_guard() -> Guard:
-    """The best guard that this machine has.
-
-    Returns:
-        Its name.
-
-    Raises:
-        ProgramError: It has none; nothing is run without.
-    """
+    """The best guard that this machine has."""
     if missing := missing_guard():
         raise ProgramError(
             f"programs cannot be run here: {missing}",

@@ -25,18 +25,7 @@ _LEAST_FOR_INTERVAL = 3
 
 
 class Enrichment(NamedTuple):
-    """One row a tested term, the same place in each.
-
-    Attributes:
-        terms: Their places among all terms.
-        hits: Members of the set that have the term.
-        sizes: Members of the background that have it.
-        p: Fisher's exact test, that there are not more of them than by chance.
-        adjusted: After Benjamini and Hochberg, over all tested terms.
-        odds: Ratio of the odds; infinite or not a number where a cell is empty.
-        drawn: Members of the set in the background.
-        background: Members of the background.
-    """
+    """One row a tested term, the same place in each."""
 
     terms: Ints
     hits: Ints
@@ -49,17 +38,7 @@ class Enrichment(NamedTuple):
 
 
 def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -> Enrichment:
-    """Which terms a set has more often than its background.
-
-    Args:
-        has: Sparse matrix of members by terms: who has what. Members that have nothing are no background.
-        chosen: Which members are the set.
-        least: Members of the background that a term must have to be tested.
-        most: Members that it may have.
-
-    Returns:
-        All tested terms, also those that nobody of the set has: they count for the adjustment.
-    """
+    """Which terms a set has more often than its background."""
     kept = np.asarray(has.sum(axis=1)).ravel() > 0
     sizes = np.asarray(has.sum(axis=0), dtype=np.int64).ravel()
     hits = np.asarray(has[chosen & kept].sum(axis=0), dtype=np.int64).ravel()
@@ -69,16 +48,7 @@ def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -
 
 
 def expansion(adjacency: Any, seeds: Ints) -> Enrichment:
-    """Which nodes have more links to some seeds than their number of links explains.
-
-    Args:
-        adjacency: Sparse symmetric matrix of zeros and ones.
-        seeds: Places of the seeds.
-
-    Returns:
-        All nodes that have a link to a seed, without the seeds: hits are links to seeds, sizes are all links, and the
-        background of a node is every other node that has any link.
-    """
+    """Which nodes have more links to some seeds than their number of links explains."""
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.int64).ravel()
     linked = np.asarray(adjacency[:, seeds].sum(axis=1), dtype=np.int64).ravel()
     linked[seeds] = 0
@@ -107,17 +77,7 @@ def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[fl
 
 
 class Proximity(NamedTuple):
-    """How near two sets lie, against random sets of the same sizes and degrees.
-
-    Attributes:
-        distance: Mean over the first set of the steps to the nearest of the second.
-        interval: 95 % interval of it by bootstrap over the first set; none of fewer than three, or all alike.
-        mean: Of random sets.
-        deviation: Of random sets.
-        z: How many deviations it is below (negative) or above; none where random sets are all alike.
-        p: Share of permutations that lie as near or nearer, itself among them.
-        permutations: How many random sets there were.
-    """
+    """How near two sets lie, against random sets of the same sizes and degrees."""
 
     distance: float
     interval: tuple[float, float] | None
@@ -135,18 +95,7 @@ def largest_component(adjacency: Any) -> Ints:
 
 
 def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed: int) -> Proximity:
-    """How near one set of nodes lies to another, by the closest measure of Guney et al. (2016).
-
-    Args:
-        adjacency: Sparse symmetric matrix of a network that hangs together.
-        first: Places of the one set.
-        second: Places of the other.
-        permutations: Random sets of the same sizes and degrees that it is held against.
-        seed: Of the random numbers.
-
-    Returns:
-        The distance, and what it is against chance.
-    """
+    """How near one set of nodes lies to another, by the closest measure of Guney et al. (2016)."""
     random = np.random.default_rng(seed)
     steps = _steps_to(adjacency, second)[first]
     distance = float(steps.mean())
@@ -223,15 +172,7 @@ def matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
 
 
 def with_ancestors(has: Any, parents: Any) -> Any:
-    """Who has which term, if whoever has a term has its ancestors, too; cycles do no harm.
-
-    Args:
-        has: Members by terms.
-        parents: Terms by terms: the parents of each.
-
-    Returns:
-        Members by terms.
-    """
+    """Who has which term, if whoever has a term has its ancestors, too; cycles do no harm."""
     while True:
         more = has + has @ parents
         more.data[:] = 1

@@ -89,15 +89,7 @@ def program_rules() -> ProgramRules:
 
 
 def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tuple[ProgramTask, ...]:
-    """The tasks of a protocol: its steps that make something and that no ready analysis runs.
-
-    Args:
-        protocol: The protocol.
-        language: Of the programs.
-
-    Returns:
-        A task for each, in order; what an earlier step makes comes from there.
-    """
+    """The tasks of a protocol: its steps that make something and that no ready analysis runs."""
     made: dict[str, TaskFile] = {}
     tasks = []
     for step in protocol.steps:
@@ -128,15 +120,7 @@ def _file(item: StepItem, step: str = "") -> TaskFile:
 
 
 def problems_of(program: str, language: Language) -> tuple[str, ...]:
-    """What is wrong with a program that can be seen without running it.
-
-    Args:
-        program: Its text.
-        language: Of it. R is looked at when it is run.
-
-    Returns:
-        Errors of syntax, and modules that this machine does not have.
-    """
+    """What is wrong with a program that can be seen without running it."""
     if not program.strip() or len(program) > LONGEST_PROGRAM:
         return (f"SyntaxError: a program has from 1 to {LONGEST_PROGRAM:,} characters",)
     if language != "python":
@@ -171,16 +155,7 @@ def _is_there(module: str) -> bool:
 
 
 def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttempt:
-    """What became of a program that was run.
-
-    Args:
-        task: What it was for.
-        run: Its record.
-        folder: Where it worked.
-
-    Returns:
-        The attempt, with what it lacks and how bad that is.
-    """
+    """What became of a program that was run."""
     if not run.clean:
         return ProgramAttempt(run=run, level=error_level(run.stderr, run.limit or ""))
     left = {file.name for file in run.files}
@@ -194,13 +169,6 @@ def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttem
 
 def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
     r"""How bad an error is, after the paper's table.
-
-    Args:
-        stderr: What the program, or the gate, said.
-        limit: The limit that ended it.
-
-    Returns:
-        1 to 4.
 
     >>> error_level("Traceback …\nKeyError: 'gene'")
     3

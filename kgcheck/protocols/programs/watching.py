@@ -43,14 +43,7 @@ class EndedProgram(NamedTuple):
 
 
 class ProgramWatch:
-    """Reads what a program says and ends it at its limits.
-
-    Args:
-        process: What started it; its pipes are read.
-        report: Where what started it reports how it ended.
-        folder: Where it works.
-        limits: What it may take.
-    """
+    """Reads what a program says and ends it at its limits."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", report: int, folder: Path, limits: ProgramLimits) -> None:
         self._process = process
@@ -77,14 +70,7 @@ class ProgramWatch:
         os.close(self._report)
 
     def until_end(self) -> EndedProgram:
-        """Wait for its end, or bring it about.
-
-        Returns:
-            How it ended.
-
-        Raises:
-            ProgramError: It was not started.
-        """
+        """Wait for its end, or bring it about."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout or 1, selectors.EVENT_READ, "stdout")
             ready.register(self._process.stderr or 2, selectors.EVENT_READ, "stderr")

@@ -49,22 +49,7 @@ def write_program(
     attempt: Callable[[str], ProgramAttempt],
     most: int = MOST_ATTEMPTS,
 ) -> tuple[str, ProgramRecord]:
-    """Have a program written for a task, and written again with its errors, until one does it.
-
-    Args:
-        task: What it is to do.
-        client: The model.
-        meter: Counts what it takes, and ends it.
-        attempt: Runs a program in the sandbox.
-        most: How many programs are tried.
-
-    Returns:
-        The last program, and the record of all.
-
-    Raises:
-        ModelError: The endpoint refused or failed, or gave no usable answer.
-        BudgetExceeded: What the model may take is used up.
-    """
+    """Have a program written for a task, and written again with its errors, until one does it."""
     system = _TASK.format(language=task.language, libraries=_LIBRARIES[task.language])
     question = {"task": task.model_dump(mode="json", exclude={"language"})}
     attempts: list[ProgramAttempt] = []
@@ -80,16 +65,7 @@ def write_program(
 
 
 def checked(program: str, task: ProgramTask, attempt: Callable[[str], ProgramAttempt]) -> ProgramAttempt:
-    """Look a program over, and run it if nothing is wrong with it.
-
-    Args:
-        program: Its text.
-        task: What it is for.
-        attempt: Runs it.
-
-    Returns:
-        What became of it.
-    """
+    """Look a program over, and run it if nothing is wrong with it."""
     if problems := problems_of(program, task.language):
         return ProgramAttempt(problems=problems, level=error_level(problems[0]))
     return attempt(program)

@@ -9,12 +9,7 @@ from kgcheck.protocols.rendering.pages import protocol_page
 
 
 def write(protocol: StudyProtocol, folder: Path) -> None:
-    """Write a protocol: ``protocol.json``, ``protocol.md``, ``protocol.html`` and ``ro-crate-metadata.json``.
-
-    Args:
-        protocol: The protocol.
-        folder: Where to; it is made.
-    """
+    """Write a protocol: ``protocol.json``, ``protocol.md``, ``protocol.html`` and ``ro-crate-metadata.json``."""
     write_text(folder / "protocol.json", protocol.model_dump_json(indent=2) + "\n")
     write_text(folder / "protocol.md", protocol_page(protocol, "markdown"))
     write_text(folder / "protocol.html", protocol_page(protocol, "html"))

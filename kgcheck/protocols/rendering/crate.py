@@ -25,14 +25,7 @@ Entity = dict[str, Any]
 
 
 def crate(protocol: StudyProtocol) -> str:
-    """The metadata file of the folder in which a protocol is written.
-
-    Args:
-        protocol: The protocol.
-
-    Returns:
-        ``ro-crate-metadata.json``, JSON-LD, flat.
-    """
+    """The metadata file of the folder in which a protocol is written."""
     graph = {entity["@id"]: entity for entity in _entities(protocol)}
     return as_json({"@context": f"{SPECIFICATION}/context", "@graph": [*graph.values()]}, indent=1) + "\n"
 

@@ -7,15 +7,7 @@ from kgcheck.report.documents import page
 
 
 def protocol_page(protocol: StudyProtocol, form: str) -> str:
-    """A protocol to read.
-
-    Args:
-        protocol: The protocol.
-        form: html or markdown.
-
-    Returns:
-        The text, ending in a line break.
-    """
+    """A protocol to read."""
     return page(
         "protocol",
         form,

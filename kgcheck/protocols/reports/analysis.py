@@ -18,32 +18,14 @@ _SHOWN = 5
 
 
 def analyse(report: ExperimentalReport, objective: Objective, embedder: Embedder | None = None) -> ExperimentalReport:
-    """A report with the referability of its sections for an objective.
-
-    Args:
-        report: Of one paper.
-        objective: What a protocol is for.
-        embedder: Makes the vectors; None for words alone.
-
-    Returns:
-        The report with a number and a suggestion for each section.
-    """
+    """A report with the referability of its sections for an objective."""
     return analyse_all([report], objective, embedder)[0]
 
 
 def analyse_all(
     reports: Sequence[ExperimentalReport], objective: Objective, embedder: Embedder | None = None
 ) -> tuple[ExperimentalReport, ...]:
-    """Reports with the referability of their sections; by words, how rare a word is among all of them counts.
-
-    Args:
-        reports: Of the papers of one search.
-        objective: What a protocol is for.
-        embedder: Makes the vectors; None for words alone.
-
-    Returns:
-        The reports, in the order given.
-    """
+    """Reports with the referability of their sections; by words, how rare a word is among all of them counts."""
     sections = [section for report in reports for section in report.sections]
     relevances = iter(_relevances([report_text(s) for s in sections], objective.text, embedder))
     wanted = content_words(objective.text)

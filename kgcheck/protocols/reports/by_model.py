@@ -79,23 +79,7 @@ def report_by_model(
     retracted: bool = False,
     url: str = "",
 ) -> ExperimentalReport:
-    """What a paper did, its steps chosen by a model.
-
-    Args:
-        paper: The whole paper.
-        client: The model.
-        limits: How much it may take.
-        total: Counts what is taken.
-        retracted: Something else than the paper says that it is retracted.
-        url: Where people read it.
-
-    Returns:
-        The report, with the number of steps that were dropped.
-
-    Raises:
-        ModelError: The endpoint refused or failed, or gave no usable answer.
-        BudgetExceeded: What it may take is used up.
-    """
+    """What a paper did, its steps chosen by a model."""
     meter = Meter(limits or Limits(), client.prices, total)
     sections: list[ReportSection] = []
     number = dropped = 0

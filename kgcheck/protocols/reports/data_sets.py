@@ -34,14 +34,7 @@ class _DataSetFile(Value):
 
 @cache
 def data_repositories() -> dict[str, DataRepository]:
-    """The repositories whose accessions are known, by name.
-
-    Returns:
-        In the order in which they are tried.
-
-    Raises:
-        ConfigurationError: The file is broken.
-    """
+    """The repositories whose accessions are known, by name."""
     found = read_value(resource_dir("corpus") / "protocols" / "data_sets.toml", _DataSetFile)
     return {r.name: r for r in found.repository}
 
@@ -66,12 +59,6 @@ def _known() -> tuple[_AccessionForm, ...]:
 
 def data_set_ids(text: str) -> tuple[NamedDataSet, ...]:
     """The accessions that a text names.
-
-    Args:
-        text: Any text; only what has the form of an accession is read, whether or not there is such a record.
-
-    Returns:
-        Each place where one stands, in order.
 
     >>> [(d.id, d.repository) for d in data_set_ids("From GEO (GSE100, GSM2) and PDB entry 1ABC, not 2DEF-like words.")]
     [('GSE100', 'GEO'), ('GSM2', 'GEO'), ('1ABC', 'PDB'), ('2DEF', 'PDB')]

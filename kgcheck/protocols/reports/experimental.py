@@ -43,16 +43,7 @@ class MethodSection(NamedTuple):
 
 
 def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str = "") -> ExperimentalReport:
-    """What a paper did.
-
-    Args:
-        paper: The whole paper.
-        retracted: Something else than the paper says that it is retracted.
-        url: Where people read it.
-
-    Returns:
-        Its sections with steps; none, with a note, where the paper has no methods.
-    """
+    """What a paper did."""
     sections: list[ReportSection] = []
     number = 0
     for method in method_sections(paper):
@@ -76,17 +67,7 @@ def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str 
 def finished_report(
     paper: WholePaper, sections: Sequence[ReportSection], *, retracted: bool = False, url: str = ""
 ) -> ExperimentalReport:
-    """A report of sections whose steps are known, with what the paper is and what came out.
-
-    Args:
-        paper: The whole paper.
-        sections: With steps.
-        retracted: Something else than the paper says that it is retracted.
-        url: Where people read it.
-
-    Returns:
-        The report.
-    """
+    """A report of sections whose steps are known, with what the paper is and what came out."""
     return ExperimentalReport(
         paper=paper.id,
         ids=paper.ids,
@@ -118,12 +99,6 @@ def method_sections(paper: WholePaper) -> Iterator[MethodSection]:
 
     Methods, and what has a heading of methods elsewhere; of a paper that has neither, results and legends, in which a
     sentence must name settings, software, statistics or data.
-
-    Args:
-        paper: The whole paper.
-
-    Yields:
-        Each with sentences, in order.
     """
     words = step_words()
     if paper.type.casefold() in words.no_studies:

@@ -51,13 +51,6 @@ _SPUN = re.compile(r"centrifug|\bspun\b|\bspin\b|pellet|supernatant|sediment", r
 def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParameter, ...]:
     """The settings of a sentence.
 
-    Args:
-        text: The sentence.
-        without: Where citations, accessions and versions stand in it.
-
-    Returns:
-        They, in order, each once. The two ends of a range are one value without a number.
-
     >>> [(p.name, p.comparator, p.value, p.unit) for p in parameters_in("All with FDR<0.05 were kept 3 h at 37°C.")]
     [('FDR', '<', '0.05', ''), ('duration', '=', '3 h', 'h'), ('temperature', '=', '37°C', '°C')]
     """
@@ -93,12 +86,7 @@ def _only(value: str) -> Decimal | None:
 
 
 class _Setting:
-    """A number in a text, and what says of what it is.
-
-    Args:
-        text: The sentence.
-        of: The number.
-    """
+    """A number in a text, and what says of what it is."""
 
     def __init__(self, text: str, of: WrittenNumber) -> None:
         self.text = text
@@ -140,7 +128,7 @@ class _Setting:
                 words.pop()
         return words
 
-    def name(self) -> str:
+    def name(self) -> str:  # noqa: PLR0911
         """What the number is of; empty where it is no setting."""
         # A mean with its deviation is what came out.
         if "±" in self.text[max(0, self.value_start - 1) : self.value_start + 1] or self.text[

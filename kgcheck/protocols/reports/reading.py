@@ -24,20 +24,7 @@ class PaperFound(NamedTuple):
 
 
 def whole_papers(place: Path, wanted: Sequence[str], notes: list[str]) -> Iterator[PaperFound]:
-    """The whole papers of a file or an index.
-
-    Args:
-        place: A file of papers (JATS, PDF), or the folder of an index.
-        wanted: Ids of papers; none for all.
-        notes: Gets a line for each record that is no whole paper.
-
-    Yields:
-        The papers, in order.
-
-    Raises:
-        UnknownName: A wanted paper is not there, or by its abstract alone.
-        InputFormat: The file has no whole paper.
-    """
+    """The whole papers of a file or an index."""
     yield from _of_index(place, wanted) if place.is_dir() else _of_file(place, wanted, notes)
 
 

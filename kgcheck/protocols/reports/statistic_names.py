@@ -9,12 +9,6 @@ from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, statistic_w
 def statistics_in(text: str) -> tuple[str, ...]:
     """What a sentence names of statistics.
 
-    Args:
-        text: The sentence.
-
-    Returns:
-        Names as ``corpus/protocols/statistics.toml`` has them, each once, in the order of the text.
-
     >>> statistics_in("Welch's t-test with Benjamini-Hochberg correction, then a Mann-Whitney U test")
     ("Welch's t test", 'Benjamini-Hochberg', 'Wilcoxon rank-sum test')
     """

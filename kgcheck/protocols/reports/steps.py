@@ -69,12 +69,6 @@ class Deed(NamedTuple):
 def deeds_of(text: str) -> tuple[Deed, ...]:
     """What a sentence tells that was done.
 
-    Args:
-        text: A sentence of methods.
-
-    Returns:
-        Verbs, in order; none where the sentence is no step.
-
     >>> [d.verb for d in deeds_of("Reads were mapped with care and we then counted them.")]
     ['mapped', 'counted']
     >>> deeds_of("The protocol was approved by the ethics committee."), deeds_of("Mice were known to sleep.")
@@ -130,34 +124,14 @@ def _active(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
 
 
 def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep | None:
-    """A sentence as a step of a report.
-
-    Args:
-        text: The sentence.
-        number: Its place among the steps.
-        without: Where citations stand in it.
-        dry_heading: Whether its heading is of computing.
-
-    Returns:
-        The step; none where the sentence tells nothing that was done, nor names settings of a protocol.
-    """
+    """A sentence as a step of a report."""
     step = read_step(text, number, without=without, dry_heading=dry_heading)
     is_step = deeds_of(text) or step.data_sets or _is_recipe(text, step.parameters)
     return step if is_step else None
 
 
 def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep:
-    """A sentence that is known to be a step, with what it names.
-
-    Args:
-        text: The sentence.
-        number: Its place among the steps.
-        without: Where citations stand in it.
-        dry_heading: Whether its heading is of computing.
-
-    Returns:
-        The step.
-    """
+    """A sentence that is known to be a step, with what it names."""
     accessions = data_set_ids(text[:MOST_CHARACTERS])
     tools = tools_in(text)
     spans = (*without, *(t.span for t in tools), *((d.start, d.end) for d in accessions))
@@ -192,15 +166,7 @@ _UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%",
 
 
 def is_dry(text: str, *, computing: int = 0) -> bool:
-    """Whether what a sentence tells is done by computing.
-
-    Args:
-        text: The sentence.
-        computing: How much else speaks for that: software, statistics, data sets, the heading.
-
-    Returns:
-        True where more of its words are of computing than of a bench or a bed.
-    """
+    """Whether what a sentence tells is done by computing."""
     patterns = _patterns()
     words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
     wet = sum(words[w] for w in words.keys() & patterns.wet)
@@ -210,12 +176,6 @@ def is_dry(text: str, *, computing: int = 0) -> bool:
 
 def outline_of(text: str) -> str:
     """A step in a few words: its first verb, and what it is done to.
-
-    Args:
-        text: The sentence of the step.
-
-    Returns:
-        Words of the sentence.
 
     >>> outline_of("The telomere length was measured by PCR.")
     'measured telomere length'

@@ -9,14 +9,7 @@ from kgcheck.report.cells import cell
 
 
 def reports_table(reports: tuple[ExperimentalReport, ...]) -> RenderableType:
-    """Each paper with its sections and steps.
-
-    Args:
-        reports: Of papers.
-
-    Returns:
-        A row a step; where the sections were judged, their referability and the suggestion stand above the steps.
-    """
+    """Each paper with its sections and steps."""
     return Group(*(part for report in reports for part in (cell(headline(report), "bold"), _steps(report))))
 
 

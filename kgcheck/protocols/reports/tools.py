@@ -58,12 +58,6 @@ class ToolAt(NamedTuple):
 def tools_in(text: str) -> tuple[ToolAt, ...]:
     """The software that a sentence names.
 
-    Args:
-        text: The sentence.
-
-    Returns:
-        In order, each name once, with the version where one is written.
-
     >>> [(t.tool.name, t.tool.version) for t in tools_in("Done in R (version 3.1.0) with limma and FooBar v2.")]
     [('R', '3.1.0'), ('FooBar', '2')]
     """
@@ -91,7 +85,7 @@ class _Named(NamedTuple):
     reach: int
 
 
-def _named(text: str) -> Iterator[_Named]:
+def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
     patterns = _patterns()
     for match in patterns.known.finditer(text):
         version, reach = _version(text, match.end())

@@ -55,15 +55,7 @@ class SearchConcept(Value):
         return tuple(stems(words_of(t)) for t in self.terms if not _is_symbol(t))
 
     def named_in(self, text: str, text_stems: frozenset[str]) -> bool:
-        """Whether a text names it.
-
-        Args:
-            text: The text.
-            text_stems: The stems of its words.
-
-        Returns:
-            True where it has a symbol as it is written, or all words of another term.
-        """
+        """Whether a text names it."""
         if any(own and own <= text_stems for own in self._stems):
             return True
         return self._symbols is not None and bool(self._symbols.search(text))
@@ -79,12 +71,6 @@ def words_of(text: str) -> tuple[str, ...]:
 def search_term(text: str) -> str:
     """A text as it may stand in quotes in any query language.
 
-    Args:
-        text: Anything.
-
-    Returns:
-        Letters, digits, spaces, hyphens, dots, plus signs and apostrophes of it; empty where nothing could be found.
-
     >>> search_term('KIT" OR 1=1 [tiab]*'), search_term("42")
     ('KIT OR 1 1 tiab', '')
     """
@@ -93,15 +79,7 @@ def search_term(text: str) -> str:
 
 
 def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept, ...]:
-    """What an objective is about.
-
-    Args:
-        objective: The objective.
-        synonyms: Names of what a phrase names.
-
-    Returns:
-        What it is about first, as far as the graph knows it or the objective names it; then sides of it, then methods.
-    """
+    """What an objective is about."""
     found: dict[str, SearchConcept] = {}
     for name in objective.about:
         _put(found, "subject", (name, *synonyms(name)))
@@ -119,14 +97,7 @@ def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept
 
 
 def method_named(text: str) -> KnownMethod | None:
-    """The method that a text names; of several the one with the longest word.
-
-    Args:
-        text: A phrase, or the name of an assay.
-
-    Returns:
-        The method, or None.
-    """
+    """The method that a text names; of several the one with the longest word."""
     own = stems(words_of(text))
     return next((method for parts, method in _method_words() if parts <= own), None)
 

@@ -48,18 +48,7 @@ def abstract_of(paper: WholePaper) -> str:
 def degrees(
     papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept], fit: TopicFit, scale: str
 ) -> list[PaperDegree]:
-    """How helpful papers are.
-
-    Args:
-        papers: All that were found: by words, how rare a word is among them counts.
-        objective: The objective.
-        concepts: What it is about.
-        fit: Says how like the objective a text is.
-        scale: ``vectors`` or ``words``, as ``fit`` does it.
-
-    Returns:
-        One degree each.
-    """
+    """How helpful papers are."""
     rules = search_rules().papers
     fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
     chosen = rules.vectors if scale == "vectors" else rules.words
@@ -125,17 +114,7 @@ def _species_named(folded: str) -> frozenset[str]:
 def data_set_use(
     data_set: StudyDataSet, description: str, objective: Objective, concepts: Sequence[SearchConcept]
 ) -> DataSetUse:
-    """Whether a data set is usable for an objective.
-
-    Args:
-        data_set: What its record states.
-        description: Its summary.
-        objective: The objective.
-        concepts: What it is about.
-
-    Returns:
-        Yes, if it is of the species and a wanted assay, large enough, and about what the objective is about.
-    """
+    """Whether a data set is usable for an objective."""
     against: list[str] = []
     for_it: list[str] = []
 

@@ -29,16 +29,7 @@ _LONGEST_ID = 100
 
 
 def look_up(ids: Iterable[str], http: Http, day: str = "") -> tuple[StudyDataSet, ...]:
-    """Look data sets up.
-
-    Args:
-        ids: Accessions.
-        http: What asks services.
-        day: The day that answers are kept under; by default, this one.
-
-    Returns:
-        One for each id, in their order, each id once; with the reason as its remark where it could not be looked.
-    """
+    """Look data sets up."""
     day = day or datetime.now(UTC).date().isoformat()
     wanted = [i for i in dict.fromkeys(part.strip() for part in ids) if i and len(i) <= _LONGEST_ID]
     looked: dict[str, StudyDataSet] = {}
@@ -69,14 +60,7 @@ def _at(repository: str, ids: Sequence[str], service: DataSetRepository) -> dict
 
 
 def study_data_set(record: DataSetRecord) -> StudyDataSet:
-    """A record as a protocol has it.
-
-    Args:
-        record: What a repository states.
-
-    Returns:
-        The same, its words cleaned and bounded.
-    """
+    """A record as a protocol has it."""
     return StudyDataSet(
         id=record.id,
         repository=record.repository,

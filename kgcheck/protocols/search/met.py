@@ -23,13 +23,7 @@ class MetPapers:
         self._by_id: dict[str, FoundAt] = {}
 
     def add(self, paper: WholePaper, place: SearchPlace, query: int) -> None:
-        """Take a paper in, with those that it shows to be the same.
-
-        Args:
-            paper: The paper.
-            place: Where it was found.
-            query: By the query of which number.
-        """
+        """Take a paper in, with those that it shows to be the same."""
         same = list({id(m): m for i in paper.ids if (m := self._by_id.get(i))}.values())
         first = same[0] if same else FoundAt(paper)
         for other in (*same[1:], FoundAt(paper, [place], [query])):
@@ -43,11 +37,7 @@ class MetPapers:
         return list({id(m): m for m in self._by_id.values()}.values())
 
     def retract(self, listed: Callable[[Iterable[str]], set[str]]) -> None:
-        """Mark papers as retracted.
-
-        Args:
-            listed: Which of some ids are those of papers that are retracted.
-        """
+        """Mark papers as retracted."""
         gone = listed(self._by_id)
         for met in self.every():
             if gone.intersection(met.paper.ids):

@@ -136,16 +136,7 @@ class JudgedRecord(NamedTuple):
 
 
 class SearchModel:
-    """A model that helps to search.
-
-    Args:
-        client: The model.
-        meter: Counts what it takes, and ends it.
-        kept: The file in which its answers are kept.
-
-    Raises:
-        InputFormat: The file holds something else.
-    """
+    """A model that helps to search."""
 
     def __init__(self, client: ChatClient, meter: Meter, kept: Path) -> None:
         self._client = client
@@ -158,15 +149,7 @@ class SearchModel:
         return self._client.model
 
     def queries(self, objective: Objective, concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
-        """Queries for an objective.
-
-        Args:
-            objective: The objective.
-            concepts: What the rules take it to be about, with the synonyms that are known.
-
-        Returns:
-            As many as the rules say.
-        """
+        """Queries for an objective."""
         question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
         task = _QUERIES.format(number=search_rules().limits.queries)
         form = with_schema(QueriesAnswer, self._narrowed)
@@ -232,14 +215,7 @@ class SearchModel:
 
 
 class KeptJudgements:
-    """Answers of a model by what it was asked, in a file of JSON lines that is written whole.
-
-    Args:
-        path: The file; it need not be there.
-
-    Raises:
-        InputFormat: It holds something else.
-    """
+    """Answers of a model by what it was asked, in a file of JSON lines that is written whole."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -252,27 +228,14 @@ class KeptJudgements:
                 raise InputFormat(f"{path} holds no answers of a model: {error}"[:300], "remove it") from None
 
     def find(self, key: str, form: type[B]) -> B | None:
-        """The answer to a question, where it is kept and still of the form.
-
-        Args:
-            key: Digest of the question.
-            form: What the answer must be.
-
-        Returns:
-            The answer, or None.
-        """
+        """The answer to a question, where it is kept and still of the form."""
         try:
             return form.model_validate(self._answers[key]) if key in self._answers else None
         except ValidationError:
             return None
 
     def keep(self, key: str, answer: BaseModel) -> None:
-        """Keep an answer.
-
-        Args:
-            key: Digest of the question.
-            answer: What came.
-        """
+        """Keep an answer."""
         self._answers[key] = answer.model_dump(mode="json")
         lines = (json.dumps({"question": k, "answer": a}) for k, a in self._answers.items())
         write_text(self._path, "".join(f"{line}\n" for line in lines))

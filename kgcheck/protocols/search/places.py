@@ -31,24 +31,11 @@ class PaperPlace(Protocol):
     place: SearchPlace
 
     def papers(self, query: SearchQuery, most: int) -> PapersFound:
-        """The papers that fit a query best, best first.
-
-        Args:
-            query: The query.
-            most: Most papers.
-
-        Raises:
-            SourceError: It could not be looked at.
-        """
+        """The papers that fit a query best, best first."""
 
 
 class PubMedPlace:
-    """PubMed.
-
-    Args:
-        http: What asks.
-        day: The day that answers are kept under.
-    """
+    """PubMed."""
 
     place: SearchPlace = "pubmed"
 
@@ -62,12 +49,7 @@ class PubMedPlace:
 
 
 class EuropePmcPlace:
-    """Europe PMC.
-
-    Args:
-        http: What asks.
-        day: The day that answers are kept under.
-    """
+    """Europe PMC."""
 
     place: SearchPlace = "europepmc"
 
@@ -81,12 +63,7 @@ class EuropePmcPlace:
 
 
 class PmcPlace:
-    """PMC, with the abstracts that PubMed has of its papers.
-
-    Args:
-        http: What asks.
-        day: The day that answers are kept under.
-    """
+    """PMC, with the abstracts that PubMed has of its papers."""
 
     place: SearchPlace = "pmc"
 
@@ -104,11 +81,7 @@ class PmcPlace:
 
 
 class IndexPlace:
-    """The local literature index, which no service is asked for.
-
-    Args:
-        index: The index.
-    """
+    """The local literature index, which no service is asked for."""
 
     place: SearchPlace = "index"
 

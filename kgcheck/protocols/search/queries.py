@@ -65,14 +65,7 @@ class SearchQuery(Value):
         return _boolean(self.groups, lambda term: f'TITLE_ABS:"{term}"')
 
     def geo(self, species: str) -> str:
-        """In the language of GEO, which knows no field for both title and summary.
-
-        Args:
-            species: Scientific name of the species that is wanted; empty for any.
-
-        Returns:
-            The query.
-        """
+        """In the language of GEO, which knows no field for both title and summary."""
         of_species = [f'"{plain}"[ORGN]'] if (plain := search_term(species)) else []
         return " AND ".join((_boolean([g for g in self.groups if not g.data], _quoted), *of_species))
 
@@ -86,27 +79,12 @@ def _boolean(groups: Sequence[TermGroup], write: Callable[[str], str]) -> str:
 
 
 def queries(objective: Objective, synonyms: Synonyms) -> tuple[SearchQuery, ...]:
-    """Queries by rules alone.
-
-    Args:
-        objective: The objective.
-        synonyms: Names of what a phrase names, as a graph or a snapshot knows them.
-
-    Returns:
-        At most five, each another one; fewer where the objective names little.
-    """
+    """Queries by rules alone."""
     return queries_of(concepts_of(objective, synonyms))
 
 
 def queries_of(concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
-    """Queries from what an objective is about.
-
-    Args:
-        concepts: See `concepts_of`.
-
-    Returns:
-        See `queries`.
-    """
+    """Queries from what an objective is about."""
     found: dict[frozenset[tuple[str, ...]], SearchQuery] = {}
     for purpose, groups in _combined(concepts):
         query = SearchQuery(purpose=purpose[:300], groups=groups)

@@ -81,9 +81,5 @@ class SearchRules(Value):
 
 @cache
 def search_rules() -> SearchRules:
-    """The rules that are shipped.
-
-    Returns:
-        The rules.
-    """
+    """The rules that are shipped."""
     return read_value(resource_dir("corpus") / "protocols" / "search.toml", SearchRules)

@@ -85,23 +85,7 @@ def search_for(
     today: str | None = None,
     progress: Progress | None = None,
 ) -> StudySearch:
-    """Search papers and data sets for an objective.
-
-    Args:
-        objective: The objective.
-        folder: Gets the result, the log, what was kept; the same call goes on there.
-        means: What it is made with.
-        today: The day, as in 2026-11-22; by default, this one.
-        progress: Where to show progress.
-
-    Returns:
-        What was found; places that could not be looked at are named in it.
-
-    Raises:
-        UsageError: The objective names nothing to look for, or there is nowhere to look.
-        ModelError: The model refused or failed, or gave no usable answer.
-        BudgetExceeded: What the model may take is used up.
-    """
+    """Search papers and data sets for an objective."""
     if means.http is None and means.index is None:
         raise UsageError("there is nowhere to look", "let services be asked, or name an index of papers: --literature")
     concepts = concepts_of(objective, means.synonyms)
@@ -150,11 +134,7 @@ class _Search:
         self._notes: list[str] = []
 
     def run(self) -> StudySearch:
-        """Search, judge, fetch.
-
-        Returns:
-            What was found.
-        """
+        """Search, judge, fetch."""
         model = self._means.model
         queries = model.queries(self._objective, self._concepts) if model else queries_of(self._concepts)
         for number, query in enumerate(queries, 1):

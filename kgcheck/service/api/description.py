@@ -45,11 +45,7 @@ _WORDS = {
 
 
 def describe(app: FastAPI) -> None:
-    """Give an application its OpenAPI document.
-
-    Args:
-        app: With all of its routes.
-    """
+    """Give an application its OpenAPI document."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:

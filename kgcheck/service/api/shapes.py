@@ -243,12 +243,6 @@ class RunRow(Value):
 def place_name(place: str) -> str:
     """What a client is to see of a place: the address of a server, and of a path its name alone.
 
-    Args:
-        place: A path or an address.
-
-    Returns:
-        Its name.
-
     >>> place_name("/srv/data/graph.lbdb"), place_name("bolt://localhost:7687")
     ('graph.lbdb', 'bolt://localhost:7687')
     """

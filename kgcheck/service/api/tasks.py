@@ -75,9 +75,6 @@ async def follow_task(
     """Follow a task: as it stands, and again whenever it changes, until it is over.
 
     Each event holds the whole task; its id goes into `Last-Event-ID` to go on after a lost connection.
-
-    Yields:
-        An event, ``task`` or ``end``.
     """
     async for event in service.tasks.events(task.id, int(last_event_id or 0)):
         yield event

@@ -40,32 +40,12 @@ class TaskShown(Value):
 
 
 def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown:
-    """Begin long work.
-
-    Args:
-        service: Who does it.
-        kind: Which work.
-        parameters: What it takes, as JSON.
-        asking: Who wants it.
-
-    Returns:
-        The task, with the id under which it is followed.
-    """
+    """Begin long work."""
     return TaskShown.of(service.tasks.start(kind, parameters, asking))
 
 
 def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown | None:
-    """Cancel the newest task of a kind with these parameters that is not over.
-
-    Args:
-        service: Who does it.
-        kind: Which work.
-        parameters: Some of its parameters.
-        asking: Who wants it to end.
-
-    Returns:
-        The task; None where there is none.
-    """
+    """Cancel the newest task of a kind with these parameters that is not over."""
     for task in service.tasks.list(500, kind=kind):
         if not task.state.is_over and parameters.items() <= task.parameters.items():
             return TaskShown.of(service.tasks.cancel(task.id, asking))

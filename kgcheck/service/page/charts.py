@@ -25,16 +25,7 @@ _COLOURS = {
 
 @lru_cache(maxsize=64)
 def chart(name: str, rows: Rows, theme: str) -> str:
-    """A chart.
-
-    Args:
-        name: trend for lines over runs; else bars.
-        rows: The figures.
-        theme: light or dark.
-
-    Returns:
-        SVG.
-    """
+    """A chart."""
     # Both take a moment to be imported.
     import altair as alt
     import vl_convert

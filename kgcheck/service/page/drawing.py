@@ -72,15 +72,7 @@ class Drawing(NamedTuple):
 
 
 def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
-    """Draw what lies around a finding.
-
-    Args:
-        task: What the finding is about.
-        found: What the graph has there.
-
-    Returns:
-        The drawing; None where there is nothing around.
-    """
+    """Draw what lies around a finding."""
     ends = [task.subject, *([task.object] if task.object and task.object != task.subject else [])]
     names = {(node.label, node.id): node.name or "" for node in found.nodes}
     near = [_around(end, ends, found, names) for end in ends]

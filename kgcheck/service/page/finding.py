@@ -96,16 +96,7 @@ def decide(
 
 
 def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) -> dict[str, Any]:
-    """What the templates of a finding name.
-
-    Args:
-        workspace: Where it is.
-        fingerprint: Its own.
-        query: The list that it is looked at in.
-
-    Returns:
-        The finding with where it stands, what was decided, abstracts, what lies around it and what is like it.
-    """
+    """What the templates of a finding name."""
     known = workspace.known_finding(fingerprint)
     finding = known.finding
     alike = _alike(finding)

@@ -89,14 +89,7 @@ class SourceAge(NamedTuple):
 
 
 def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
-    """The sources of releases, those whose newest release is oldest first.
-
-    Args:
-        releases: Of a run.
-
-    Returns:
-        One a source; dates are empty where none is known.
-    """
+    """The sources of releases, those whose newest release is oldest first."""
     by_source: dict[str, list[PinnedRelease]] = {}
     for release in releases:
         by_source.setdefault(release.source, []).append(release)
@@ -108,14 +101,7 @@ def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
 
 
 def figures_of(workspace: Workspace) -> Figures | None:
-    """The figures of the newest audit and those before it on the same store; None where there is none.
-
-    Args:
-        workspace: Whose ledger is read.
-
-    Returns:
-        What charts are made of.
-    """
+    """The figures of the newest audit and those before it on the same store; None where there is none."""
     run = latest_audit(workspace)
     if run is None:
         return None

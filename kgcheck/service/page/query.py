@@ -35,17 +35,7 @@ class TriageQuery(NamedTuple):
 
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
-        """Read from an address.
-
-        Args:
-            params: What stands after the question mark.
-
-        Returns:
-            The query; names that it does not know are left out.
-
-        Raises:
-            UsageError: It is too long.
-        """
+        """Read from an address."""
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
         single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "after")}
         if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):

@@ -85,18 +85,7 @@ def base_of(request: Request) -> str:
 def render(
     request: Request, template: str, asking: Principal | None, *, status: int = 200, **content: Any
 ) -> HTMLResponse:
-    """A page, or a part of one.
-
-    Args:
-        request: What is answered.
-        template: Its name, without its ending.
-        asking: Who asks; None where nobody signed in.
-        status: Of the answer.
-        content: What the template names.
-
-    Returns:
-        The answer, which nobody may keep.
-    """
+    """A page, or a part of one."""
     common = {
         "base": base_of(request),
         "status": status,
@@ -151,16 +140,7 @@ def _page_of(request: Request, error: KgcheckError | RequestValidationError | HT
 
 
 def error_page(request: Request, status: int, error: Exception) -> Response | None:
-    """What went wrong outside of the routes of the page, for who looks at one.
-
-    Args:
-        request: What is answered.
-        status: Of the answer.
-        error: What ended it.
-
-    Returns:
-        A page; None for a program, which gets a problem.
-    """
+    """What went wrong outside of the routes of the page, for who looks at one."""
     if "text/html" not in request.headers.get("accept", "") and not is_fragment(request):
         return None
     if isinstance(error, KgcheckError):
@@ -172,18 +152,7 @@ def error_page(request: Request, status: int, error: Exception) -> Response | No
 def problem_page(
     request: Request, status: int, detail: str, hint: str = "", headers: dict[str, str] | None = None
 ) -> Response:
-    """What went wrong, as a page or, for our own script, as a part of one.
-
-    Args:
-        request: What is answered.
-        status: Of the answer.
-        detail: What was wrong.
-        hint: What to do next.
-        headers: Further ones of the answer.
-
-    Returns:
-        The answer.
-    """
+    """What went wrong, as a page or, for our own script, as a part of one."""
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
     answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint)
@@ -240,13 +209,6 @@ def _when(at: datetime | str) -> Markup:
 def age(day: str | date, today: date | None = None) -> str:
     """How long ago a day was, in words; empty where it is not known.
 
-    Args:
-        day: A date, as exact as it is known: 2024, 2024-06 or 2024-06-30.
-        today: The day in UTC, unless it is another.
-
-    Returns:
-        Words.
-
     >>> age("2026-01", date(2026, 11, 22))
     '10 months'
     """
@@ -267,15 +229,7 @@ def age(day: str | date, today: date | None = None) -> str:
 
 
 def highlight(text: str, quotes: list[str]) -> Markup:
-    """A text in which exact quotes are marked.
-
-    Args:
-        text: An abstract.
-        quotes: What is quoted from it; what is not in it is left.
-
-    Returns:
-        The text, escaped.
-    """
+    """A text in which exact quotes are marked."""
     shown = Markup("")
     at = 0
     spans = sorted((text.find(q), q) for q in set(quotes) if q and q in text)
