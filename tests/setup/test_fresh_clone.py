@@ -50,7 +50,9 @@ class Newcomer:
         variables = {**quiet_environment(self.home), **certificates(), "PATH": "/usr/local/bin:/usr/bin:/bin"}
         for name in [name for name in variables if name.startswith(("KGCHECK_", "CI"))]:
             del variables[name]
-        user = [] if os.geteuid() else ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        # The shell is what loses the rights: what setpriv itself starts may still lie where root alone looks.
+        nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "sh", "-c", 'exec "$0" "$@"']
+        user = [] if os.geteuid() else nobody
         return subprocess.run(
             [*user, *command], cwd=cwd or self.clone, env=variables, capture_output=True, text=True, check=False
         )
@@ -80,7 +82,8 @@ def newcomer() -> Iterator[Newcomer]:
     folder = Path(tempfile.mkdtemp(prefix="kgcheck-newcomer-"))
     folder.chmod(0o755)
     yield Newcomer(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+    # Many thousands of files: several times as quick as shutil.
+    subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
 def commands(name: str) -> list[str]:
@@ -131,8 +134,8 @@ def test_packages_of_an_image(newcomer: Newcomer, stage: str) -> None:
     place, builder = newcomer.home / f"image-{stage}", newcomer.home / "builder"
     newcomer.must([newcomer.python, "-m", "venv", str(builder)])
     for line in [*re.findall("^RUN (.+)$", stages["uv"] + stages[f"{stage}-packages"], re.MULTILINE)]:
-        for word, other in (("/tmp/", f"{newcomer.clone}/requirements/"), ("/opt/packages", str(place))):  # noqa: S108
-            line = line.replace(word, shlex.quote(other) if word.startswith("/opt") else other.replace(" ", "\\ "))
+        line = line.replace("/tmp/", shlex.quote(f"{newcomer.clone}/requirements/"))  # noqa: S108
+        line = line.replace("/opt/packages", str(place))
         newcomer.must(["env", f"PATH={builder}/bin:/usr/bin:/bin", "sh", "-c", line])
 
     code = "import kgcheck.cli.main, duckdb, neo4j; print(kgcheck.__version__)"
