@@ -22,7 +22,7 @@ from kgcheck.ledger.engines import let_go
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.settling import is_settled, settle
 from kgcheck.ledger.sqlite import SqliteFile
-from kgcheck.ledger.tables import FORMAT, METADATA, VERSION
+from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
 
 _ANOTHER = "name another ledger with --ledger"
 
@@ -67,7 +67,7 @@ class Backend(Protocol):
 class Database:
     """A database with the tables of the ledger: one SQLite file (WAL), or a PostgreSQL database.
 
-    One of an earlier format is brought to the present format, whole or not at all.
+    One of the release before is brought to the present format, whole or not at all.
     """
 
     def __init__(self, where: LedgerPlace | URL, *, create: bool) -> None:
@@ -123,10 +123,10 @@ class Database:
             found = self._backend.format(connection)
         if found is None and not create:
             raise LedgerError(f"{self.where} is not a ledger: it is empty", _ANOTHER)
-        if found is not None and found > FORMAT:
+        if found not in (None, RELEASED, FORMAT):
             raise LedgerError(
                 f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}",
-                f"a newer kgcheck reads it; or {_ANOTHER}",
+                f"{_reader_of(found)}; or {_ANOTHER}",
             )
         if found != FORMAT:
             self._bring_forward(found)
@@ -136,26 +136,19 @@ class Database:
         if found is None:
             with self._in_words():
                 self._backend.prepare()
-        try:
-            with self._locked(alone=True) as connection:
-                match self._backend.format(connection):
-                    case None:
-                        METADATA.create_all(connection)
-                        VERSION.create(connection)
-                        connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
-                        self._backend.finish(connection, FORMAT)
-                    case int(earlier) if earlier < FORMAT:
-                        # It takes Alembic a while to be imported, and few ledgers need it.
-                        from kgcheck.ledger.migration import migrate
+        with self._locked(alone=True) as connection:
+            match self._backend.format(connection):
+                case None:
+                    METADATA.create_all(connection)
+                    VERSION.create(connection)
+                    connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
+                    self._backend.finish(connection, FORMAT)
+                case int(earlier) if earlier == RELEASED:
+                    # It takes Alembic a while to be imported, and few ledgers need it.
+                    from kgcheck.ledger.migration import migrate
 
-                        migrate(connection, earlier)
-                        self._backend.finish(connection, FORMAT)
-        except ValueError as error:
-            raise LedgerError(
-                f"the ledger {self.where} is of format {found} and holds what cannot be brought to format {FORMAT}: "
-                f"{error}",
-                _ANOTHER,
-            ) from error
+                    migrate(connection)
+                    self._backend.finish(connection, FORMAT)
 
     @contextmanager
     def _locked(self, *, alone: bool) -> Iterator[Connection]:
@@ -185,6 +178,13 @@ class Database:
             raise self._backend.in_words(error) from error
         except SQLAlchemyError as error:
             raise LedgerError(f"the ledger {self.where} cannot be used: {error}", _ANOTHER) from error
+
+
+def _reader_of(format_: int) -> str:
+    """Name the program that reads a ledger of another format."""
+    if format_ < RELEASED:
+        return f"kgcheck 0.2 brings it to format {RELEASED}, and this one goes on from there"
+    return "a newer kgcheck reads it" if format_ > FORMAT else "no release writes it: the kgcheck that made it reads it"
 
 
 def _backend(where: LedgerPlace | URL, create: bool) -> Backend:

@@ -1,19 +1,16 @@
-"""Brings a ledger of an earlier format to the present one: runs the revisions of kgcheck.ledger.migrations."""
+"""Brings a ledger of the release before to the present format: runs the revision of kgcheck.ledger.migrations."""
 
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, insert, inspect
+from sqlalchemy import Connection
 
-from kgcheck.ledger.tables import FORMAT, VERSION
-
-_FIRST_OF_ALEMBIC = 3
-"""The first format whose ledgers have the table of the version."""
+from kgcheck.ledger.tables import FORMAT
 
 
 def configuration(connection: Connection) -> Config:
-    """What Alembic must know."""
+    """Options of Alembic for a connection."""
     made = Config()
     # Alembic reads its options as Python's configparser does.
     made.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
@@ -21,10 +18,6 @@ def configuration(connection: Connection) -> Config:
     return made
 
 
-def migrate(connection: Connection, earlier: int) -> None:
+def migrate(connection: Connection) -> None:
     """Bring the tables to the present format, within the transaction that is under way."""
-    if earlier < _FIRST_OF_ALEMBIC and not inspect(connection).has_table(VERSION.name):
-        VERSION.create(connection)
-        if earlier > 1:
-            connection.execute(insert(VERSION).values(version_num=str(earlier)))
     command.upgrade(configuration(connection), str(FORMAT))

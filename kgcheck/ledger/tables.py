@@ -29,6 +29,9 @@ from kgcheck.model import Evidence, Gap
 FORMAT = 6
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
+RELEASED = 3
+"""The format of the release before, kgcheck 0.2: the only other one that is read."""
+
 METADATA = MetaData()
 
 VERSION = Table("ledger_format", MetaData(), Column("version_num", String(32), primary_key=True))

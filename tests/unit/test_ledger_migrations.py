@@ -1,36 +1,54 @@
-"""Ledgers of earlier formats become ones of the present format, on both databases, whole or not at all."""
+"""Ledgers of the release before become ones of the present format, on both databases, whole or not at all."""
 
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Engine, MetaData, String, create_engine, insert, select, text, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    MetaData,
+    String,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 
-from kgcheck.errors import LedgerError
+from kgcheck.errors import EXIT_USAGE, LedgerError
 from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import Pair
+from kgcheck.ledger.decisions import DecisionTable
+from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.migration import configuration
-from kgcheck.ledger.migrations import format_2
-from kgcheck.ledger.rows import finding_row, run_row, tally_row
-from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, VERSION
-from kgcheck.model import Change, ChangeKind, Finding
+from kgcheck.ledger.patches import PatchTable
+from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
+from kgcheck.model import Change, ChangeKind
 from tests.support import ROOT, quick_of
 from tests.support.forked import Forked, program
 from tests.support.postgres import fresh_schema
 from tests.unit.test_ledger import finding, run, tally
 
 APPLICATION = 0x6B676331
-MANY = 5_500
-"""Findings of a ledger that is migrated in several batches."""
+DUMP = ROOT / "tests" / "support" / "ledger_0_2_0.sql"
+FIRST, SECOND = "20260101-000000-aaaa", "20260102-000000-bbbb"
 
 
 @pytest.fixture(params=quick_of(["sqlite", "postgresql"], "sqlite"))
@@ -42,33 +60,44 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
     return address
 
 
+@pytest.fixture
+def released(place: Path | URL, tmp_path: Path) -> Path | URL:
+    """A ledger as kgcheck 0.2.0 wrote it."""
+    file = place if isinstance(place, Path) else tmp_path / "dumped.sqlite"
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript(DUMP.read_text())
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {RELEASED}")
+    if isinstance(place, URL):
+        _copy_to_server(file, place)
+    return place
+
+
+def _copy_to_server(file: Path, place: URL) -> None:
+    """Write the tables of a file and their rows to a server."""
+    tables, source, target = MetaData(), engine_of(file), engine_of(place)
+    event.listen(tables, "column_reflect", lambda _, __, column: column.update(type=column["type"].as_generic()))
+    with source.connect() as before, target.begin() as after:
+        tables.reflect(before)
+        for index in tables.tables["job_run"].indexes:
+            if (where := index.dialect_options["sqlite"]["where"]) is not None:
+                index.dialect_options["postgresql"]["where"] = where
+        tables.create_all(after)
+        for table in tables.sorted_tables:
+            after.execute(insert(table), [dict(row) for row in before.execute(select(table)).mappings()])
+            if table.autoincrement_column is not None:
+                _go_on_counting(after, table.name)
+    for engine in (source, target):
+        engine.dispose()
+
+
+def _go_on_counting(connection: Connection, table: str) -> None:
+    connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), max(number)) FROM {table}"))
+
+
 def engine_of(place: Path | URL) -> Engine:
     return create_engine(place if isinstance(place, URL) else f"sqlite:///{place}")
-
-
-def found() -> list[Finding]:
-    change = Change(kind=ChangeKind.REPOINT, to="P9", candidates=("P9", "P8"), because="merged")
-    return [finding(run(), f"P{n}").model_copy(update={"change": change if n % 2 else None}) for n in range(40)]
-
-
-def write_format_2(place: Path | URL, findings: list[Finding]) -> None:
-    """A ledger as the kgcheck of format 2 wrote it."""
-
-    def as_then(name: str, row: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in row.items() if key in format_2.METADATA.tables[name].c}
-
-    engine = engine_of(place)
-    with engine.begin() as connection:
-        format_2.METADATA.create_all(connection)
-        connection.execute(insert(format_2.RUN).values(as_then("run", run_row(run()))))
-        connection.execute(insert(format_2.PIECE).values(run=run().id, piece="one", digest="d"))
-        rows = [as_then("finding", finding_row(run().id, f)) for f in findings]
-        connection.execute(insert(format_2.FINDING), rows)
-        connection.execute(insert(format_2.TALLY).values(as_then("tally", tally_row(run().id, "one", tally(40)))))
-        if isinstance(place, Path):
-            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
-            connection.exec_driver_sql("PRAGMA user_version = 2")
-    engine.dispose()
 
 
 def differences(place: Path | URL) -> list[Any]:
@@ -100,65 +129,33 @@ def version(place: Path | URL) -> str:
     return written
 
 
-def test_the_format_is_the_latest_revision(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "l.sqlite") as ledger, ledger.database.reading() as connection:
-        script = ScriptDirectory.from_config(configuration(connection))
-
-    assert script.get_heads() == [str(FORMAT)]
-    assert [revision.revision for revision in script.walk_revisions()] == ["6", "5", "4", "3", "2"]
-
-
-@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
-def test_a_new_ledger_and_one_brought_forward_have_the_tables_of_the_code(place: Path | URL) -> None:
-    write_format_2(place, found())
-    assert differences(place) != []
-
-    with Ledger(place, create=False):
-        pass
-
-    assert differences(place) == []
-    assert version(place) == str(FORMAT)
-
-
-def write_format(place: Path | URL, format_: int, findings: list[Finding]) -> None:
-    """A ledger of format 2 that a kgcheck of a later format brought forward."""
-    write_format_2(place, findings)
-    if format_ == 2:
-        return
+def claim_format(place: Path | URL, format_: int) -> None:
+    """Let a ledger say that it is of some format."""
     engine = engine_of(place)
     with engine.begin() as connection:
-        VERSION.create(connection)
-        connection.execute(insert(VERSION).values(version_num="2"))
-        command.upgrade(configuration(connection), str(format_))
+        connection.execute(update(VERSION).values(version_num=str(format_)))
         if isinstance(place, Path):
             connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
     engine.dispose()
 
 
-@pytest.mark.parametrize("format_", quick_of([3, 4, 5], 3))
-def test_a_ledger_of_a_format_between_keeps_all(place: Path | URL, format_: int) -> None:
-    write_format(place, format_, found())
-    assert version(place) == str(format_)
-    added = {table.name for table in METADATA.sorted_tables} - set(state(place))
-    assert {"claim_text", "paper_claim", "claim_pair", "claim_paper", "claim_group"} <= added
-    assert ({"finding_key", "finding_place", "unsettled", "compared_state"} <= added) == (format_ < 5)
-    assert ("service_token" in added) == (format_ == 3)
+def test_the_format_is_the_one_step_from_the_release_before(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger, ledger.database.reading() as connection:
+        script = ScriptDirectory.from_config(configuration(connection))
 
-    with Ledger(place, create=False) as ledger:
-        assert [r.id for r in ledger.runs()] == [run().id]
-        # The order in which they are shown is another table's now.
-        shown = [f.fingerprint for f in ledger.findings(run())]
-        assert shown == [f.fingerprint for f in sorted(found(), key=lambda f: f.task.subject.id)]
-        assert ledger.finding(found()[7].fingerprint) == found()[7]
-        assert ledger.known([f.fingerprint for f in found()]) == {f.fingerprint for f in found()}
-        ledger.record(run(), "two", [finding(run(), "Q1")], [tally()])
-        assert len(list(ledger.findings(run()))) == len(found()) + 1
-        with ledger.database.reading() as connection:
-            bases = dict(connection.execute(select(KEY.c.fingerprint, KEY.c.basis)).all())
-        assert {f.fingerprint: basis_of(f) for f in found()}.items() <= bases.items()
+    assert [revision.revision for revision in script.walk_revisions()] == [str(FORMAT), str(RELEASED)]
 
-    assert differences(place) == []
-    assert version(place) == str(FORMAT)
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_ledger_of_the_release_before_has_the_tables_of_the_code(released: Path | URL) -> None:
+    assert version(released) == str(RELEASED)
+    assert differences(released) != []
+
+    with Ledger(released, create=False):
+        pass
+
+    assert differences(released) == []
+    assert version(released) == str(FORMAT)
 
 
 def test_a_new_ledger_has_the_tables_of_the_code(place: Path | URL) -> None:
@@ -169,66 +166,95 @@ def test_a_new_ledger_has_the_tables_of_the_code(place: Path | URL) -> None:
     assert version(place) == str(FORMAT)
 
 
-def test_findings_of_format_2_get_their_basis(place: Path | URL) -> None:
-    write_format_2(place, found())
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_ledger_of_the_release_before_keeps_its_findings(released: Path | URL) -> None:
+    change = Change(kind=ChangeKind.REPOINT, to="P9", candidates=("P9", "P8"), because="merged")
+    expected = [finding(run(), f"P{n}").model_copy(update={"change": change if n % 2 else None}) for n in range(4)]
 
-    with Ledger(place, create=False) as ledger:
-        assert sorted(ledger.findings(run()), key=lambda f: f.fingerprint) == sorted(
-            found(), key=lambda f: f.fingerprint
-        )
+    with Ledger(released, create=False) as ledger:
+        assert [r.id for r in ledger.runs()] == [SECOND, FIRST]
+        assert list(ledger.findings(ledger.run(FIRST))) == expected
+        assert [f.task.subject.id for f in ledger.findings(ledger.run(SECOND))] == ["P1", "P2", "Q1"]
+        assert ledger.finding(expected[0].fingerprint) == expected[0]
+        assert [(t.by_team, t.count) for t in ledger.tallies(ledger.run(FIRST))] == [(True, 1), (False, 3)]
+        assert ledger.handed(ledger.run(FIRST)) == {expected[0].fingerprint: "refuted"}
+        assert ledger.run(FIRST).releases[0].source == "go"
         with ledger.database.reading() as connection:
-            made = {row.fingerprint: row.basis for row in connection.execute(select(FINDING))}
-        assert made == {f.fingerprint: basis_of(f) for f in found()}
-        assert len(set(made.values())) > 20
-        ledger.record(run(), "two", [finding(run(), "Q1")], [tally()])
-        assert ledger.tallies(run()) == [tally(41)]
+            query = select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == FIRST)
+            assert dict(connection.execute(query).all()) == {f.fingerprint: basis_of(f) for f in expected}
 
 
-def test_all_findings_get_their_basis_when_there_are_many(tmp_path: Path) -> None:
-    place = tmp_path / "l.sqlite"
-    write_format_2(place, [finding(run(), f"P{n}") for n in range(MANY)])
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_ledger_of_the_release_before_keeps_what_became_of_findings(released: Path | URL) -> None:
+    with Ledger(released, create=False) as ledger:
+        compared = ComparisonTable(ledger.database)
+        (decision,) = DecisionTable(ledger.database).all()
+        (patch,) = PatchTable(ledger.database).all()
 
-    with Ledger(place, create=False) as ledger, ledger.database.reading() as connection:
-        without = connection.execute(select(FINDING.c.fingerprint).where(FINDING.c.basis.is_(None))).all()
-        bases = connection.scalars(select(FINDING.c.basis).distinct()).all()
-    assert without == []
-    assert len(bases) == MANY
+        assert compared.before(SECOND) == FIRST
+        assert compared.counts(Pair(FIRST, SECOND)) == {
+            **dict.fromkeys(("new", "still", "changed", "fixed", "unchecked"), 1),
+            "gone": 0,
+        }
+        names = {finding(run(), name).fingerprint: name for name in ("P0", "P1", "P2", "P3", "Q1")}
+        states = compared.states(Pair(FIRST, SECOND), names)
+        assert {names[fingerprint]: state.value for fingerprint, state in states.items()} == {
+            "P0": "fixed",
+            "P1": "changed",
+            "P2": "still",
+            "P3": "unchecked",
+            "Q1": "new",
+        }
+        assert (decision.by, decision.note) == ("anna", "later")
+        assert (patch.id, patch.operations) == ("00ff", 1)
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_ledger_of_the_release_before_keeps_the_runs_of_jobs(released: Path | URL) -> None:
+    at = datetime(2026, 11, 22, 3, tzinfo=UTC)
+    with Ledger(released, create=False) as ledger:
+        runs = JobRuns(ledger.database)
+        newest, refresh, oldest = runs.history()
+
+        assert (newest.job, newest.state, newest.attempt, newest.run) == ("nightly", JobState.RUNNING, 2, SECOND)
+        assert newest.worker == "host 2 ee"
+        assert newest.lease_until == at.replace(minute=55)
+        assert (refresh.job, refresh.state, refresh.result) == ("refresh", JobState.FAILED, {"changes": {"go": 3}})
+        assert (oldest.severity, oldest.message, oldest.finished) == ("warn", "audit", at.replace(minute=40))
+        assert runs.last_planned("nightly") == at.replace(minute=50)
+        assert runs.schedule_since("nightly", "30 2 * * * UTC", at.replace(hour=9)) == at
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_ledger_that_was_brought_forward_goes_on(released: Path | URL) -> None:
+    with Ledger(released, create=False) as ledger:
+        ledger.start(run("20260103-000000-cccc"))
+        ledger.record(ledger.run(FIRST), "two", [finding(run(), "Q2")], [tally()])
+        assert len(list(ledger.findings(ledger.run(FIRST)))) == 5
+        with ledger.database.reading() as connection:
+            assert connection.scalar(select(func.max(FINDING.c.number))) == 8
+        if isinstance(released, Path):
+            with ledger.database.reading() as connection:
+                assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
+                assert connection.exec_driver_sql("PRAGMA integrity_check").scalars().all() == ["ok"]
 
 
 @pytest.mark.slow
-def test_words_are_compared_as_bytes(place: Path | URL) -> None:
+def test_words_are_compared_as_bytes(released: Path | URL) -> None:
     """In PostgreSQL whatever the language of the database, in tables that are new and in those brought forward."""
-    if isinstance(place, Path):
+    if isinstance(released, Path):
         pytest.skip("SQLite does so by itself")
     columns = text(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
         "AND data_type IN ('text', 'character varying') AND collation_name IS DISTINCT FROM 'C' "
         "AND table_name <> :version"
     )
-    for old in (True, False):
-        if old:
-            write_format_2(place, found())
-        with Ledger(place) as ledger, ledger.database.writing() as connection:
+    for _ in ("brought forward", "new"):
+        with Ledger(released) as ledger, ledger.database.writing() as connection:
             assert connection.execute(columns, {"version": VERSION.name}).all() == []
             METADATA.drop_all(connection)
             VERSION.drop(connection)
     assert any(isinstance(c.type, String) for c in FINDING.columns)
-
-
-@pytest.mark.parametrize("column", ["evidence", "outcome"])
-def test_what_cannot_be_read_stays_as_it_was(place: Path | URL, column: str) -> None:
-    write_format_2(place, found())
-    engine = engine_of(place)
-    with engine.begin() as connection:
-        one = format_2.FINDING.c.fingerprint == found()[7].fingerprint
-        connection.execute(update(format_2.FINDING).where(one).values({column: '[{"so": "so"}]'}))
-    engine.dispose()
-    before = state(place)
-
-    with pytest.raises(LedgerError, match=f"is of format 2 and holds what cannot be brought to format {FORMAT}"):
-        Ledger(place)
-
-    assert state(place) == before
 
 
 KILLED = """
@@ -257,66 +283,64 @@ def opened(place: Path | URL, statements: int = 0) -> Forked:
     return program(KILLED, where, statements)
 
 
-# What SQLite does when it is killed, or opened by two at once, tests/unit/test_ledger_formats.py says of format 1.
-ON_POSTGRESQL = pytest.mark.parametrize(
-    "place", ["postgresql", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True
-)
-
-
-@ON_POSTGRESQL
-@pytest.mark.parametrize(
-    ("format_", "statements"),
-    [(2, 11), (4, 12), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, 8), (2, 14), (4, 9), (4, 20)))],
-)
-def test_a_killed_change_of_format_is_begun_again(place: Path | URL, format_: int, statements: int) -> None:
-    write_format(place, format_, found())
-    before = state(place)
-    killed = opened(place, statements).ended()
+@pytest.mark.parametrize("statements", quick_of([8, 14, 30, 60], 14, 60))
+def test_a_killed_change_of_format_is_begun_again(released: Path | URL, statements: int) -> None:
+    before = state(released)
+    killed = opened(released, statements).ended()
 
     assert killed.returncode == -signal.SIGKILL
-    assert state(place) == before
-    with Ledger(place) as ledger:
-        assert len(list(ledger.findings(run()))) == len(found())
-    assert differences(place) == []
+    assert state(released) == before
+    with Ledger(released) as ledger:
+        assert len(list(ledger.findings(ledger.run(FIRST)))) == 4
+    assert differences(released) == []
 
 
-@ON_POSTGRESQL
-@pytest.mark.parametrize("old", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_several_processes_open_one_ledger_at_once(place: Path | URL, old: bool) -> None:
-    if old:
-        write_format_2(place, found())
-    for process in [opened(place) for _ in range(2)]:
+def test_several_processes_bring_one_ledger_forward(released: Path | URL) -> None:
+    for process in [opened(released) for _ in range(2)]:
         done = process.ended()
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.split()[1] == str(int(old))
+        assert done.stdout.split()[1] == "2"
+    assert differences(released) == []
+    assert version(released) == str(FORMAT)
+
+
+@pytest.mark.slow
+def test_several_processes_make_one_ledger(place: Path | URL) -> None:
+    for process in [opened(place) for _ in range(2)]:
+        assert process.ended().returncode == 0
     assert differences(place) == []
-    assert version(place) == str(FORMAT)
 
 
-def test_a_ledger_of_a_later_format_is_refused_and_stays_as_it_is(place: Path | URL) -> None:
-    with Ledger(place) as ledger:
-        ledger.start(run())
-        with ledger.database.writing() as connection:
-            connection.execute(update(VERSION).values(version_num=str(FORMAT + 1)))
-            if isinstance(place, Path):
-                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT + 1}")
-    before = state(place)
+OTHERS = (
+    *((older, f"kgcheck 0.2 brings it to format {RELEASED}") for older in (1, 2)),
+    *((between, "no release writes it") for between in range(RELEASED + 1, FORMAT)),
+    (FORMAT + 1, "a newer kgcheck reads it"),
+)
+
+
+@pytest.mark.parametrize(("format_", "advice"), OTHERS)
+def test_a_ledger_of_another_format_is_refused_and_stays_as_it_is(
+    released: Path | URL, format_: int, advice: str
+) -> None:
+    claim_format(released, format_)
+    before = state(released)
 
     for create in (True, False):
         with pytest.raises(
-            LedgerError, match=f"is a ledger of format {FORMAT + 1}, and this kgcheck reads {FORMAT}"
+            LedgerError, match=f"is a ledger of format {format_}, and this kgcheck reads {FORMAT}"
         ) as caught:
-            Ledger(place, create=create)
-        assert "a newer kgcheck" in caught.value.hint
-    assert state(place) == before
+            Ledger(released, create=create)
+        assert advice in caught.value.hint
+        assert caught.value.exit_code == EXIT_USAGE
+    assert state(released) == before
 
 
 def test_a_ledger_of_now_is_opened_without_alembic(tmp_path: Path) -> None:
     """It takes longer to be imported than everything else of the ledger."""
-    text = (
+    program_text = (
         "import sys; from pathlib import Path; from kgcheck.ledger.ledger import Ledger; "
         "Ledger(Path(sys.argv[1])).close(); Ledger(Path(sys.argv[1])).close(); sys.exit('alembic' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", text, str(tmp_path / "l.sqlite")], cwd=ROOT, check=False)
+    done = subprocess.run([sys.executable, "-c", program_text, str(tmp_path / "l.sqlite")], cwd=ROOT, check=False)
 
     assert done.returncode == 0

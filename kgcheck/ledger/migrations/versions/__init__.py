@@ -1,1 +1,1 @@
-"""The revisions, one a format. One that was released is never changed."""
+"""The revisions: the format of the release before, and the step from it to the tables of the code."""

@@ -1,67 +1,29 @@
-"""Format 6: claims of papers, how pairs of them stand, and what the papers of an index come to."""
+"""From format 3 to the tables of the code."""
 
 from alembic import op
-from sqlalchemy import Column, DateTime, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, column, insert, select, table
+
+from kgcheck.ledger.settling import settle_run
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
 
 revision = "6"
-down_revision = "5"
+down_revision = "3"
 
-_ADDED = MetaData()
-Table(
-    "claim_text",
-    _ADDED,
-    Column("digest", String, primary_key=True),
-    Column("paper", String, nullable=False),
-    Column("read_at", DateTime, nullable=False),
-)
-Table(
-    "paper_claim",
-    _ADDED,
-    Column("digest", ForeignKey("claim_text.digest"), primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("key", String, nullable=False),
-    Column("paper", String, nullable=False),
-    Column("document", String, nullable=False),
-    Column("section", String, nullable=False),
-    Column("heading", Text, nullable=False),
-    Column("start", Integer, nullable=False),
-    Column("stop", Integer, nullable=False),
-    Column("quote", Text, nullable=False),
-    Column("score", Float, nullable=False),
-    Index("paper_claim_by_key", "key"),
-)
-Table(
-    "claim_pair",
-    _ADDED,
-    Column("reader", String, primary_key=True),
-    Column("first", String, primary_key=True),
-    Column("second", String, primary_key=True),
-    Column("relation", String, nullable=False),
-    Column("probability", Float, nullable=False),
-    Column("note", Text, nullable=False),
-)
-Table(
-    "claim_paper",
-    _ADDED,
-    Column("corpus", String, primary_key=True),
-    Column("paper", String, primary_key=True),
-    Column("digest", String, nullable=False),
-    Column("pagerank", Float, nullable=False),
-    Column("hub", Float, nullable=False),
-    Column("authority", Float, nullable=False),
-    Column("cites", Integer, nullable=False),
-    Column("cited", Integer, nullable=False),
-)
-Table(
-    "claim_group",
-    _ADDED,
-    Column("corpus", String, primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("claim", String, primary_key=True),
-    Column("kind", String, nullable=False),
-)
+_OLD = "finding_3"
 
 
 def upgrade() -> None:
-    """Add the tables."""
-    _ADDED.create_all(op.get_bind(), checkfirst=False)
+    """Write findings anew, with keys and places in tables of their own, and add the tables that are new."""
+    connection = op.get_bind()
+    for name in ("in_order", "by_reason", "by_subject", "by_object", "by_relation"):
+        op.drop_index(f"finding_{name}", "finding")
+    op.rename_table("finding", _OLD)
+    if connection.dialect.name == "postgresql":
+        op.execute(f"ALTER INDEX finding_pkey RENAME TO {_OLD}_pkey")
+    METADATA.create_all(connection)
+    op.add_column("comparison", Column("is_listed", Boolean))
+    old = table(_OLD, *map(column, FINDING_COLUMNS))
+    connection.execute(insert(FINDING).from_select(FINDING_COLUMNS, select(old)))
+    for run in connection.scalars(select(RUN.c.id)).all():
+        settle_run(connection, run, 0)
+    op.drop_table(_OLD)
