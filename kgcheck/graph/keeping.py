@@ -11,7 +11,7 @@ from itertools import count
 from antlr4 import ParserRuleContext
 
 from kgcheck.graph.queries import is_name, kept, quoted
-from kgcheck.graph.statement_writer import Writer, variable
+from kgcheck.graph.statement_writer import Writer
 
 
 @dataclass
@@ -29,12 +29,14 @@ class KeepingWriter(Writer):
         pattern = self.write(node.pattern())
         conditions, self._conditions = self._conditions, around
         if node.where():
+            self._signs(node.where())
             conditions.insert(0, f"({self.write(node.where().expression())})")
         return pattern + _where(conditions)
 
     def _patternPart(self, node: ParserRuleContext) -> str:
         around, self._has_range = self._has_range, False
         path = self._of_writer(node) if node.symbol() else ""
+        self._signs(node)
         element = self._with_path(path, self.write(node.patternElem()))
         self._has_range = around
         return element
@@ -49,11 +51,13 @@ class KeepingWriter(Writer):
 
     def _nodePattern(self, node: ParserRuleContext) -> str:
         name = self._condition_on(node)
+        self._signs(node)
         return f"({name}{self._optional(node.nodeLabels())}{self._optional(node.properties(), ' ')})"
 
     def _detail(self, node: ParserRuleContext | None) -> str:
         if node is None:
             return f"[{self._condition_on(None)}]"
+        self._signs(node)
         if node.rangeLit() is None:
             name, steps = self._condition_on(node), ""
         else:
@@ -68,7 +72,7 @@ class KeepingWriter(Writer):
 
     def _unwindSt(self, node: ParserRuleContext) -> str:
         written = self._parts(node)
-        self._known_names[variable(node.symbol())] = None
+        self._known_names[self._variable(node.symbol())] = None
         return written
 
     def _withSt(self, node: ParserRuleContext) -> str:
@@ -84,6 +88,7 @@ class KeepingWriter(Writer):
     def _projectionItems(self, node: ParserRuleContext) -> str:
         if node.MULT() is None:
             return self._parts(node)
+        self._signs(node)
         # A star would take the names that were given here, too.
         return ", ".join([*self._known_names, *map(self.write, node.projectionItem())])
 
@@ -106,8 +111,8 @@ class KeepingWriter(Writer):
     def _of_writer(self, node: ParserRuleContext | None) -> str:
         if node is None or node.symbol() is None:
             return self._new_name()
-        self._known_names[variable(node.symbol())] = None
-        return variable(node.symbol())
+        self._known_names[self._variable(node.symbol())] = None
+        return self._variable(node.symbol())
 
     def _new_name(self) -> str:
         # A name that a statement from outside has begins with a letter.

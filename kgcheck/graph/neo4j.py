@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import neo4j
@@ -10,6 +9,7 @@ from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, Servic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
+from kgcheck.graph.answers import TooLargeAnswer, bounded_rows
 from kgcheck.graph.changes import Run
 from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
 from kgcheck.graph.store import Properties, Reading
@@ -17,6 +17,9 @@ from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
 
 _FETCH_ROWS = 10_000
+_GUARDED_ROWS = 16
+"""Rows of a statement from outside that the server hands over at a time: what was asked for arrives, wanted or not."""
+
 _RETRY_S = 30.0
 
 
@@ -72,8 +75,8 @@ class Neo4jStore(CypherServerStore):
         except (Neo4jError, DriverError, ValueError) as error:
             raise self._mapped(error) from error
 
-    def _session(self, mode: str) -> neo4j.Session:
-        return self._driver.session(database=self._database, default_access_mode=mode, fetch_size=_FETCH_ROWS)
+    def _session(self, mode: str, fetch_rows: int = _FETCH_ROWS) -> neo4j.Session:
+        return self._driver.session(database=self._database, default_access_mode=mode, fetch_size=fetch_rows)
 
     def _read(self, text: str, parameters: dict[str, Any]) -> Rows:
         # A statement of the catalogue or one made from it: never text from outside.
@@ -107,6 +110,16 @@ class Neo4jStore(CypherServerStore):
             raise self._mapped(error) from error
         return " ".join([str(created), *bookmarks]) if bookmarks else None
 
+    def setting(self, name: str) -> str | None:
+        """A setting of the server, such as ``db.memory.transaction.max``; None where there is none or it is hidden."""
+        try:
+            return next((str(value) for (value,) in self._rows("server_setting", name=name)), None)
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            # Somebody who may read the graph need not be allowed to ask this.
+            return None
+
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. The server must take it for a reading one, too, and is asked in a reading transaction."""
         reading = self._leaving_out(reading)
@@ -114,14 +127,17 @@ class Neo4jStore(CypherServerStore):
         query: Any = reading.text
         try:
             with (
-                self._session(neo4j.READ_ACCESS) as session,
+                self._session(neo4j.READ_ACCESS, _GUARDED_ROWS) as session,
                 session.begin_transaction(timeout=timeout_s) as transaction,
             ):
                 if transaction.run(explained, reading.parameters).consume().query_type != "r":
                     raise UsageError("the statement is not a reading one", "use MATCH and RETURN")
-                records = islice(transaction.run(query, reading.parameters), limit)
+                found = (list(map(shown, record)) for record in transaction.run(query, reading.parameters))
                 # The server names columns by the text that it was sent.
-                return [dict(zip(reading.columns, map(shown, record), strict=True)) for record in records]
+                rows = bounded_rows(found, limit, reading.longest_list)
+                return [dict(zip(reading.columns, row, strict=True)) for row in rows]
+        except TooLargeAnswer:
+            raise StoreError(f"a statement over {self.name} gave too much", "ask for less") from None
         except (Neo4jError, DriverError) as error:
             raise self._mapped(error) from error
 

@@ -63,15 +63,25 @@ def _reads(node: Any, limited: bool) -> bool:
             return not limited
         case CypherParser.FunctionInvocationContext():
             name = node.invocationName().getText().lower()
-            given = node.expressionChain().expression() if node.expressionChain() else []
             allowed = name in _PICK or (name == _COUNT and not limited)
-            return allowed and all(_reads(expression, limited) for expression in given)
+            return allowed and all(_reads(argument, limited) for argument in arguments(node))
         case ParserRuleContext() if CypherParser.ruleNames[node.getRuleIndex()] in _CHAIN:
-            parts = [child for child in node.getChildren() if not _is_space(child)]
-            return len(parts) == 1 and _reads(parts[0], limited)
+            under = parts(node)
+            return len(under) == 1 and _reads(under[0], limited)
         case _:
             return False
 
 
-def _is_space(node: Any) -> bool:
-    return isinstance(node, TerminalNode) and node.symbol.type == CypherLexer.SP
+def arguments(call: ParserRuleContext) -> list[Any]:
+    """The arguments of a function; to this grammar, a function that is the only one is an element of a pattern."""
+    element = call.patternElem()
+    while element is not None and element.patternElem() is not None:
+        element = element.patternElem()
+    if element is not None:
+        return [element.functionInvocation() or element]
+    return list(call.expressionChain().expression()) if call.expressionChain() else []
+
+
+def parts(node: ParserRuleContext) -> list[Any]:
+    """The children of a node but for the spaces between them."""
+    return [c for c in node.getChildren() if not (isinstance(c, TerminalNode) and c.symbol.type == CypherLexer.SP)]

@@ -5,12 +5,11 @@ py2neo is end-of-life: an extra of kgcheck, and never a dependency of its core.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, Protocol
 
-from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable
+from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable, StoreUnguarded
 from kgcheck.graph.neo4j import server_error
-from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
+from kgcheck.graph.server import CypherServerStore, Row, Rows
 from kgcheck.graph.store import Properties, Reading
 from kgcheck.profile.schema import Schema
 
@@ -64,11 +63,11 @@ class Py2neoStore(CypherServerStore):
                 yield cursor.current.values()
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
-        """See GraphStore; py2neo knows no time limit."""
-        reading = self._leaving_out(reading)
-        with self._mapped():
-            rows = islice(self._graph.query(reading.text, reading.parameters), limit)
-            return [dict(zip(reading.columns, map(shown, row.values()), strict=True)) for row in rows]
+        """Refuse a statement from outside: py2neo knows no limit of time, and takes all rows before it gives one."""
+        raise StoreUnguarded(
+            f"statements of a model are not run over {self.name}: py2neo limits neither time nor rows",
+            "open the graph by its address: bolt://HOST:7687",
+        )
 
     def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         with self._mapped():

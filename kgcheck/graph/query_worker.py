@@ -8,7 +8,6 @@ import json
 import signal
 import sys
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,8 @@ import ladybug
 
 from kgcheck.errors import StoreUnguarded
 from kgcheck.graph import sandbox
+from kgcheck.graph.answers import TooLargeAnswer, bounded_rows
 from kgcheck.graph.marks import MARKS
-
-LONGEST_ANSWER = 4 << 20
-"""Bytes that one answer may have."""
 
 _BUFFER = 512 << 20
 _MORE_MEMORY = 1 << 30
@@ -73,9 +70,12 @@ def _answer(connection: ladybug.Connection, request: dict[str, Any]) -> dict[str
         if not isinstance(result, ladybug.QueryResult):
             return {"refused": "several statements"}
         with result:
-            return {"rows": [[_plain(value) for value in row] for row in islice(result, request["limit"])]}
+            rows = ([_plain(value) for value in row] for row in result)
+            return {"rows": bounded_rows(rows, request["limit"])}
     except RuntimeError as error:
         return {"refused": str(error)}
+    except TooLargeAnswer:
+        return {"too_much": "text"}
     except MemoryError:
         return {"too_much": "memory"}
 
@@ -98,10 +98,7 @@ def _plain(value: Any) -> Any:
 
 
 def _send(answer: dict[str, Any]) -> None:
-    text = json.dumps(answer, default=str)
-    if len(text) > LONGEST_ANSWER:
-        text = json.dumps({"too_much": "text"})
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(json.dumps(answer, default=str) + "\n")
     sys.stdout.flush()
 
 

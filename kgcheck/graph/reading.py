@@ -6,34 +6,43 @@ and signs of this module, of numbers, of plain names between backticks, and of p
 that a store's own parser, whichever it is, has no text, comment, escape or second statement to read otherwise.
 """
 
+import time
 from threading import Lock
 from typing import Any
 
 from antlr4 import CommonTokenStream, InputStream, ParserRuleContext, Token
+from antlr4.atn.PredictionMode import PredictionMode
 from antlr4.error.ErrorListener import ErrorListener
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
+from kgcheck.graph.bounds import growth_of
 from kgcheck.graph.keeping import KeepingWriter
 from kgcheck.graph.projections import rows_of
-from kgcheck.graph.statement_writer import HINT, Writer
+from kgcheck.graph.statement_writer import HINT, LONGEST_STATEMENT, Writer
 from kgcheck.graph.store import Reading
 from kgcheck.profile.schema import Schema
 
-_LONGEST, _DEEPEST = 4000, 8
+_DEEPEST = 8
+_MOST_SECONDS = 4.0
+"""Of a processor, so that a busy machine refuses nothing; what a person writes takes a tenth of one."""
+
 _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _parsing = Lock()
 
 
 def read_statement(text: str, schema: Schema, backend: str) -> Reading:
     """Read a statement from outside, and write it anew."""
-    if len(text) > _LONGEST:
-        raise UsageError(f"a statement has at most {_LONGEST} characters", "ask for less")
+    if len(text) > LONGEST_STATEMENT:
+        raise UsageError(f"a statement has at most {LONGEST_STATEMENT} characters", "ask for less")
     try:
         tree = _parsed(text)
-        writer = Writer(schema, backend)
-        written = writer.write(tree)
-        kept = KeepingWriter(schema, backend).write(tree)
+        collected, longest_list = growth_of(tree)
+        writer = Writer(schema, backend, collected=collected, longest_list=longest_list)
+        keeping = KeepingWriter(schema, backend, collected=collected, longest_list=longest_list)
+        written, kept = writer.write(tree), keeping.write(tree)
+        writer.check_whole(tree)
+        keeping.check_whole(tree)
     except RecursionError:
         raise UsageError("the statement is nested too deeply", HINT) from None
     if "MATCH" not in written.split():
@@ -42,7 +51,7 @@ def read_statement(text: str, schema: Schema, backend: str) -> Reading:
     if len(set(writer.columns)) < len(writer.columns):
         raise UsageError("two columns of the answer have one name", "name them apart with AS")
     columns, labels = tuple(writer.columns), frozenset(writer.labels)
-    return Reading(written, writer.parameters, columns, labels, *rows_of(tree), kept=kept)
+    return Reading(written, writer.parameters, columns, labels, *rows_of(tree), kept=kept, longest_list=longest_list)
 
 
 def _parsed(text: str) -> ParserRuleContext:
@@ -52,18 +61,34 @@ def _parsed(text: str) -> ParserRuleContext:
         lexer = CypherLexer(InputStream(text))
         lexer.removeErrorListeners()
         lexer.addErrorListener(errors)
-        tokens = CommonTokenStream(lexer)
+        tokens = _Tokens(lexer)
         tokens.fill()
         errors.check()
         _check_depth(tokens.tokens)
         parser = CypherParser(tokens)
         parser.removeErrorListeners()
         parser.addErrorListener(errors)
+        # Looks ahead without what stands around a rule, in one pass; what it reads so, it would read alike with it.
+        parser._interp.predictionMode = PredictionMode.SLL
         # All of the text: one statement, at most one semicolon, the end.
         tree = parser.script()
         errors.check()
     query: ParserRuleContext = tree.query()
     return query
+
+
+class _Tokens(CommonTokenStream):  # type: ignore[misc]
+    """The tokens of a statement, which nobody looks at for long."""
+
+    def __init__(self, lexer: CypherLexer) -> None:
+        super().__init__(lexer)
+        self._until = time.thread_time() + _MOST_SECONDS
+
+    def consume(self) -> None:
+        """Called by the parser for each token that it reads or looks ahead to."""
+        if time.thread_time() > self._until:
+            raise UsageError("the statement takes too long to be read", "ask for less at once")
+        super().consume()
 
 
 class _Errors(ErrorListener):  # type: ignore[misc]

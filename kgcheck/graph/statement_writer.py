@@ -32,7 +32,10 @@ lacks (``split``, ``head``, ``toString``), what differs (``log``, ``round``), wh
 _EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
 """How LadybugDB spells what it has under another name."""
 
-_MOST_HOPS = 30
+LONGEST_STATEMENT = 4000
+"""Characters that a statement may have."""
+
+MOST_HOPS = 30
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 _PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}(?::[A-Za-z][A-Za-z0-9_]{0,63})?", re.ASCII)
 _NUMBER = re.compile(r"-?(\d++\.?\d*+|\.\d++)(e[+-]?\d++)?", re.ASCII | re.IGNORECASE)
@@ -67,12 +70,18 @@ class Writer:
     schema: Schema
     backend: str
     parameters: dict[str, str] = field(default_factory=dict)
+    collected: frozenset[ParserRuleContext] = frozenset()
+    """Items of the answer that are lists of any length, which a server is to cut."""
+
+    longest_list: int = 0
     columns: list[str] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     _labelled: set[str] = field(default_factory=set)
     _bare: list[str] = field(default_factory=list)
     _label_of: dict[str, str] = field(default_factory=dict)
     _edges: set[str] = field(default_factory=set)
+    _taken: set[int] = field(default_factory=set)
+    """Places of the tokens that went into what was written."""
 
     def write(self, node: Any) -> str:
         """The text of a node of the tree."""
@@ -85,6 +94,13 @@ class Writer:
         if rule not in _PASSED:
             raise UsageError(f"{as_written(node)!r} is not allowed in a reading statement", HINT)
         return self._parts(node)
+
+    def check_whole(self, tree: ParserRuleContext) -> None:
+        """Refuse a statement of which anything was not written."""
+        for token in _tokens(tree):
+            if token.type != CypherLexer.SP and token.tokenIndex not in self._taken:
+                where = f"line {token.line}, column {token.column + 1}"
+                raise UsageError(f"{token.text!r} is not allowed there in a reading statement ({where})", HINT)
 
     def check_nodes(self) -> None:
         """Refuse a node of which nothing says what it is: it may be one that the profile does not know."""
@@ -100,11 +116,21 @@ class Writer:
             text += part if tight else f" {part}"
         return text
 
+    def _whole(self, leaf: ParserRuleContext) -> ParserRuleContext:
+        """A name, number or text, noted as written to its last sign."""
+        self._taken.update(range(leaf.start.tokenIndex, leaf.stop.tokenIndex + 1))
+        return leaf
+
+    def _signs(self, node: ParserRuleContext) -> None:
+        """Note the signs of a node as written: a method that writes them in its own way says so."""
+        self._taken.update(c.symbol.tokenIndex for c in node.getChildren() if isinstance(c, TerminalNode))
+
     def _terminal(self, token: Token) -> str:
         if token.type == CypherLexer.SP:
             return ""
         word = token.text.upper()
         if word in _KEYWORDS or word in _SIGNS:
+            self._taken.add(token.tokenIndex)
             return str(word)
         raise UsageError(f"{token.text!r} is not allowed there in a reading statement", HINT)
 
@@ -118,7 +144,17 @@ class Writer:
         ]
         return self._parts(node)
 
+    def _projectionItem(self, node: ParserRuleContext) -> str:
+        if self.backend == "embedded" or node not in self.collected:
+            return self._parts(node)
+        # One more than may be: a list that was cut is told from one that was not.
+        cut = f"({self.write(node.expression())})[..{self.longest_list + 1}]"
+        self._signs(node)
+        return f"{cut} AS {self._variable(node.symbol())}" if node.symbol() else cut
+
     def _patternElem(self, node: ParserRuleContext) -> str:
+        if node.nodePattern() is not None and _is_argument(node):
+            raise UsageError(f"{as_written(node)!r}: a function takes no pattern", HINT)
         self._note_chain(node)
         return self._parts(node)
 
@@ -152,12 +188,14 @@ class Writer:
             # LadybugDB takes several for one or the other, Neo4j for one and the other.
             raise UsageError("a node has one label", HINT)
         self.labels.add(names[0])
-        return f": {self._known('label', names[0], self.schema.label_names)}"
+        self._signs(node)
+        return f": {self._known('label', node.name()[0], self.schema.label_names)}"
 
     def _relationshipPattern(self, node: ParserRuleContext) -> str:
         if node.LT() and node.GT():
             raise UsageError("an arrow has one head", HINT)
         detail = self._detail(node.relationDetail())
+        self._signs(node)
         return f"{'<-' if node.LT() else '-'}{detail}{'->' if node.GT() else '-'}"
 
     def _detail(self, node: ParserRuleContext | None) -> str:
@@ -165,14 +203,17 @@ class Writer:
 
     def _relationshipTypes(self, node: ParserRuleContext) -> str:
         types = self.schema.relation_types
-        return ": " + " | ".join(self._known("relation", plain_name(name, _PREFIXED), types) for name in node.name())
+        self._signs(node)
+        return ": " + " | ".join(self._known("relation", name, types) for name in node.name())
 
     def _rangeLit(self, node: ParserRuleContext) -> str:
-        bounds = "".join(child.getText() for child in node.getChildren()).replace(" ", "")
+        bounds = "".join(str(token.text) for token in _tokens(self._whole(node)) if token.type != CypherLexer.SP)
         found = re.fullmatch(r"\*(\d{0,3})(\.\.)?(\d{0,3})", bounds, re.ASCII)
-        if not found or any(int(n) > _MOST_HOPS for n in (found[1], found[3]) if n):
-            raise UsageError(f"{bounds!r} is no range of at most {_MOST_HOPS} steps", "write *1..3")
-        return found[0]
+        if not found or any(int(n) > MOST_HOPS for n in (found[1], found[3]) if n):
+            raise UsageError(f"{bounds!r} is no range of at most {MOST_HOPS} steps", "write *1..3")
+        # Without an end, a server would look for ways of any length.
+        fixed = found[1] and not found[2]
+        return found[0] if fixed or found[3] else f"*{found[1]}..{MOST_HOPS}"
 
     def _properties(self, node: ParserRuleContext) -> str:
         if node.mapLit() is None:
@@ -186,13 +227,14 @@ class Writer:
 
     def _mapPair(self, node: ParserRuleContext) -> str:
         name, value = self._property(node.name()), self.write(node.expression())
+        self._signs(node)
         holder = node.parentCtx.parentCtx.parentCtx
         if plain_name(node.name()) != KEY or not isinstance(holder, CypherParser.NodePatternContext):
             return f"{name} : {value}"
         known = self._label_of.get(plain_name(holder.symbol())) if holder.symbol() else None
         if holder.nodeLabels() is not None:
             known = plain_name(holder.nodeLabels().name()[0], _PREFIXED)
-        label = self._key_holder(known, as_written(holder))
+        label = self._key_holder(known, holder)
         return f"{quoted(label.key)} : {wanted_key(value, label)}" if label else f"{name} : {value}"
 
     def _propertyExpression(self, node: ParserRuleContext) -> str:
@@ -201,17 +243,18 @@ class Writer:
             return self.write(node.atom())
         if node.start.text[:1] in _DIGITS:
             # To this grammar, 4.0 is the property 0 of a symbol 4.
-            return _number(node.getText())
+            return _number(self._whole(node).getText())
         if len(names) > 1 or not isinstance(node.atom().getChild(0), CypherParser.SymbolContext):
             raise UsageError(f"{as_written(node)!r}: a property is taken of a variable", HINT)
-        holder, name = variable(node.atom().symbol()), self._property(names[0])
+        holder, name = self._variable(node.atom().symbol()), self._property(names[0])
+        self._signs(node)
         if plain_name(names[0]) == KEY:
             of = plain_name(node.atom().symbol())
-            label = self._key_holder(self._label_of.get(of), as_written(node)) if of not in self._edges else None
+            label = self._key_holder(self._label_of.get(of), node) if of not in self._edges else None
             return read_key(holder, label, quoted) if label else f"{holder}.{name}"
         return f"{holder}.{name}"
 
-    def _key_holder(self, name: str | None, written: str) -> Label | None:
+    def _key_holder(self, name: str | None, node: ParserRuleContext) -> Label | None:
         """The label whose key is meant, where keys are not called so: on a server that kgcheck did not fill."""
         others = [s for s in self.schema.labels if (s.key, s.key_type) != (KEY, "string")]
         if self.backend == "embedded" or not others:
@@ -219,7 +262,9 @@ class Writer:
         if name is not None:
             return self.schema.label(name)
         if len({(s.key, s.key_type) for s in self.schema.labels}) > 1:
-            raise UsageError(f"{written!r}: labels have keys of their own here", "give the node a label in its MATCH")
+            raise UsageError(
+                f"{as_written(node)!r}: labels have keys of their own here", "give the node a label in its MATCH"
+            )
         return others[0]
 
     def _listExpression(self, node: ParserRuleContext) -> str:
@@ -228,52 +273,61 @@ class Writer:
         return self._parts(node)
 
     def _functionInvocation(self, node: ParserRuleContext) -> str:
-        if not isinstance(node.parentCtx, CypherParser.AtomContext):
+        if isinstance(node.parentCtx, CypherParser.PatternElemContext) and not _is_argument(node.parentCtx):
             raise UsageError(f"{as_written(node)!r} is not allowed in a pattern", HINT)
-        name = node.invocationName().getText()
+        name = self._whole(node.invocationName()).getText()
         if name.lower() not in FUNCTIONS:
             raise UnknownName("function that may be called", name, FUNCTIONS.values())
         called = FUNCTIONS[name.lower()]
         distinct = "DISTINCT " if node.DISTINCT() else ""
-        given = self.write(node.expressionChain()) if node.expressionChain() else ""
+        self._signs(node)
+        given = "".join(map(self.write, filter(None, (node.patternElem(), node.expressionChain()))))
         if called in _EMBEDDED and self.backend == "embedded":
             return _EMBEDDED[called].format(given)
         return f"{called}({distinct}{given})"
 
     def _countAll(self, node: ParserRuleContext) -> str:
+        self._whole(node)
         return "count(*)"
 
     def _stringLit(self, node: ParserRuleContext) -> str:
         name = f"p{len(self.parameters)}"
-        self.parameters[name] = _unescaped(node.getText())
+        self.parameters[name] = text_of(self._whole(node))
         return f"${name}"
 
     _charLit = _stringLit
 
     def _numLit(self, node: ParserRuleContext) -> str:
-        return _number(node.getText())
+        return _number(self._whole(node).getText())
 
     def _symbol(self, node: ParserRuleContext) -> str:
         if node.start.text[:1] in _DIGITS:
             # To this grammar a whole number is a symbol.
             if isinstance(node.parentCtx, CypherParser.AtomContext):
-                return _number(node.getText())
+                return _number(self._whole(node).getText())
             raise UsageError(f"{node.getText()!r} is not a name", HINT)
-        return variable(node)
+        return self._variable(node)
+
+    def _variable(self, node: ParserRuleContext) -> str:
+        """A name as it is sent: between backticks."""
+        return quoted(plain_name(self._whole(node)))
 
     def _property(self, node: ParserRuleContext) -> str:
         known = {"id"}.union(*(holder.properties for holder in self.schema.holders))
-        return self._known("property", plain_name(node), known)
+        return self._known("property", node, known, _PLAIN)
 
-    def _known(self, kind: str, name: str, known: Any) -> str:
+    def _known(self, kind: str, node: ParserRuleContext, known: Any, form: re.Pattern[str] = _PREFIXED) -> str:
+        name = plain_name(self._whole(node), form)
         if name not in known:
             raise UnknownName(kind, name, known)
         return quoted(name)
 
 
-def variable(node: ParserRuleContext) -> str:
-    """A name as it is sent: between backticks."""
-    return quoted(plain_name(node))
+def _is_argument(element: ParserRuleContext) -> bool:
+    """Whether an element of a pattern stands for the argument of a function."""
+    while isinstance(element.parentCtx, CypherParser.PatternElemContext):
+        element = element.parentCtx
+    return isinstance(element.parentCtx, CypherParser.FunctionInvocationContext)
 
 
 def plain_name(node: ParserRuleContext, form: re.Pattern[str] = _PLAIN) -> str:
@@ -294,7 +348,7 @@ def _number(text: str) -> str:
     return str(int(text)) if whole else f"{Decimal(repr(float(text))):f}"
 
 
-def _unescaped(text: str) -> str:
+def text_of(literal: ParserRuleContext) -> str:
     """The text that a literal means, escapes read as openCypher reads them."""
 
     def meant(found: re.Match[str]) -> str:
@@ -306,7 +360,7 @@ def _unescaped(text: str) -> str:
         return _ESCAPED[escape]
 
     try:
-        value = _ESCAPE.sub(meant, text[1:-1])
+        value = _ESCAPE.sub(meant, literal.getText()[1:-1])
         value.encode()
     except (ValueError, OverflowError):
         raise UsageError("a text holds what is no character", "write the character itself") from None
@@ -317,12 +371,15 @@ def _unescaped(text: str) -> str:
 
 def as_written(node: ParserRuleContext) -> str:
     """What was written there, for a message or the name of a column: never sent."""
-    return " ".join("".join(_texts(node)).split())[:80]
+    texts = (" " if token.type == CypherLexer.SP else str(token.text) for token in _tokens(node))
+    return " ".join("".join(texts).split())[:80]
 
 
-def _texts(node: Any) -> Iterator[str]:
-    if isinstance(node, TerminalNode):
-        yield " " if node.symbol.type == CypherLexer.SP else str(node.symbol.text)
-    else:
-        for child in node.getChildren():
-            yield from _texts(child)
+def _tokens(node: Any) -> Iterator[Token]:
+    left = [node]
+    while left:
+        one = left.pop()
+        if isinstance(one, TerminalNode):
+            yield one.symbol
+        else:
+            left += reversed(list(one.getChildren()))

@@ -88,6 +88,7 @@ class Reading(NamedTuple):
         invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.projections`).
         limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
         kept: The same without what is retired, for a store that holds such.
+        longest_list: Elements that a list of its rows may have, where the backend is a server.
     """
 
     text: str
@@ -97,6 +98,7 @@ class Reading(NamedTuple):
     invents: bool = True
     limited: bool = True
     kept: str = ""
+    longest_list: int | None = None
 
     def leaving_out(self) -> "Reading":
         """What is sent to a store in which something is retired."""

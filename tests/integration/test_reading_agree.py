@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import AgentRole
-from kgcheck.errors import UsageError
+from kgcheck.errors import StoreError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
@@ -104,3 +104,39 @@ def test_without_the_guard_a_server_would_fetch(server: Neo4jStore, tmp_path: Pa
         with pytest.raises(Exception, match=r"[Ll]oad|[Cc]ouldn't|resource"):
             session.run(canaries.aim("LOAD CSV FROM '{URL}' AS line RETURN line")).consume()
         assert canaries.calls
+
+
+@pytest.fixture
+def large(server: Neo4jStore) -> Iterator[None]:
+    """A node with a name of 100,000 characters."""
+    with server._driver.session() as session:
+        session.run("CREATE (:Protein {id: 'large', name: $name})", name="x" * 100_000).consume()
+        yield
+        session.run("MATCH (p:Protein {id: 'large'}) DELETE p").consume()
+
+
+@pytest.mark.usefixtures("large")
+def test_a_server_gives_no_more_than_the_embedded_store(server: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        seen.append(value)
+        return value
+
+    monkeypatch.setattr("kgcheck.graph.neo4j.shown", noted)
+    many = "MATCH (p:Protein {id: 'large'}), (q:Protein) RETURN p.name + p.name AS x"
+    with pytest.raises(StoreError, match="gave too much"):
+        rows(server, many)
+    # 21 rows of 200 kB are over 4 MiB: the others are never asked for.
+    assert len(seen) == 21
+    for listed in ("collect(p.id)", "collect(p.id) + collect(q.id)", "collect(DISTINCT toLower(p.id + q.id)) AS x"):
+        with pytest.raises(StoreError, match="gave too much"):
+            rows(server, f"MATCH (p:Protein), (q:Protein) RETURN {listed}")
+    counted = "MATCH (p:Protein), (q:Protein) RETURN size(collect(p.id)) > 4000 AS many"
+    assert rows(server, counted) == [{"many": True}]
+    assert rows(server, "MATCH (p:Protein {id: 'O60502'}) RETURN collect(p.id) AS x") == [{"x": ["O60502"]}]
+
+
+def test_a_setting_of_the_server_is_read(server: Neo4jStore) -> None:
+    assert server.setting("db.memory.transaction.max")
+    assert server.setting("there.is.none") is None
