@@ -7,10 +7,12 @@ a program can follow. All limits stand here.
 import gzip
 import io
 import json
+import math
 import os
 import re
 import tomllib
 import zlib
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -154,10 +156,14 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = False) -> Any:
-    """A JSON value."""
+    """A JSON value; with `finite`, one of numbers that a float can hold and of distinct keys."""
     try:
         value = json.loads(
-            text, parse_float=_decimal if decimals else None, parse_constant=_no_number if finite else None
+            text,
+            parse_float=_decimal if decimals else _finite if finite else None,
+            parse_int=_finite_whole if finite else None,
+            parse_constant=_no_number if finite else None,
+            object_pairs_hook=_distinct if finite else None,
         )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
@@ -181,6 +187,26 @@ def _decimal(text: str) -> Decimal:
         return Decimal(text)
     except InvalidOperation:
         raise ValueError(f"{text[:40]} is out of the range of numbers") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is out of the range of numbers")
+    return number
+
+
+def _finite_whole(text: str) -> int:
+    _finite(text)
+    return int(text)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = Counter(name for name, _ in pairs)
+        raise ValueError(f"the key {names.most_common(1)[0][0][:40]!r} stands twice in one object")
+    return found
 
 
 def _no_number(text: str) -> None:

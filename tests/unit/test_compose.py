@@ -183,7 +183,7 @@ def test_what_runs_kgcheck_has_no_rights_that_it_does_not_need(compose: dict[str
     service = compose["services"][name]
 
     assert service["read_only"] is True
-    assert service["tmpfs"] == ["/tmp"]  # noqa: S108
+    assert service["tmpfs"] == ["/tmp:size=${KGCHECK_TMP_SIZE:-2g}"]  # noqa: S108
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
 

@@ -1,7 +1,8 @@
 """The process inside the sandbox that starts a program: started by `kgcheck.protocols.programs.sandbox`.
 
 It forks. The child gives up its rights and becomes the program; the parent waits for it and reports how it ended and
-what it took, on a pipe that the program does not have.
+what it took, on a pipe that the program does not have. Where the program's folder is a file system of its own, the
+parent sees to its limits, and copies out what the program left.
 """
 
 import ctypes
@@ -10,6 +11,7 @@ import errno
 import json
 import os
 import resource
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,9 +20,13 @@ from typing import Any
 
 from kgcheck.errors import StoreUnguarded
 from kgcheck.graph.sandbox import KernelCall, confine
+from kgcheck.protocols.programs.folder import Space, copy_files, filled
 
 NOT_STARTED = 125
 """Exit code of a child that could not be guarded."""
+
+_EVERY_S = 0.02
+"""Seconds between two looks at how full the folder is."""
 
 _FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
 """Commands of fcntl: copies of a descriptor, its flags, locks. Not whom the kernel sends which signal."""
@@ -71,6 +77,8 @@ def main(order: dict[str, Any]) -> None:
     # Whatever the program wrote, nobody reads on from here.
     for descriptor in (0, 1, 2):
         os.close(descriptor)
+    room = _Room(order) if "left" in order else None
+    over = room.watch(child) if room else None
     _, status, used = os.wait4(child, 0)
     ended = {
         "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
@@ -79,7 +87,50 @@ def main(order: dict[str, Any]) -> None:
         "memory_bytes": used.ru_maxrss * 1024,
     }
     os.write(report, json.dumps(ended).encode() + b"\n")
+    if room:
+        os.write(report, json.dumps(room.hand_over(over)).encode() + b"\n")
     os._exit(0)
+
+
+class _Room:
+    """A file system that holds the program's folder alone."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self._folder: str = order["folder"]
+        self._left: int = order["left"]
+        self._space = Space(*order["space"])
+        found = os.statvfs(self._folder)
+        self._before = found.f_files - found.f_ffree
+
+    def watch(self, child: int) -> str | None:
+        """Wait for the end of the program, and bring it about where the folder is too full."""
+        ended = os.pidfd_open(child)
+        over = None
+        while not select.select([ended], [], [], _EVERY_S)[0]:
+            over = over or self._over()
+            if over:
+                os.kill(child, signal.SIGKILL)
+        return over
+
+    def hand_over(self, over: str | None) -> dict[str, str]:
+        """Copy out what the program left, if that is within its limits."""
+        try:
+            found = filled(self._folder, self._space)
+            over = over or found.over
+            if over:
+                return {"over": over}
+            os.fchdir(self._left)
+            copy_files(found.files, self._folder)
+        except OSError as error:
+            return {"lost": str(error)}
+        return {}
+
+    def _over(self) -> str | None:
+        # Counts what has no name any more, too, and what was written through memory.
+        found = os.statvfs(self._folder)
+        if (found.f_blocks - found.f_bfree) * found.f_frsize > self._space.size:
+            return "disk"
+        return "files" if found.f_files - found.f_ffree - self._before > self._space.files else None
 
 
 def _become(order: dict[str, Any]) -> None:

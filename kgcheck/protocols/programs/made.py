@@ -1,72 +1,33 @@
 """What a program left in its folder: looked at without following where it leads, and within limits."""
 
-import errno
 import hashlib
 import os
-import stat
 import subprocess
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import MIB, parse_json
+from kgcheck.protocols.programs.folder import Space, filled, opened
 from kgcheck.protocols.programs.record import MadeFile, ProgramLimits, ReachedLimit
 
-DEEPEST_FOLDER = 32
 LARGEST_RESULTS = 4 * MIB
 """Bytes of a results.json."""
 
 
-class Filled(NamedTuple):
-    """What is in a folder: paths of the files, and the limit that it is over."""
-
-    files: list[str]
-    over: ReachedLimit | None
+def space_of(limits: ProgramLimits) -> Space:
+    """What the folder of a program may hold."""
+    return Space(limits.disk_mib * MIB, limits.files)
 
 
-def filled(folder: Path, limits: ProgramLimits, leaving_out: str = "") -> Filled:
-    """Look through a folder in which somebody may be writing; it ends where a limit is passed."""
-    files: list[str] = []
-    count = size = 0
-    left = [(str(folder), 0)]
-    while left:
-        place, depth = left.pop()
-        try:
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    if depth == 0 and entry.name == leaving_out:
-                        continue
-                    count += 1
-                    is_folder = entry.is_dir(follow_symlinks=False)
-                    if is_folder:
-                        left.append((entry.path, depth + 1))
-                    else:
-                        size += entry.stat(follow_symlinks=False).st_size
-                        files.append(entry.path)
-                    if count > limits.files or depth > DEEPEST_FOLDER:
-                        return Filled(files, "files")
-                    if size > limits.disk_mib * MIB:
-                        return Filled(files, "disk")
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            # What cannot be looked into might hold anything.
-            if error.errno in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP):
-                return Filled(files, "files")
-            raise
-    return Filled(files, None)
-
-
-def made_files(
-    folder: Path, limits: ProgramLimits, leaving_out: str
-) -> tuple[tuple[MadeFile, ...], ReachedLimit | None]:
+def made_files(folder: Path, limits: ProgramLimits) -> tuple[tuple[MadeFile, ...], ReachedLimit | None]:
     """The files of a folder, with what they are."""
-    found = filled(folder, limits, leaving_out)
+    found = filled(str(folder), space_of(limits))
     if found.over:
         return (), found.over
     made = []
     for path in sorted(found.files):
-        data = _opened(path)
+        data = opened(path)
         if data is not None:
             with os.fdopen(data, "rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -79,7 +40,7 @@ def made_files(
 def read_program_results(folder: Path) -> dict[str, Any]:
     """The results that a program left."""
     path = folder / "results.json"
-    data = _opened(str(path))
+    data = opened(str(path))
     if data is None:
         raise InputFormat(f"{path} is no file", "a program leaves its results there, as a JSON object")
     with os.fdopen(data, "rb") as stream:
@@ -93,18 +54,6 @@ def read_program_results(folder: Path) -> dict[str, Any]:
     if not isinstance(made, dict):
         raise InputFormat(f"{path} is no JSON object", "name each result by its key")
     return made
-
-
-def _opened(path: str) -> int | None:
-    """A file as it lies there, opened for reading; none if it is anything else, or not there."""
-    try:
-        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    if stat.S_ISREG(os.fstat(opened).st_mode):
-        return opened
-    os.close(opened)
-    return None
 
 
 def remove(folder: Path) -> None:

@@ -1,9 +1,10 @@
 """Runs a program that nobody has read, where it can do nothing but compute: no network, no files but its own.
 
 Two walls stand around it. Bubblewrap gives it namespaces of its own, in which the interpreter, its libraries and the
-inputs are the only files, read-only, beside one folder that it may write; within, Landlock, seccomp and limits of the
-kernel leave it those files and few calls (`kgcheck.protocols.programs.inside`). Where a machine has no user namespaces,
-the second wall stands alone, and the record says so; where it has no Landlock or seccomp, nothing is run.
+inputs are the only files, read-only, beside one folder that it may write, a file system of a size of its own; within,
+Landlock, seccomp and limits of the kernel leave it those files and few calls (`kgcheck.protocols.programs.inside`).
+Where a machine has no user namespaces, the second wall stands alone, the record says so, and the folder must lie on a
+disk; where it has no Landlock or seccomp, nothing is run.
 """
 
 import hashlib
@@ -20,11 +21,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgcheck.errors import NAME_THERE, InputError, InputMissing, ProgramError
 from kgcheck.graph.sandbox import missing_guard
-from kgcheck.protocols.programs.made import made_files, remove
+from kgcheck.protocols.programs.folder import counts_mapped_writes
+from kgcheck.protocols.programs.made import made_files, remove, space_of
 from kgcheck.protocols.programs.record import Guard, Language, ProgramLimits, ProgramRun
 from kgcheck.protocols.programs.watching import EndedProgram, ProgramWatch
 
@@ -36,6 +38,9 @@ _DEVICES = tuple(Path(f"/dev/{name}") for name in ("null", "zero", "full", "rand
 _INSIDE = "kgcheck.protocols.programs.inside"
 _START = Path(__file__).with_name("start.R")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SLACK = 1 << 20
+"""Bytes by which the file system of a folder is larger than may be written, so that it is seen when more is."""
+
 _PROBE_S = 20.0
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _NAMESPACES = (
@@ -70,21 +75,33 @@ def run_program(
     try:
         remove(folder)
         folder.mkdir(parents=True, mode=0o700)
-        (folder / INPUTS).mkdir()
+        if guard == "landlock" and not counts_mapped_writes(folder):
+            remove(folder)
+            raise ProgramError(
+                f"programs cannot be run in {folder}: what is written there is not held to a limit",
+                "name a folder on a disk, or allow user namespaces, so that Bubblewrap can make one of a fixed size",
+            )
         with tempfile.TemporaryDirectory(prefix="kgcheck-program-") as beside:
             written = Path(beside, "program")
             written.write_bytes(text)
+            linked = Path(beside, INPUTS)
+            if guard == "landlock":
+                # A link, as all in it are: the program can make none, so that it cannot give one another name.
+                linked.mkdir()
+                (folder / INPUTS).symlink_to(linked)
+                for name, path in given.items():
+                    (linked / name).symlink_to(path)
             started = datetime.now(UTC)
             ended = _run(guard, interpreter, written, folder.resolve(), given, limits)
+        if (folder / INPUTS).is_symlink():
+            (folder / INPUTS).unlink()
     except OSError as error:
         raise InputError(f"cannot make a folder for a program: {error}", "free disk space, or name another") from None
-    files, too_much = made_files(folder, limits, INPUTS)
+    files, too_much = made_files(folder, limits)
     limit = ended.limit or too_much
     if limit in ("disk", "files"):
         remove(folder)
         files = ()
-    else:
-        remove(folder / INPUTS)
     return ProgramRun(
         language=language,
         sha256=hashlib.sha256(text).hexdigest(),
@@ -119,7 +136,8 @@ def bubblewrap() -> str:
     for candidate in filter(None, candidates):
         # User namespaces may be closed, as in most containers: whether it works is known by trying.
         try:
-            probe = [candidate, *_NAMESPACES, "--ro-bind", "/", "/", "--", candidate, "--version"]
+            sized = ("--size", str(_SLACK), "--tmpfs", "/tmp")  # noqa: S108 a mount point
+            probe = [candidate, *_NAMESPACES, "--ro-bind", "/", "/", *sized, "--", candidate, "--version"]
             done = subprocess.run(probe, env={}, capture_output=True, timeout=_PROBE_S, check=False)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired):
             continue
@@ -146,37 +164,38 @@ def _run(
     wrapped = guard == "bubblewrap"
     paths = _Paths(_WORK, _PROGRAM) if wrapped else _Paths(str(folder), str(program))
     reads, writes = os.pipe()
+    left = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        order = {
+        order: dict[str, Any] = {
             "argv": [part.format(program=paths.program) for part in interpreter.command],
             "env": _environment(interpreter, paths),
             "folder": paths.work,
-            "rights": _rights(interpreter, paths, inputs, wrapped),
+            "rights": _rights(interpreter, paths, inputs, program.with_name(INPUTS) if not wrapped else None),
             "limits": _limits(limits),
             "report": writes,
         }
+        if wrapped:
+            order |= {"left": left, "space": space_of(limits)}
         start = [sys.executable, "-I", "-B", "-m", _INSIDE, json.dumps(order)]
         if wrapped:
-            start = [bubblewrap(), *_walls(interpreter, program, folder, inputs), "--", *start]
-        else:
-            for name, path in inputs.items():
-                (folder / INPUTS / name).symlink_to(path)
+            start = [bubblewrap(), *_walls(interpreter, program, inputs, limits), "--", *start]
         process = subprocess.Popen(  # noqa: S603 no shell, and an empty environment: it would be seen in the sandbox
             start,
             env={},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(writes,),
+            pass_fds=(writes, left),
             start_new_session=True,
         )
     finally:
         os.close(writes)
+        os.close(left)
     with ProgramWatch(process, reads, folder, limits) as watch:
         return watch.until_end()
 
 
-def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mapping[str, Path]) -> list[str]:
+def _walls(interpreter: Interpreter, program: Path, inputs: Mapping[str, Path], limits: ProgramLimits) -> list[str]:
     """Options of Bubblewrap: what there is in its namespaces, and nothing else, not even /proc."""
     walls = [*_NAMESPACES, "--cap-drop", "ALL", "--hostname", "sandbox"]
     for link in ("/bin", "/lib", "/lib64"):
@@ -187,13 +206,15 @@ def _walls(interpreter: Interpreter, program: Path, folder: Path, inputs: Mappin
         walls += ["--ro-bind", str(root), str(root)]
     for device in _DEVICES:
         walls += ["--dev-bind", str(device), str(device)]
-    walls += ["--ro-bind", str(program), _PROGRAM, "--bind", str(folder), _WORK]
+    walls += ["--ro-bind", str(program), _PROGRAM, "--size", str(space_of(limits).size + _SLACK), "--tmpfs", _WORK]
+    # Mounted by itself, it can be neither renamed nor written.
+    walls += ["--size", str(_SLACK), "--tmpfs", f"{_WORK}/{INPUTS}"]
     for name, path in inputs.items():
         walls += ["--ro-bind", str(path), f"{_WORK}/{INPUTS}/{name}"]
-    return [*walls, "--remount-ro", "/", "--chdir", _WORK]
+    return [*walls, "--remount-ro", f"{_WORK}/{INPUTS}", "--remount-ro", "/", "--chdir", _WORK]
 
 
-def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], wrapped: bool) -> dict[str, int]:
+def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], linked: Path | None) -> dict[str, int]:
     """What Landlock lets it do. Links, devices, sockets and pipes with a name are made nowhere."""
     from landlock import FSAccess
 
@@ -207,8 +228,9 @@ def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path],
     rights |= {str(device): FSAccess.READ_FILE for device in _DEVICES}
     rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, paths.program: FSAccess.READ_FILE}
     rights |= {paths.work: writing}
-    if not wrapped:
+    if linked:
         rights |= {str(path): FSAccess.READ_FILE for path in inputs.values()}
+        rights |= {str(linked): FSAccess.READ_DIR}
     return {path: int(flags & FSAccess.all()) for path, flags in rights.items()}
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from kgcheck.errors import ProgramError
-from kgcheck.protocols.programs.made import filled
+from kgcheck.errors import InputError, ProgramError
+from kgcheck.protocols.programs.folder import filled
+from kgcheck.protocols.programs.made import space_of
 from kgcheck.protocols.programs.record import ProgramLimits, ReachedLimit
 
 _EVERY_S = 0.03
@@ -99,6 +100,9 @@ class ProgramWatch:
     def _look(self) -> None:
         """End it if it is over a limit that the kernel does not know."""
         now = time.monotonic()
+        if self._text[_REPORT]:
+            # It has ended, and what it left is copied.
+            return
         if self._killed_at is not None:
             if now - self._killed_at > _GRACE_S:
                 self._kill_all()
@@ -112,7 +116,7 @@ class ProgramWatch:
         # Also what lies in files that have no name any more.
         elif max(facts.get("wchar", 0), facts.get("write_bytes", 0)) > 2 * (self._limits.disk_mib << 20):
             self._end("disk")
-        elif over := filled(self._folder, self._limits).over:
+        elif over := filled(str(self._folder), space_of(self._limits)).over:
             self._end(over)
 
     def _end(self, limit: ReachedLimit) -> None:
@@ -139,18 +143,26 @@ class ProgramWatch:
     def _ended(self) -> EndedProgram:
         seconds = time.monotonic() - self._began
         stdout, stderr = (self._text[name].decode(errors="backslashreplace") for name in ("stdout", "stderr"))
-        # Where it could not be started, that comes first, and then how what should have become it ended.
-        found: dict[str, Any] = json.loads(self._text[_REPORT].partition(b"\n")[0] or "{}")
+        # Where it could not be started, that comes first; else how it ended, and then what became of what it left.
+        reported: list[dict[str, Any]] = [json.loads(line) for line in self._text[_REPORT].splitlines()]
+        found, left = (*reported, {}, {})[:2]
         if "failed" in found or (not found and self._limit is None):
             why = found.get("failed") or (stderr.strip().splitlines() or ["it was ended from outside"])[-1]
             raise ProgramError(f"a program could not be started in the sandbox: {why[:300]}", "see docs/security.md")
-        limit = self._limit
+        if "lost" in left:
+            raise InputError(
+                f"cannot keep what a program left: {left['lost']}", "free disk space, or name another folder"
+            )
+        limit = self._limit or left.get("over")
         used = found.get("processor_seconds", 0.0)
         ended_by = found.get("signal", signal.SIGKILL.name)
         if limit is None and (
             ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds)
         ):
             limit = "processor"
+        if limit is None and ended_by == "SIGBUS":
+            # A page of a file that is written through memory had no room.
+            limit = "disk"
         if limit is None and found.get("exit") != 0:
             last = stderr[-2000:]
             limit = next((kind for kind, signs in _SIGNS.items() if any(sign in last for sign in signs)), None)
