@@ -139,6 +139,8 @@ class Neo4jStore(CypherServerStore):
         except TooLargeAnswer:
             raise StoreError(f"a statement over {self.name} gave too much", "ask for less") from None
         except (Neo4jError, DriverError) as error:
+            if "OutOfMemory" in (getattr(error, "code", None) or ""):
+                raise StoreError(f"a statement took too much memory of {self.name}", "ask for less") from error
             raise self._mapped(error) from error
 
     @contextmanager

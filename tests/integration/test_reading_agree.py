@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import AgentRole
-from kgcheck.errors import StoreError, UsageError
+from kgcheck.errors import StoreError, StoreUnavailable, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
@@ -135,6 +135,16 @@ def test_a_server_gives_no_more_than_the_embedded_store(server: Neo4jStore, monk
     counted = "MATCH (p:Protein), (q:Protein) RETURN size(collect(p.id)) > 4000 AS many"
     assert rows(server, counted) == [{"many": True}]
     assert rows(server, "MATCH (p:Protein {id: 'O60502'}) RETURN collect(p.id) AS x") == [{"x": ["O60502"]}]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_server_outlives_a_statement_that_takes_its_memory(server: Neo4jStore) -> None:
+    hundred = "[" + ",".join(f"'{i}'" for i in range(100)) + "]"
+    hungry = f"UNWIND {hundred} AS a UNWIND {hundred} AS b RETURN collect(p.name + a + b)"
+    with pytest.raises(StoreError, match="took too much memory") as refused:
+        rows(server, f"MATCH (p:Protein {{id: 'large'}}) {hungry}")
+    assert not isinstance(refused.value, StoreUnavailable)
+    assert rows(server, "MATCH (p:Protein {id: 'O60502'}) RETURN p.id AS x") == [{"x": "O60502"}]
 
 
 def test_a_setting_of_the_server_is_read(server: Neo4jStore) -> None:

@@ -67,6 +67,7 @@ def main(order: dict[str, Any]) -> None:
     _die_with_parent()
     report: int = order["report"]
     os.set_inheritable(report, False)
+    room = _Room(order) if "left" in order else None
     child = os.fork()
     if child == 0:
         try:
@@ -77,7 +78,6 @@ def main(order: dict[str, Any]) -> None:
     # Whatever the program wrote, nobody reads on from here.
     for descriptor in (0, 1, 2):
         os.close(descriptor)
-    room = _Room(order) if "left" in order else None
     over = room.watch(child) if room else None
     _, status, used = os.wait4(child, 0)
     ended = {
@@ -98,6 +98,7 @@ class _Room:
     def __init__(self, order: dict[str, Any]) -> None:
         self._folder: str = order["folder"]
         self._left: int = order["left"]
+        os.set_inheritable(self._left, False)
         self._space = Space(*order["space"])
         found = os.statvfs(self._folder)
         self._before = found.f_files - found.f_ffree
@@ -122,7 +123,7 @@ class _Room:
             os.fchdir(self._left)
             copy_files(found.files, self._folder)
         except OSError as error:
-            return {"lost": str(error)}
+            return {"lost": error.strerror or str(error)}
         return {}
 
     def _over(self) -> str | None:

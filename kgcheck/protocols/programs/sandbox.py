@@ -185,7 +185,7 @@ def _run(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(writes, left),
+            pass_fds=(writes, left) if wrapped else (writes,),
             start_new_session=True,
         )
     finally:
