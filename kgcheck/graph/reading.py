@@ -12,7 +12,9 @@ from typing import Any
 
 from antlr4 import CommonTokenStream, InputStream, ParserRuleContext, Token
 from antlr4.atn.PredictionMode import PredictionMode
+from antlr4.dfa.DFA import DFA
 from antlr4.error.ErrorListener import ErrorListener
+from antlr4.PredictionContext import PredictionContextCache
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
@@ -26,6 +28,9 @@ from kgcheck.profile.schema import Schema
 _DEEPEST = 8
 _MOST_SECONDS = 4.0
 """Of a processor, so that a busy machine refuses nothing; what a person writes takes a tenth of one."""
+
+_MOST_LEARNT = 10_000
+"""States that the parser keeps of what it has read: about 50 MB."""
 
 _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _parsing = Lock()
@@ -71,10 +76,20 @@ def _parsed(text: str) -> ParserRuleContext:
         # Looks ahead without what stands around a rule, in one pass; what it reads so, it would read alike with it.
         parser._interp.predictionMode = PredictionMode.SLL
         # All of the text: one statement, at most one semicolon, the end.
-        tree = parser.script()
+        try:
+            tree = parser.script()
+        finally:
+            _forget_when_large()
         errors.check()
     query: ParserRuleContext = tree.query()
     return query
+
+
+def _forget_when_large() -> None:
+    """Empty the tables of the parser where they have grown: by itself it never forgets a way of writing statements."""
+    if sum(len(learnt.states) for learnt in CypherParser.decisionsToDFA) > _MOST_LEARNT:
+        CypherParser.decisionsToDFA = [DFA(state, i) for i, state in enumerate(CypherParser.atn.decisionToState)]
+        CypherParser.sharedContextCache = PredictionContextCache()
 
 
 class _Tokens(CommonTokenStream):  # type: ignore[misc]

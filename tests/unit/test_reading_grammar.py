@@ -333,6 +333,18 @@ def test_twice_the_statement_takes_twice_as_long_to_read(attack: tuple[str, str,
     assert twice < 2.8 * once
 
 
+def test_what_the_parser_learns_of_statements_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def learnt() -> int:
+        return sum(len(learnt.states) for learnt in CypherParser.decisionsToDFA)
+
+    honest = "MATCH (p:Protein)-[:ACTS_ON]->(q:Protein) WHERE p.id = 'x' RETURN q.id"
+    before = read_statement(honest, CKG, "neo4j")
+    assert learnt() > 50
+    monkeypatch.setattr(reading_module, "_MOST_LEARNT", 50)
+    assert read_statement(honest, CKG, "neo4j") == before
+    assert learnt() == 0
+
+
 def test_a_statement_that_takes_too_long_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_module, "_MOST_SECONDS", 0.0)
     with pytest.raises(UsageError, match="takes too long to be read"):
