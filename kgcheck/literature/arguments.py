@@ -173,7 +173,9 @@ def is_named(argument: Argument, content: SentenceContent) -> bool:
         return bool(argument.forms & content.words) or not content.words & _rules().animals
     if argument.kind in ("name", "label"):
         return bool(argument.forms & content.runs) or _is_inflected(argument, content)
-    return any(_near(form, stem) for form in argument.forms for stem in content.stems)
+    # Of a word such as ear-leg no part is long enough to be its form.
+    as_it_stands = _joined(argument.words.lower().removesuffix("'s")) in content.runs
+    return as_it_stands or any(_near(form, stem) for form in argument.forms for stem in content.stems)
 
 
 def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
@@ -202,7 +204,8 @@ def content_of(text: str) -> SentenceContent:
     """What a text holds, counted for comparison with arguments."""
     folded = text.translate(_FOLD)
     tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
-    runs: set[str] = set()
+    # A word stands there whole, of however many parts it is.
+    runs = {_joined(form) for t in tokens for form in (t, t.lower().removesuffix("'s"))}
     # A comma or a bracket does not part a name more than a space does; a new sentence does.
     for piece in folded.split(";"):
         parts = [_letter(p.lower()) for p in _PART.findall(piece)]
