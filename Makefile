@@ -15,7 +15,7 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-random test-slow lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ demo: setup-demo ## Load, audit and report a small graph of real facts
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
 	$(PYTEST) $(SPREAD) -m "not slow" --timeout 600 $(ARGS)
+
+test-random: setup ## Run the property tests on new examples; KGCHECK_TEST_SEED=N, which a run shows, repeats them
+	KGCHECK_TEST_SEED=$${KGCHECK_TEST_SEED:-$$(date +%s)} $(PYTEST) $(SPREAD) -m "(hypothesis or seeded) and not slow" --timeout 600 $(ARGS)
 
 test-slow: setup ## Run the slow tests
 	$(PYTEST) $(SPREAD) -m slow --timeout 1200 --durations 20 $(ARGS)

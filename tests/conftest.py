@@ -1,15 +1,14 @@
-"""What every test can use: the servers of tests.support, the shared real data and the Hypothesis profiles."""
+"""What every test can use: the servers of tests.support and the shared real data."""
 
 import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-from hypothesis.internal.conjecture import engine
 
-from tests.support import ROOT, examples
+from tests.support import ROOT
 
 pytest_plugins = [
+    "tests.support.chance",
     "tests.support.neo4j_fixtures",
     "tests.support.postgres",
     "tests.support.collecting",
@@ -19,14 +18,6 @@ pytest_plugins = [
 
 # Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-# A slow or busy machine must not fail a property; only in CI must a run be the same as the one before.
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=examples(50))
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(50))
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
-
-# A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.
-engine.MAX_SHRINKING_SECONDS = 60
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, expect
 
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
-from tests.support.hostile import HostileWorld, new_seed
+from tests.support.chance import new_seed
+from tests.support.hostile import HostileWorld
 from tests.support.service_pages import AXE, WAIT_MS, listening, visiting
 
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"

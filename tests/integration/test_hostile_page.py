@@ -11,7 +11,8 @@ from kgcheck.service.app import create_app
 from kgcheck.service.routes import RouteRow, routes_of
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
-from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader, new_seed
+from tests.support.chance import new_seed
+from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader
 
 _PARAMETERS = (
     *("q", "claim", "head", "relation", "tail", "search", "after", "before", "run", "since", "label", "reason", "type"),
@@ -117,6 +118,7 @@ def test_no_page_takes_a_text_for_more_than_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.seeded
 @pytest.mark.parametrize("turn", range(2))
 def test_no_page_takes_any_text_for_more_than_text(tmp_path: Path, turn: int) -> None:
     world = HostileWorld(tmp_path, seed=new_seed(turn))

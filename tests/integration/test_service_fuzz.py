@@ -1,6 +1,5 @@
 """Anything may be sent to the API: no fault of the service comes of it, and every answer is as the document says."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.support.api import served
 from tests.support.audits import demo
+from tests.support.chance import new_seed
 
 CHECKS = [
     not_a_server_error,
@@ -34,9 +34,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-# Only in CI must a run be the same as the one before.
-CHOSEN = 1 if os.environ.get("CI") else Random().randrange(10**6)  # noqa: S311
-SEED = int(os.environ.get("KGCHECK_TEST_SEED") or CHOSEN)
+SEED = new_seed(1)
 
 
 @pytest.fixture
@@ -132,6 +130,7 @@ def _make_real(case: Case[Any], known: dict[str, list[str]], random: Random) -> 
         body.pop("choose", None)
 
 
+@pytest.mark.seeded
 def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
     codes = send(fuzzed, 2)
 
@@ -140,6 +139,7 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.seeded
 def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
     codes = send(fuzzed, 20)
 

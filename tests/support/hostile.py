@@ -7,11 +7,8 @@ MARK, so that an element, an attribute or an address that a text made tells wher
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import secrets
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -117,13 +114,6 @@ _PIECES = (
     "`$(id)`",
 )
 _CONTROLS = ("\x00", "\x1b[31m\x1b]0;x\x07", "\x7f\x85\x9b", "\r\n", "\t")
-
-
-def new_seed(kept: int) -> int:
-    """A seed that a failing test shows: another one each time, and in CI the one that is given."""
-    seed = kept if os.environ.get("CI") else secrets.randbelow(10**9)
-    sys.stderr.write(f"hostile texts of seed {seed}\n")
-    return seed
 
 
 class HostileTexts:

@@ -634,7 +634,7 @@ def test_which_of_parallel_edges_has_the_score(rows: list[Row], value: str | Non
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(

@@ -493,7 +493,7 @@ class Scripted:
         return Reply(calls=(ToolCall(id=f"c{len(messages)}", name=call.name, arguments=call.text),))
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(calls=st.lists(CALLS, max_size=4), answer=ANSWERS)
 def test_whatever_a_model_does_its_answer_is_in_what_it_was_told(calls: list[Call], answer: dict[str, Any]) -> None:
     """The checker reads the conversation alone; it knows nothing of the code that it checks."""
