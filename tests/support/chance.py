@@ -26,7 +26,7 @@ settings.register_profile("same", _ALWAYS, derandomize=True)
 settings.register_profile("anew", _ALWAYS)
 settings.load_profile("anew" if SEED else "same")
 if SEED:
-    core.global_force_seed = int(SEED)
+    core.global_force_seed = int(SEED)  # type: ignore[assignment]  # it says None alone
 
 # A failing case is made smaller for a minute and not for five: where each example builds a snapshot, that is the run.
 engine.MAX_SHRINKING_SECONDS = 60
