@@ -61,7 +61,7 @@ _COMMANDS = {
     "mcp": ("kgcheck.cli.mcp", "Serve tools for language models, by the Model Context Protocol."),
     "token": ("kgcheck.cli.token", "Make, list and revoke the tokens of a service's users."),
     "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
-    "doctor": ("kgcheck.cli.doctor", "Tell what is installed, set and reachable, and what brings the rest."),
+    "doctor": ("kgcheck.cli.doctor", "Tell what this machine has, and what brings the rest."),
     "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
 }
 

@@ -2,7 +2,8 @@
 
 python -m tests.support.audit_packages requirements/run.txt requirements/dev.txt
 
-Ends with 1 if some have. Where nothing could be looked up, which is not "nothing found", it says so and ends with 0.
+A new advisory is reported and stops nobody's work; with --release it ends with 1, but for those that advisories.toml
+accepts until a day. Where nothing could be looked up, which is not "nothing found", it says so: a release stops there.
 """
 
 from __future__ import annotations
@@ -10,57 +11,53 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
+from collections.abc import Collection
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
+
+LIST = Path(__file__).with_name("advisories.toml")
 
 LIMIT_S = 120
 """Longest time for one file."""
 
 
 class Told(NamedTuple):
-    """What came of one file: the exit code, and a line for each thing to know."""
+    """What came of one file: whether a release may have it, and a line for each thing to know."""
 
-    code: int
+    is_clean: bool
     lines: list[str]
 
 
-def read(out: str, err: str) -> Told:
-    """What pip-audit says in JSON, or why it says nothing.
+def accepted(text: str, today: date) -> frozenset[str]:
+    """The advisories that are accepted on a day."""
+    return frozenset(
+        row["id"] for row in tomllib.loads(text).get("accepted", ()) if row["why"] and today <= row["until"]
+    )
 
-    Args:
-        out: Its stdout.
-        err: Its stderr.
 
-    Returns:
-        What came of it.
-    """
+def read(out: str, err: str, known: Collection[str] = ()) -> Told:
+    """What pip-audit says in JSON, or why it says nothing; `known` are the advisories that are accepted."""
     try:
         packages = json.loads(out)["dependencies"]
     except (ValueError, KeyError, TypeError):
         said = [line for line in err.splitlines() if line.strip()]
-        return Told(0, [f"skipped: pip-audit could not look: {said[-1] if said else 'it said nothing'}"])
+        return Told(False, [f"skipped: pip-audit could not look: {said[-1] if said else 'it said nothing'}"])
     looked = [p for p in packages if "vulns" in p]
     if not looked:
         why = packages[0].get("skip_reason", "no reason given") if packages else "no packages"
-        return Told(0, [f"skipped: none of {len(packages)} packages could be looked up: {why}"])
-    found = [
-        f"{p['name']} {p['version']}: {v['id']}, mended in {', '.join(v['fix_versions']) or 'no version'}"
-        for p in looked
-        for v in p["vulns"]
-    ]
-    lines = [f"{len(looked)} of {len(packages)} packages looked up, {len(found)} known vulnerabilities", *found]
-    return Told(1 if found else 0, lines)
+        return Told(False, [f"skipped: none of {len(packages)} packages could be looked up: {why}"])
+    found = [(p, v, not {v["id"], *v.get("aliases", ())}.isdisjoint(known)) for p in looked for v in p["vulns"]]
+    lines = [f"{len(looked)} of {len(packages)} packages looked up, {len(found)} known vulnerabilities"]
+    for p, v, is_accepted in found:
+        mended = f"mended in {', '.join(v['fix_versions']) or 'no version'}"
+        lines.append(f"{p['name']} {p['version']}: {v['id']}, {'accepted' if is_accepted else mended}")
+    return Told(all(is_accepted for *_, is_accepted in found), lines)
 
 
 def ask(requirements: Path) -> Told:
-    """Audit one requirement file.
-
-    Args:
-        requirements: Pinned, with hashes.
-
-    Returns:
-        What came of it.
-    """
+    """Audit one requirement file, pinned and with hashes."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--format", "json"]
     try:
         done = subprocess.run(
@@ -71,12 +68,13 @@ def ask(requirements: Path) -> Told:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Told(0, [f"skipped: pip-audit did not end in {LIMIT_S} seconds"])
-    return read(done.stdout, done.stderr)
+        return Told(False, [f"skipped: pip-audit did not end in {LIMIT_S} seconds"])
+    return read(done.stdout, done.stderr, accepted(LIST.read_text(encoding="utf-8"), datetime.now(UTC).date()))
 
 
 if __name__ == "__main__":
-    told = {name: ask(Path(name)) for name in sys.argv[1:]}
+    is_release = "--release" in sys.argv
+    told = {name: ask(Path(name)) for name in sys.argv[1:] if name != "--release"}
     for name, (_, lines) in told.items():
         sys.stdout.write("".join(f"pip-audit {name}: {line}\n" for line in lines))
-    sys.exit(max((t.code for t in told.values()), default=0))
+    sys.exit(is_release and not all(t.is_clean for t in told.values()))

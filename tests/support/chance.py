@@ -32,13 +32,29 @@ if SEED:
 engine.MAX_SHRINKING_SECONDS = 60
 
 
+ORDER = os.environ.get("KGCHECK_TEST_ORDER")
+"""A number by which files, and the tests of each, are put into another order; tests of a file stay together."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests into another order, the same one in every worker."""
+    if ORDER:
+        items.sort(key=lambda item: (_place(item.nodeid.split("::", 1)[0]), _place(item.nodeid)))
+
+
+def _place(name: str) -> float:
+    return Random(f"{ORDER} {name}").random()  # noqa: S311 - an order, not a secret
+
+
 def new_seed(kept: int) -> int:
     """The seed of a test's own generator: the one that is given, and in `make test-random` another."""
     return Random(f"{SEED} {kept}").randrange(10**9) if SEED else kept  # noqa: S311 - examples, not secrets
 
 
 def pytest_report_header() -> str | None:
-    """Show the seed."""
+    """Show the seeds."""
+    if ORDER:
+        return f"order of seed {ORDER}: KGCHECK_TEST_ORDER={ORDER} make test repeats it"
     return f"examples of seed {SEED}: KGCHECK_TEST_SEED={SEED} make test-random repeats them" if SEED else None
 
 

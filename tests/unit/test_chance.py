@@ -26,7 +26,17 @@ def drawn(folder: Path, **environment: str) -> tuple[list[str], str]:
     """The examples of a run, and all that it says."""
     file = folder / "test_drawing.py"
     file.write_text(DRAWING)
-    command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", "-p", "tests.support.chance", str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.support.chance",
+        str(folder),
+    ]
     left = {name: value for name, value in os.environ.items() if name not in ("CI", "KGCHECK_TEST_SEED")}
     done = subprocess.run(
         [*command, "--rootdir", str(folder), "-c", os.devnull],
@@ -60,3 +70,11 @@ def test_a_seed_draws_anew_and_repeats(tmp_path: Path) -> None:
 
 def test_a_generator_of_our_own_has_the_seed_that_is_given() -> None:
     assert "KGCHECK_TEST_SEED" in os.environ or new_seed(11) == 11
+
+
+def test_tests_run_in_any_order_that_its_seed_repeats(tmp_path: Path) -> None:
+    (tmp_path / "test_many.py").write_text("".join(f"def test_{n}(): print('drawn', {n})\n" for n in range(8)))
+    orders = [[line for line in drawn(tmp_path, KGCHECK_TEST_ORDER=seed)[0]] for seed in ("1", "1", "2")]
+
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])

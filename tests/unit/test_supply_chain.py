@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.support import ROOT
-from tests.support.audit_packages import read
+from tests.support.audit_packages import LIST, accepted, read
 
 DIGEST = re.compile(r"[\w./-]+:\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}")
 
@@ -49,21 +50,39 @@ def test_sbom_is_valid_and_lists_every_pinned_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "code", "line"),
+    ("out", "is_clean", "line"),
     [
-        ('{"dependencies": [{"name": "x", "version": "1", "vulns": []}]}', 0, "1 of 1 packages looked up, 0 known"),
+        ('{"dependencies": [{"name": "x", "version": "1", "vulns": []}]}', True, "1 of 1 packages looked up, 0 known"),
         (
             '{"dependencies": [{"name": "x", "version": "1", "vulns": [{"id": "V-1", "fix_versions": ["2"]}]}]}',
-            1,
+            False,
             "1 of 1 packages looked up, 1 known vulnerabilities",
         ),
-        ('{"dependencies": [{"name": "x", "skip_reason": "not found"}]}', 0, "skipped: none of 1 packages could be"),
-        ("", 0, "skipped: pip-audit could not look: no route"),
-        ("[]", 0, "skipped: pip-audit could not look: no route"),
+        (
+            '{"dependencies": [{"name": "x", "skip_reason": "not found"}]}',
+            False,
+            "skipped: none of 1 packages could be",
+        ),
+        ("", False, "skipped: pip-audit could not look: no route"),
+        ("[]", False, "skipped: pip-audit could not look: no route"),
     ],
 )
-def test_what_could_not_be_looked_up_is_not_called_clean(out: str, code: int, line: str) -> None:
+def test_what_could_not_be_looked_up_is_not_called_clean(out: str, is_clean: bool, line: str) -> None:
     told = read(out, "Traceback\nno route\n")
 
-    assert told.code == code
+    assert told.is_clean is is_clean
     assert told.lines[0].startswith(line)
+
+
+def test_an_advisory_is_accepted_by_any_of_its_names_until_its_day() -> None:
+    text = '[[accepted]]\nid = "CVE-1"\nuntil = 2027-01-31\nwhy = "it is not called"\n'
+    found = {"id": "V-1", "aliases": ["CVE-1"], "fix_versions": []}
+    out = json.dumps({"dependencies": [{"name": "x", "version": "1", "vulns": [found]}]})
+
+    assert read(out, "", accepted(text, date(2027, 1, 31))).is_clean
+    late = read(out, "", accepted(text, date(2027, 2, 1)))
+    assert (late.is_clean, late.lines[1]) == (False, "x 1: V-1, mended in no version")
+
+
+def test_the_list_of_accepted_advisories_can_be_read() -> None:
+    accepted(LIST.read_text(encoding="utf-8"), date(2027, 1, 1))
