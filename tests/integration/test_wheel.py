@@ -1,4 +1,4 @@
-"""The wheel holds what a user needs, and works where there is no checkout."""
+"""The wheel, made from the source distribution, holds what a user needs, and works where there is no checkout."""
 
 import os
 import re
@@ -32,14 +32,14 @@ def _must(done: subprocess.CompletedProcess[str]) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of the checkout."""
+    """The wheel, built from the source distribution of a copy of the checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "copy", ignore=_LEFT_OUT)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "dist"), "."]
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), "."]
 
     _must(_run(command, folder / "copy"))
-    (built,) = (folder / "dist").iterdir()
-    return built
+    assert (folder / "dist" / f"kgcheck-{__version__}.tar.gz").is_file()
+    return folder / "dist" / f"kgcheck-{__version__}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")
