@@ -76,6 +76,7 @@ class Connection(H11Protocol):
         self._settings = cast(ListeningConfig, self.config)
         self.is_spare = self.is_given_up = False
         self._phase: tuple[object, str] = (None, "")
+        self._since, self._received = self.loop.time(), 0
         self._watch()
         self._timer = self.loop.call_later(LOOK_S, self._look)
         self._make_room()
