@@ -22,6 +22,7 @@ class Curator(HttpUser):
     wait_time = between(0.5, 1.5)
 
     def on_start(self) -> None:
+        self.client.headers["Authorization"] = f"Bearer {os.environ['KGCHECK_START_TOKEN']}"
         self.rows: list[dict[str, Any]] = []
         self.cursor: str | None = None
         self.first_page()

@@ -19,11 +19,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from statistics import quantiles
 from typing import NamedTuple
 from urllib.error import URLError
 from urllib.parse import urlencode
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from benchmarks.ledger import write_ledger
 from kgcheck.workspace import Workspace
@@ -31,6 +32,7 @@ from tests.support.audits import demo
 
 LOCUST = Path(".venv-load/bin/locust")
 PAGES = 400
+TOKEN = token_hex(16)
 MANY_FILTERS = ("reason=value_mismatch", "label=C", "reason=id_deleted&label=B", "outcome=refuted", "decision=rejected")
 DEMO_FILTERS = ("type=existence", "label=Protein", "reason=value_mismatch", "relation=ACTS_ON", "text=TP53")
 
@@ -124,7 +126,7 @@ def service(ledger: Path, folder: Path) -> Iterator[Served]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ["serve", "--store", str(demo().store), "--reference", str(demo().reference), "--ledger", str(ledger)]
-    environment = os.environ | {"KGCHECK_HOME": str(folder / "home")}
+    environment = os.environ | {"KGCHECK_HOME": str(folder / "home"), "KGCHECK_START_TOKEN": TOKEN}
     # As many requests as come: here it is not to be found out that a user has a limit.
     words += ["--port", str(port), "--rate", "1000000"]
     log = (folder / "service.log").open("wb")
@@ -169,6 +171,7 @@ def load(served: Served, folder: Path, users: int, seconds: int, filters: tuple[
     environment = os.environ | {
         "KGCHECK_BENCH_FILTERS": " ".join(filters),
         "KGCHECK_BENCH_GRAPH": "1" if with_graph else "0",
+        "KGCHECK_START_TOKEN": TOKEN,
     }
     base, before = folder / "load", served.cpu_s
     command = [str(LOCUST), "--headless", "--only-summary", "--locustfile", "benchmarks/load_users.py"]
@@ -219,7 +222,8 @@ def pages(served: Served) -> str:
         if cursor and draw.random() < 0.5:
             kind, chosen = "next page", urlencode({"cursor": cursor})
         used, begun = served.cpu_ms, time.perf_counter()
-        with urlopen(f"{served.address}/v1/findings?{chosen}", timeout=60) as answer:  # noqa: S310
+        request = Request(f"{served.address}/v1/findings?{chosen}", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310
+        with urlopen(request, timeout=60) as answer:  # noqa: S310
             page = json.loads(answer.read())
         times.setdefault(kind, []).append((time.perf_counter() - begun) * 1000)
         taken.setdefault(kind, []).append(served.cpu_ms - used)

@@ -1,5 +1,6 @@
 """Settings from the environment; secrets come from nowhere else. Nothing is read at import."""
 
+import re
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -120,9 +121,21 @@ class Settings(BaseSettings):
     http_longest_wait_s: float = Field(default=120.0, ge=0, description="a service that asks for more is given up")
     http_pause_s: float = Field(default=60.0, ge=0, description="how long a service that is down is not asked again")
 
+    start_token: SecretStr | None = Field(
+        default=None,
+        description="lets in whoever has it while a service has no users; made at each start unless set; never logged",
+    )
     telemetry: bool = Field(
         default=False, description="the service sends traces by OpenTelemetry, to where its own variables say"
     )
+
+    @field_validator("start_token")
+    @classmethod
+    def _not_guessed(cls, token: SecretStr | None) -> SecretStr | None:
+        value = token.get_secret_value() if token else ""
+        if value and not re.fullmatch(r"[A-Za-z0-9._~-]{32,256}", value):
+            raise ValueError("it has 32 letters, digits and ._~- or more, say of: openssl rand -hex 32")
+        return token if value else None
 
     @field_validator("ledger")
     @classmethod

@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
+from kgcheck.cli.output import secret_note
 
 
 @click.command("mcp")
@@ -87,7 +88,8 @@ def command(
     decide.
 
     A client such as Claude Desktop or VS Code starts it by itself, and talks to it over stdin and stdout. With --http
-    it serves many, on http://HOST:PORT/mcp; whoever comes from elsewhere needs a token: kgcheck token add.
+    it serves many, on http://HOST:PORT/mcp, each with a token: kgcheck token add. While there is none, it serves this
+    machine alone, and prints the token of its start, unless KGCHECK_START_TOKEN has one.
     """
     from kgcheck.workspace import Workspace
 
@@ -102,7 +104,10 @@ def command(
     ) as workspace:
         if http:
             limits = ServiceLimits(per_minute=rate)
-            run_http(workspace, Role(role), host, port, hosts, proxies=proxies, limits=limits, sources=sources)
+            run_http(
+                workspace, Role(role), host, port, hosts,
+                proxies=proxies, limits=limits, sources=sources, announce=secret_note,
+            )  # fmt: skip
         else:
             run_stdio(workspace, Role(role), sources)
 

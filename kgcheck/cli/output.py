@@ -21,6 +21,11 @@ def note(message: str) -> None:
     click.echo(line, file=sys.stderr)
 
 
+def secret_note(message: str) -> None:
+    """A line on stderr that holds a secret for whoever started the command: nothing is taken out of it."""
+    click.echo(visible(message), file=sys.stderr)
+
+
 def result(line: object) -> None:
     """One line on stdout, as long as it is."""
     click.echo(visible(str(line)), file=sys.stdout)

@@ -14,7 +14,7 @@ from kgcheck.cli.options import (
     reference_option,
     store_option,
 )
-from kgcheck.cli.output import note, text_result
+from kgcheck.cli.output import note, secret_note, text_result
 from kgcheck.errors import MissingExtra
 
 
@@ -86,8 +86,8 @@ def command(
 ) -> None:
     """Serve the HTTP API and the page, until Ctrl-C or SIGTERM.
 
-    While there are no users, whoever is at this machine is the admin, and the service listens to this machine alone:
-    kgcheck token add makes the first user.
+    While there are no users, the service listens to this machine alone, and whoever has the token of its start is the
+    admin: open the address that is printed, or set KGCHECK_START_TOKEN. kgcheck token add makes the first user.
     """
     _need_extra()
     from kgcheck.service.limits import ServiceLimits
@@ -113,4 +113,10 @@ def command(
 
         text_result(routes_table(create_app(Service(options))))
         return
-    serve(options, host, port, proxies=proxies, on_start=lambda address: note(f"serving on {address}"))
+    serve(options, host, port, proxies=proxies, on_start=_show)
+
+
+def _show(address: str, token: str) -> None:
+    note(f"serving on {address}")
+    if token:
+        secret_note(f"while there are no users, open {address}sign-in?token={token}")

@@ -1,9 +1,8 @@
-"""What stands around requests over HTTP: how many there may be and how long one may take; and the record of actions."""
+"""What stands around requests over HTTP: how many there may be and what one may hold; and the record of actions."""
 
 import logging
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import anyio.to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.middleware import Middleware
@@ -12,6 +11,8 @@ from starlette.responses import JSONResponse
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.service.access import BodyTooLarge
+from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.roles import Principal
 from kgcheck.visible import visible
@@ -100,56 +101,63 @@ class _Tries:
         await self._app(scope, receive, counting)
 
 
-class _InTime:
-    """Ends requests whose body does not come in time. How long a call may take is a matter of the call."""
+class _FewValues:
+    """Reads the body of a request of somebody known, and parses it in a thread before the SDK does."""
 
-    def __init__(self, app: "ASGIApp", seconds: float) -> None:
+    def __init__(self, app: "ASGIApp", most_bytes: int) -> None:
         self._app = app
-        self._seconds = seconds
+        self._most_bytes = most_bytes
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not isinstance(scope.get("user"), AuthenticatedUser):
             await self._app(scope, receive, send)
             return
-        ends, is_whole, is_late, begun = anyio.current_time() + self._seconds, False, False, False
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._most_bytes:
+                await refusal(413, f"a body may have {self._most_bytes:,} bytes", "send less")(scope, receive, send)
+                return
+        try:
+            if body:
+                await anyio.to_thread.run_sync(json_of, bytes(body))
+        except BodyTooLarge as error:
+            await refusal(error.status, error.message, error.hint)(scope, receive, send)
+            return
+        except ValueError:
+            await refusal(400, "the body is no JSON", "send a message of JSON-RPC")(scope, receive, send)
+            return
+        is_read = False
 
-        async def in_time() -> "Message":
-            nonlocal is_whole, is_late
-            if is_whole:
+        async def again() -> "Message":
+            nonlocal is_read
+            if is_read:
                 return await receive()
-            with anyio.CancelScope(deadline=ends):
-                message = await receive()
-                is_whole = not message.get("more_body", False)
-                return message
-            is_late = True
-            if not begun:
-                late = _refusal(503, f"the body did not come within {self._seconds:g} s", "send less at a time")
-                await late(scope, receive, send)
-            # For the application it is as if the client had gone.
-            return {"type": "http.disconnect"}
+            is_read = True
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
-        async def sending(message: "Message") -> None:
-            nonlocal begun
-            begun = True
-            if not is_late:
-                await send(message)
-
-        await self._app(scope, in_time, sending)
+        await self._app(scope, again, send)
 
 
-def guard(app: "Starlette", record: ActionRecord, limits: ServiceLimits) -> "ASGIApp":
+def guard(app: "Starlette", record: ActionRecord, limits: ServiceLimits, most_bytes: int) -> "ASGIApp":
     """Guard the SDK's application as the service guards its own."""
     rates = Rates(limits)
     # At the end: after the SDK has found out whose token it is.
     app.user_middleware.append(Middleware(_ByToken, rates=rates))
-    return _InTime(_Tries(app, rates, record), limits.seconds)
+    app.user_middleware.append(Middleware(_FewValues, most_bytes=most_bytes))
+    return _Tries(app, rates, record)
 
 
 def _too_many(words: str) -> JSONResponse:
-    return _refusal(429, words, "wait a minute", {"retry-after": "60"})
+    return refusal(429, words, "wait a minute", {"retry-after": "60"})
 
 
-def _refusal(status: int, words: str, hint: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def refusal(status: int, words: str, hint: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """An answer to who is not let in."""
     return JSONResponse({"error": words, "hint": hint}, status, headers)
 
 

@@ -1,10 +1,10 @@
 """Runs the server: over stdio for a client that starts it itself, over HTTP for many."""
 
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import uvicorn
@@ -12,21 +12,24 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from sse_starlette.sse import AppStatus
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
-from kgcheck.mcp.guards import ActionRecord, guard
+from kgcheck.mcp.guards import ActionRecord, guard, refusal
 from kgcheck.mcp.server import ToolServer, make_server
 from kgcheck.mcp.text_sources import TextSources
+from kgcheck.service.access import NotSignedIn, Refused
+from kgcheck.service.connections import ListeningConfig
 from kgcheck.service.headers import SecurityHeaders
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.listening import listening
 from kgcheck.service.logs import RequestLog, start_logging
-from kgcheck.service.origin import LOOPBACK, is_loopback
+from kgcheck.service.origin import LOOPBACK, check_host, check_site, comes_by_proxy, is_loopback
 from kgcheck.service.roles import Role
+from kgcheck.service.start_token import StartToken
 from kgcheck.workspace.patching import whoami
 from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
@@ -34,16 +37,15 @@ from kgcheck.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-PATH = "/mcp"
+PATH, HEALTH = "/mcp", "/health"
 MOST_BYTES = 1024 * 1024
 """Largest body of a request."""
 
-_FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"}
 _NO_USERS = (
     "a proxy stands before the server, and nobody has a token",
     "kgcheck token add NAME --role viewer makes one; without any, only this machine is served",
 )
-_IDLE_S, _SESSIONS, _CONNECTIONS = 1_800.0, 256, 512
+_IDLE_S, _SESSIONS = 1_800.0, 256
 _STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
 """How long calls under way may go on when the server is asked to end, then their connections, and between two looks."""
 
@@ -72,37 +74,28 @@ def users_of(workspace: Workspace) -> Iterator[Users | None]:
 def make_app(
     workspace: Workspace,
     role: Role,
-    users: TokenLookup | None,
+    tokens: TokenLookup,
     hosts: Sequence[str] = (),
     limits: ServiceLimits | None = None,
     sources: TextSources | None = None,
 ) -> "tuple[ToolServer, ASGIApp]":
     """The server as an ASGI application."""
-    how: dict[str, Any] = {}
-    if users:
-        # Tokens are made by `kgcheck token add`: nobody signs in anywhere, so no server is named that would issue them.
-        how["auth"] = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
-        how["token_verifier"] = LedgerTokens(users)
-    server = make_server(workspace, Asking(role, None if users else whoami()), sources, **how)
-
-    server.custom_route("/health", methods=["GET"])(_health)
-    names = [*(f"[{host}]" if ":" in host else host for host in sorted(LOOPBACK)), *hosts]
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
-        allowed_origins=[
-            form for name in names for kind in ("http", "https") for form in (f"{kind}://{name}", f"{kind}://{name}:*")
-        ],
-    )
+    # Tokens are made by kgcheck: nobody signs in anywhere, so no server is named that would issue them.
+    auth = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
+    verifier = LedgerTokens(tokens)
+    server = make_server(workspace, Asking(role, None), sources, auth=auth, token_verifier=verifier)
+    server.custom_route(HEALTH, methods=["GET"])(_health)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MOST_BYTES,
         session_idle_timeout=_IDLE_S,
         max_sessions=_SESSIONS,
-        transport_security=security,
+        # The SDK's own lets pages of every port of an allowed host in.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    guarded = guard(app, ActionRecord(workspace.ledger), limits or ServiceLimits())
-    return server, RequestLog(SecurityHeaders(guarded if users else _Direct(guarded)))
+    guarded = guard(app, ActionRecord(workspace.ledger), limits or ServiceLimits(), MOST_BYTES)
+    has_users = not isinstance(tokens, StartToken)
+    return server, RequestLog(SecurityHeaders(_OwnSite(guarded, hosts, has_users=has_users)))
 
 
 class _Patient(uvicorn.Server):
@@ -130,17 +123,26 @@ async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-class _Direct:
-    """Refuses what a proxy passes on: without users this machine alone is served, and it comes from elsewhere."""
+class _OwnSite:
+    """Refuses what is for another host, what pages elsewhere send and, without users, what a proxy passes on."""
 
-    def __init__(self, app: "ASGIApp") -> None:
+    def __init__(self, app: "ASGIApp", names: Sequence[str], *, has_users: bool) -> None:
         self._app = app
+        self._names = frozenset(name.lower() for name in names)
+        self._has_users = has_users
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        names = {name for name, _ in scope.get("headers", ())}
-        if names & _FORWARDED:
-            refusal = JSONResponse({"error": _NO_USERS[0], "hint": _NO_USERS[1]}, 401)
-            await refusal(scope, receive, send)
+        if scope["type"] != "http" or scope["path"] == HEALTH:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            check_host(headers.get("host", ""), LOOPBACK | self._names)
+            check_site(scope["method"], headers, self._names)
+            if not self._has_users and comes_by_proxy(headers):
+                raise NotSignedIn(*_NO_USERS)
+        except Refused as error:
+            await refusal(error.status, error.message, error.hint)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -155,15 +157,21 @@ def run_http(
     proxies: Sequence[str] = (),
     limits: ServiceLimits | None = None,
     sources: TextSources | None = None,
+    announce: Callable[[str], None],
 ) -> None:
     """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first."""
     with users_of(workspace) as users:
         if users is None and not is_loopback(host):
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
+        start = StartToken(workspace.settings, role)
+        if users is None and not start.is_known:
+            announce(f"while there are no users, clients send: Authorization: Bearer {start.value}")
         start_logging()
         own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
-        server, app = make_app(workspace, role, users, [*own, *hosts], limits, sources)
-        config = listening(app, host, port, proxies=proxies, connections=_CONNECTIONS, end_s=_END_S)
+        server, app = make_app(workspace, role, users or start, [*own, *hosts], limits, sources)
+        config = ListeningConfig(
+            app, host, port, limits=limits or ServiceLimits(), health=[HEALTH], proxies=proxies, end_s=_END_S
+        )
         # uvicorn ends the calls under way, and then raises again what asked it to end.
         with suppress(KeyboardInterrupt):
             _Patient(config, server).run()

@@ -6,7 +6,7 @@ Routes name what they need (`kgcheck.service.access`); one that names nothing le
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
@@ -38,7 +38,6 @@ from kgcheck.service.roles import Principal, Role
 from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
 from kgcheck.visible import visible
-from kgcheck.workspace.patching import whoami
 
 LOG = logging.getLogger(__name__)
 
@@ -134,9 +133,9 @@ class Gate:
         return partial
 
     def _check(self, request: Request, door: Door | None) -> None:
-        options, headers = self._service.options, cast(dict[str, str], request.headers)
+        options = self._service.options
         check_host(request.headers.get("host", ""), options.names)
-        check_site(request.method, headers, options.names)
+        check_site(request.method, request.headers, options.hosts)
         try:
             caller = self._caller(request)
         except LedgerError:
@@ -173,13 +172,12 @@ class Gate:
             )
 
     def _caller(self, request: Request) -> Caller:
-        """Who a request is of; the first that is there counts: a token, a session, this machine."""
+        """Who a request is of; the first that is there counts: a token, a session."""
         users = self._service.users
         if not users.there_are_any():
             return self._local(request)
-        if given := request.headers.getlist("authorization"):
-            scheme, _, token = given[0].partition(" ")
-            found = users.by_token(token.strip()) if scheme.lower() == "bearer" and len(given) == 1 else None
+        if "authorization" in request.headers:
+            found = users.by_token(_bearer(request))
             if found is None:
                 return Caller(None, why=NotSignedIn.wrong("the token is none, has expired or was revoked"))
             return Caller(Principal(name=found.name, role=found.role), counted=f"token {found.id}")
@@ -191,13 +189,21 @@ class Gate:
         return Caller(principal, session.csrf, counted=f"token {token_.id}")
 
     def _local(self, request: Request) -> Caller:
-        """While there are no users: whoever is at this machine, and nobody else."""
+        """While there are no users: whoever started the service, and nobody else."""
         hint = "make a user: kgcheck token add NAME --role admin"
         if not self._service.options.is_local:
             return Caller(None, why=NotSignedIn("the service has no users yet", hint))
-        if comes_by_proxy(cast(dict[str, str], request.headers)):
+        if comes_by_proxy(request.headers):
             return Caller(None, why=NotSignedIn("a proxy stands before the service, which has no users", hint))
-        return Caller(Principal(name=whoami(), role=Role.ADMIN))
+        start = self._service.start_token
+        if "authorization" in request.headers:
+            if found := start.by_token(_bearer(request)):
+                return Caller(Principal(name=found.name, role=found.role))
+            return Caller(None, why=NotSignedIn.wrong("this is not the token that the service was started with"))
+        if found := start.by_cookie(cookie_of(request)):
+            return Caller(Principal(name=found.name, role=found.role), start.csrf)
+        where = "open the address with the token that kgcheck serve printed; a script sends it as a bearer's"
+        return Caller(None, why=NotSignedIn("nobody is signed in", where))
 
     def _record(self, request: Request, door: Door | None, status: int) -> None:
         caller: Caller = getattr(request.state, "caller", Caller(None))
@@ -223,6 +229,13 @@ class Gate:
 def address_of(request: Request) -> str:
     """From where a request comes."""
     return request.client.host if request.client else ""
+
+
+def _bearer(request: Request) -> str:
+    """The token of the one Authorization header; empty where that is another, or one of several."""
+    given = request.headers.getlist("authorization")
+    scheme, _, token = given[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and len(given) == 1 else ""
 
 
 def _short(text: str, most: int) -> str:

@@ -12,6 +12,8 @@ from kgcheck.service.headers import SecurityHeaders
 from kgcheck.service.refusals import add_refusals, refusal
 from kgcheck.service.state import Service
 
+_MOST_FIELDS = 1_000
+
 
 class Application(FastAPI):
     """FastAPI with the security headers around all of it: also around what answers when something fails."""
@@ -30,7 +32,7 @@ def add_guards(app: FastAPI, service: Service) -> None:
 
 
 class BodyLimit:
-    """Ends requests whose body is larger than it may be, whether they say so before or not."""
+    """Ends requests whose body is larger than it may be, whether they say so before or not; forms with many fields."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
@@ -40,17 +42,21 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, count = Request(scope, receive), 0
+        request, count, fields = Request(scope, receive), 0, 0
+        is_form = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
         stated = request.headers.get("content-length", "0")
         if not stated.isdecimal() or int(stated) > self._most:
             await refusal(request, self._refusal())(scope, receive, send)
             return
 
         async def counted() -> Message:
-            nonlocal count
+            nonlocal count, fields
             message = await receive()
-            count += len(message.get("body", b""))
-            if count > self._most:
+            body = message.get("body", b"")
+            count += len(body)
+            # Starlette counts the fields of a form, but for those without a name.
+            fields += body.count(b"&") if is_form else 0
+            if count > self._most or fields > _MOST_FIELDS:
                 error = self._refusal()
                 # The one kind of error that FastAPI lets through while it reads a body.
                 raise HTTPException(error.status, error.message)
@@ -59,7 +65,10 @@ class BodyLimit:
         await self._app(scope, counted, send)
 
     def _refusal(self) -> Refused:
-        return BodyTooLarge(f"the body of a request may have {self._most:,} bytes", "send less at a time")
+        return BodyTooLarge(
+            f"the body of a request may have {self._most:,} bytes, and a form {_MOST_FIELDS:,} fields",
+            "send less at a time",
+        )
 
 
 class TimeLimit:

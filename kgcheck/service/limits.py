@@ -17,6 +17,9 @@ class ServiceLimits(Value):
     failures: int = Field(default=20, gt=0, description="failed sign-ins and wrong tokens of one address in a minute")
     tasks: int = Field(default=2, gt=0, description="tasks at the same time")
     connections: int = Field(default=512, gt=0, description="connections at the same time")
+    per_address: int = Field(default=128, gt=0, description="those of one address, unless it is a proxy's")
+    waiting_s: float = Field(default=15.0, gt=0, description="longest wait for a request, and for more of it")
+    taking_s: float = Field(default=60.0, gt=0, description="longest wait for a client to take more of its answer")
 
 
 class Rates:

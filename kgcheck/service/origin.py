@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+
 from kgcheck.service.access import SAFE, NotOfThisSite, WrongHost
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -50,35 +52,19 @@ def check_host(authority: str, hosts: Collection[str]) -> None:
     """Refuse a request for another host."""
     host = host_of(authority)
     if not host or (hosts and host not in hosts):
-        raise WrongHost(
-            f"this service is not {host or authority!r}", "kgcheck serve --allowed-host NAME lets another name in"
-        )
+        raise WrongHost(f"this service is not {host or authority!r}", "--allowed-host NAME lets another name in")
 
 
-def check_site(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> None:
-    """Refuse what a browser sends for a page of another site."""
-    if method in SAFE:
-        return
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:
+def check_site(method: str, headers: Headers, names: Collection[str] = ()) -> None:
+    """Refuse a browser's request for a page of another site: its Origin must be this host, or an allowed name."""
+    own = {headers.get("host", "").lower(), *names}
+    allowed = {f"{scheme}://{name}" for name in own for scheme in ("http", "https")}
+    is_own = all(origin.lower() in allowed for origin in headers.getlist("origin"))
+    if method not in SAFE:
         # "none" is somebody who typed the address or opened a bookmark.
-        is_own = site in ("same-origin", "none")
-    elif origin is not None:
-        own = headers.get("host", "").lower()
-        is_own = origin.lower() in (f"http://{own}", f"https://{own}") or (_host_of(origin) in hosts - LOOPBACK)
-    else:
-        # No browser: those say one or the other with whatever changes something.
-        return
+        is_own &= all(site in ("same-origin", "none") for site in headers.getlist("sec-fetch-site"))
     if not is_own:
         raise NotOfThisSite("the request comes from a page of another site", "open the page of this service itself")
-
-
-def _host_of(origin: str) -> str:
-    """The host of an ``Origin``; ``null`` and the like have none."""
-    try:
-        return urlsplit(origin).hostname or ""
-    except ValueError:
-        return ""
 
 
 def comes_by_proxy(headers: Mapping[str, str]) -> bool:

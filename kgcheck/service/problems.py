@@ -32,10 +32,10 @@ from kgcheck.errors import (
     UsageError,
 )
 from kgcheck.model import Value
+from kgcheck.service.bodies import SHOWN_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
 API = "/v1"
-_SHOWN = 20
 _log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
@@ -183,7 +183,7 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def wrong(request: Request, error: RequestValidationError) -> Response:
         # What was sent is not shown again: it may be long, hostile or secret.
-        found = [FieldProblem(where=_where(e["loc"]), detail=str(e["msg"])) for e in error.errors()[:_SHOWN]]
+        found = [FieldProblem(where=_where(e["loc"]), detail=str(e["msg"])) for e in error.errors()[:SHOWN_ERRORS]]
         detail = "; ".join(f"{one.where}: {one.detail}" for one in found[:3])
         return paged(request, 422, error) or problem(request, "invalid-request", 422, detail, errors=found)
 

@@ -9,12 +9,15 @@ import uvicorn
 
 from kgcheck.errors import UsageError
 from kgcheck.service.app import create_app
-from kgcheck.service.listening import listening
+from kgcheck.service.connections import ListeningConfig
 from kgcheck.service.loading import load
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import is_loopback
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.telemetry import start_telemetry, traced
+
+HEALTH = ("/v1/health/live", "/v1/health/ready")
+"""Paths that are answered also where there are too many connections."""
 
 END_S = 20
 """How long requests under way may take when the service ends."""
@@ -26,11 +29,15 @@ def serve(
     port: int,
     *,
     proxies: Sequence[str] = (),
-    on_start: Callable[[str], None] | None = None,
+    on_start: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on."""
+    """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on.
+
+    `on_start` is told the address and, where nobody else can know it, the token that lets in whoever has it.
+    """
     local = is_loopback(host) and not options.hosts
-    service = Service(options.model_copy(update={"is_local": local}))
+    names = (*options.hosts, host.lower()) if local else options.hosts
+    service = Service(options.model_copy(update={"is_local": local, "hosts": names}))
     if not local and not service.users.there_are_any():
         service.close()
         what = f"listen on {host}" if not is_loopback(host) else f"answer to {', '.join(options.hosts)}"
@@ -42,15 +49,15 @@ def serve(
     with service.reading() as workspace:
         provider = start_telemetry() if workspace.settings.telemetry else None
     app = RequestLog(traced(create_app(service), provider))
-    connections = options.limits.connections
-    config = listening(app, host, port, proxies=proxies, connections=connections, end_s=END_S)
+    health = [prefix + path for path in HEALTH for prefix in {"", options.prefix}]
+    config = ListeningConfig(app, host, port, limits=options.limits, health=health, proxies=proxies, end_s=END_S)
     # Who asked for the end by a signal gets it, and it went well.
     with suppress(KeyboardInterrupt):
         _Server(config, service, on_start).run()
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, service: Service, on_start: Callable[[str], None] | None) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, on_start: Callable[[str, str], None] | None) -> None:
         super().__init__(config)
         self._service = service
         self._on_start = on_start
@@ -65,7 +72,11 @@ class _Server(uvicorn.Server):
         if self._on_start and self.started and self.servers:
             address = self.servers[0].sockets[0].getsockname()
             name = f"[{address[0]}]" if ":" in address[0] else address[0]
-            self._on_start(f"http://{name}:{address[1]}{self._service.options.prefix}/")
+            token = self._service.start_token
+            is_shown = not token.is_known and not self._service.users.there_are_any()
+            self._on_start(
+                f"http://{name}:{address[1]}{self._service.options.prefix}/", token.value if is_shown else ""
+            )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Before connections are waited for: those who follow a task would stay until it ends.

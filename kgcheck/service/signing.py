@@ -12,9 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from kgcheck.service.access import Caller, Open, TooManyRequests, Viewer
 from kgcheck.service.gate import address_of
+from kgcheck.service.origin import comes_by_proxy
 from kgcheck.service.roles import Principal
 from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
-from kgcheck.service.state import Served
+from kgcheck.service.state import Served, Service
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,15 +46,22 @@ def sign_in_page(
         after=local_path(way if after is None else after),
         wrong=wrong,
         is_safe=may_have_cookie(request),
+        has_users=request.app.state.service.users.there_are_any(),
     )
     return HTMLResponse(text, status, headers)
 
 
 @router.get("/sign-in")
 def form(
-    request: Request, asking: Open, after: Annotated[str, Query(alias="next", max_length=_LONGEST)] = "/"
+    request: Request,
+    service: Served,
+    asking: Open,
+    after: Annotated[str, Query(alias="next", max_length=_LONGEST)] = "/",
+    token: Annotated[str, Query(max_length=_LONGEST)] = "",
 ) -> Response:
-    """The form into which a token is typed."""
+    """The form into which a token is typed; the token of the start may stand in the address that was printed."""
+    if token and not service.users.there_are_any():
+        return _begin_start(request, service, token, after)
     if asking:
         return RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
     return sign_in_page(request, after=after)
@@ -68,6 +76,8 @@ def sign_in(
     after: Annotated[str, Form(alias="next", max_length=_LONGEST)] = "/",
 ) -> Response:
     """Begin a session, if the token counts."""
+    if not service.users.there_are_any():
+        return _begin_start(request, service, token, after)
     address = address_of(request)
     if not service.rates.may_try(address):
         raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
@@ -86,6 +96,20 @@ def sign_in(
     request.state.caller = Caller(Principal(name=entry.name, role=entry.role, session=session.digest))
     answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
     set_cookie(request, answer, secret)
+    return answer
+
+
+def _begin_start(request: Request, service: Service, token: str, after: str) -> Response:
+    """Give a browser the cookie of whoever started the service, who then goes on without the token in the address."""
+    found = service.start_token.by_token(token) if service.options.is_local else None
+    if found is None or comes_by_proxy(request.headers):
+        if not service.rates.failed(address_of(request)):
+            raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
+        wrong = "This is not the token that the service was started with."
+        return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, wrong=wrong, after=after)
+    request.state.caller = Caller(Principal(name=found.name, role=found.role))
+    answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
+    set_cookie(request, answer, service.start_token.cookie)
     return answer
 
 

@@ -17,6 +17,7 @@ from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.looks import Looks
 from kgcheck.service.origin import LOOPBACK
+from kgcheck.service.start_token import StartToken
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
@@ -61,6 +62,7 @@ class Service:
         self._opening = Lock()
         self._ledger: Ledger | None = None
         self.rates = Rates(options.limits)
+        self.start_token = StartToken(self._shared.settings)
 
     @property
     def ledger(self) -> Ledger:

@@ -56,7 +56,7 @@ def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_
         paths = ["/", "/findings", "/findings/decide?scope=all", "/runs", f"/runs/{world.run}", "/diff", "/patches"]
         paths += [f"/patches/{world.patch}", "/ask?search=binds", "/ask?claim=binds", "/jobs", "/tasks", "/sign-in"]
         paths += [f"/tasks/{world.task}", *(f"/findings/{name}" for name in world.findings[:4])]
-        with visiting(browser, served.address) as (page, trouble):
+        with visiting(browser, served) as (page, trouble):
             for path in paths:
                 page.goto(served.address + path)
                 page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")

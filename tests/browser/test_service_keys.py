@@ -69,7 +69,7 @@ def press(page: Page, key: str, words: str, on: str) -> None:
 
 @pytest.mark.slow
 def test_a_curators_whole_way_with_keys_alone(browser: Browser, tmp_path: Path) -> None:
-    with serving_demo(tmp_path) as served, visiting(browser, served.address) as (page, _):
+    with serving_demo(tmp_path) as served, visiting(browser, served) as (page, _):
         token, _ = served.service.users.add("rosa", "curator", by="test", expires_in=timedelta(hours=1))
         page.goto(f"{served.address}/")
         expect(page.locator("#token:focus")).to_have_count(1, timeout=WAIT_MS)
@@ -134,7 +134,7 @@ def test_a_curators_whole_way_with_keys_alone(browser: Browser, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1400])
 def test_focus_goes_through_every_page_and_out_again(browser: Browser, served: Served, width: int) -> None:
-    with visiting(browser, served.address, width=width) as (page, _):
+    with visiting(browser, served, width=width) as (page, _):
         for path in PAGES:
             page.goto(served.address + path)
             if path.startswith("/findings") and width > 1200:
@@ -153,7 +153,7 @@ def test_focus_goes_through_every_page_and_out_again(browser: Browser, served: S
 @pytest.mark.slow
 def test_focus_stays_in_a_panel_that_is_loaded_anew(browser: Browser, served: Served) -> None:
     waiting: list[Route] = []
-    with visiting(browser, served.address, width=1400) as (page, _):
+    with visiting(browser, served, width=1400) as (page, _):
         page.goto(f"{served.address}/findings?type=attribute")
         expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
         page.route(re.compile("/panel"), lambda route: waiting.append(route))
@@ -188,7 +188,7 @@ def test_everything_has_a_name_and_a_role(browser: Browser, served: Served) -> N
         "/ask": ['heading "Ask"', 'textbox "The graph a question', 'textbox "One fact'],
         "/patches": ['heading "Patches"', 'button "Make a patch from what is accepted"'],
     }
-    with visiting(browser, served.address) as (page, _):
+    with visiting(browser, served) as (page, _):
         for path, wanted in names.items():
             page.goto(served.address + path)
             if path.startswith("/findings"):

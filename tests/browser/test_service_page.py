@@ -132,7 +132,7 @@ def press(page: Page, key: str, words: str) -> None:
 
 
 def test_a_list_is_gone_through_by_keyboard(browser: Browser, served: Served) -> None:
-    with visiting(browser, served.address) as (page, trouble):
+    with visiting(browser, served) as (page, trouble):
         page.goto(f"{served.address}/findings?type=attribute")
         names = rows_of(page)
         expect(page.locator(f"#detail article[data-finding='{names[0]}']")).to_be_visible(timeout=WAIT_MS)
@@ -159,7 +159,7 @@ def test_a_list_is_gone_through_by_keyboard(browser: Browser, served: Served) ->
 
 
 def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Served) -> None:
-    with visiting(browser, hostile.address) as (page, trouble):
+    with visiting(browser, hostile) as (page, trouble):
         page.goto(f"{hostile.address}/findings")
         assert len(rows_of(page)) == 4
         expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
@@ -185,7 +185,7 @@ def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Serv
 
 
 def test_a_page_works_without_script(browser: Browser, served: Served) -> None:
-    with visiting(browser, served.address, script=False) as (page, _):
+    with visiting(browser, served, script=False) as (page, _):
         page.goto(f"{served.address}/findings?type=attribute&decision=open")
         before = page.locator("#total").inner_text()
         page.locator("#rows .row a").last.click()
@@ -202,7 +202,7 @@ def test_a_page_works_without_script(browser: Browser, served: Served) -> None:
 
 @pytest.mark.slow
 def test_a_curators_whole_way(browser: Browser, tmp_path: Path) -> None:
-    with serving_demo(tmp_path) as served, visiting(browser, served.address) as (page, trouble):
+    with serving_demo(tmp_path) as served, visiting(browser, served) as (page, trouble):
         token, _ = served.service.users.add("rosa", "curator", by="test", expires_in=timedelta(hours=1))
         page.goto(f"{served.address}/findings")
         page.get_by_label("Token").fill(token)
@@ -264,7 +264,7 @@ PATHS = (
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_use_every_page(browser: Browser, hostile: Served, scheme: str, width: int) -> None:
-    with visiting(browser, hostile.address, width=width, scheme=scheme) as (page, _):
+    with visiting(browser, hostile, width=width, scheme=scheme) as (page, _):
         page.goto(f"{hostile.address}/findings")
         finding = rows_of(page)[0]
         for path in PATHS:

@@ -17,12 +17,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.datastructures import Headers
 from time_machine import travel
 
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.ledger import now
 from kgcheck.ledger.users import Role
-from kgcheck.service.access import Viewer
+from kgcheck.service.access import NotOfThisSite, Viewer
 from kgcheck.service.app import create_app
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.origin import check_host, check_site
@@ -31,6 +32,7 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import IDLE, LONGEST
 from tests.support import ROOT, examples
+from tests.support.api import bearer
 from tests.support.audits import kgcheck
 
 HERE = "http://127.0.0.1:8000"
@@ -383,7 +385,7 @@ def test_whatever_changes_something_is_in_the_record(world: World) -> None:
 def test_without_users_this_machine_alone_is_let_in(tmp_path: Path) -> None:
     options = ServiceOptions(ledger=str(tmp_path / "l.sqlite"))
     service = Service(options)
-    client = TestClient(create_app(service), "http://[::1]:8000")
+    client = TestClient(create_app(service), "http://[::1]:8000", headers=bearer(service))
 
     assert client.get("/v1/actions").status_code == 200
     for name, value in (("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=192.0.2.1"), ("via", "1.1 x")):
@@ -433,6 +435,9 @@ def test_another_host_is_refused(tmp_path: Path) -> None:
 
 
 CROSS = [
+    {"sec-fetch-site": "same-origin", "origin": "https://evil.example"},
+    {"sec-fetch-site": "same-origin", "origin": "null"},
+    {"sec-fetch-site": "none", "origin": "http://127.0.0.1"},
     {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
     {"sec-fetch-site": "cross-site", "origin": HERE},
@@ -446,20 +451,25 @@ CROSS = [
 
 def test_a_page_elsewhere_can_change_nothing(tmp_path: Path) -> None:
     service = Service(ServiceOptions(ledger=str(tmp_path / "l.sqlite")))
-    client = TestClient(create_app(service), HERE)
+    client = TestClient(create_app(service), HERE, headers=bearer(service))
 
     for headers in CROSS:
         assert client.post("/v1/tasks/0123456789abcdef/cancel", headers=headers).status_code == 403
         assert client.post("/sign-in", headers=headers).status_code == 403
-        assert client.get("/v1/runs", headers=headers).status_code == 200
-    own: tuple[dict[str, str], ...] = {"sec-fetch-site": "same-origin", "origin": "null"}, {"origin": HERE}, {}
+        is_read = headers.get("origin", HERE) == HERE
+        assert client.get("/v1/runs", headers=headers).status_code == (200 if is_read else 403)
+    own: tuple[dict[str, str], ...] = {"sec-fetch-site": "same-origin", "origin": HERE}, {"origin": HERE}, {}
     assert [client.post("/v1/tasks/0123456789abcdef/cancel", headers=h).status_code for h in own] == [404] * 3
     assert service.actions.newest(9, name="") == []
     service.close()
 
 
 def test_a_name_of_the_service_may_send_forms() -> None:
-    check_site("POST", {"host": "inner:8000", "origin": "https://kg.example.org"}, frozenset({"kg.example.org"}))
+    inner = Headers({"host": "inner:8000", "origin": "https://kg.example.org"})
+    check_site("POST", inner, ["kg.example.org"])
+    for names in ((), ["kg.example"], ["kg.example.org:8443"]):
+        with pytest.raises(NotOfThisSite):
+            check_site("POST", inner, names)
 
 
 HOSTILE = st.one_of(

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -263,3 +264,38 @@ def _pieces(folder: Path, run: str) -> list[str]:
     with Ledger(folder / "ledger.sqlite", create=False) as ledger:
         with ledger.database.reading() as connection:
             return sorted(connection.execute(select(PIECE.c.piece).where(PIECE.c.run == run)).scalars())
+
+
+@pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
+def test_idle_connections_shut_nobody_out_of_a_process(words: list[str], tmp_path: Path) -> None:
+    """More connections than there may be at a time, on which nothing comes, from the address of who works."""
+    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "kgcheck", *words, "--ledger", str(tmp_path / "l.sqlite"), "--port", "0"]
+    how: dict[str, Any] = {"env": environment, "cwd": tmp_path, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **how) as process, ExitStack() as stack:
+        assert process.stderr
+        said = ""
+        while not ((port := re.search(r"http://127\.0\.0\.1:(\d+)", said)) and re.search(r"token=|Bearer ", said)):
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        # It is said once, to whoever started it.
+        (token,) = re.findall(r"(?:token=|Bearer )([\w-]{43})", said)
+        at, path = f"http://127.0.0.1:{port[1]}", "/v1/runs" if words == ["serve"] else "/mcp"
+        for _ in range(520):
+            stack.enter_context(socket.create_connection(("127.0.0.1", int(port[1])), timeout=60))
+        head = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+        if words == ["serve"]:
+            assert httpx2.get(f"{at}/v1/health/live", timeout=60).status_code == 200
+            assert httpx2.get(f"{at}{path}", headers=head, timeout=60).status_code == 200
+            assert httpx2.get(f"{at}{path}", timeout=60).status_code == 401
+        else:
+            assert httpx2.get(f"{at}/health", timeout=60).status_code == 200
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "nope"}
+            assert httpx2.post(f"{at}{path}", json=ping, headers=head, timeout=60).status_code in (200, 400, 404)
+            assert httpx2.post(f"{at}{path}", json=ping, timeout=60).status_code == 401
+        process.terminate()
+        said += process.stderr.read()
+        assert process.wait(60) == 0
+    assert said.count(token) == 1
+    assert "Traceback" not in said

@@ -60,6 +60,9 @@ def test_session_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shutil.copy(demo().reference, folder / "reference.duckdb")
     shutil.copy(demo_ledger(), folder / "ledger.sqlite")
     monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("KGCHECK_START_TOKEN", "s" * 32)
+    monkeypatch.chdir(tmp_path)
+    (folder / "token").write_text(f"Authorization: Bearer {'s' * 32}\n", encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

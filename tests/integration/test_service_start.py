@@ -18,16 +18,16 @@ from tests.support.literature import build_index, papers
 # When it can be reached, nothing has been asked yet: what is there by then, and what the first requests add.
 SCRIPT = """
 import gc, json, os, signal, sys, threading
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 from kgcheck.service import server
 from kgcheck.service.state import ServiceOptions
 
-def started(address):
+def started(address, token):
     there, frozen = set(sys.modules), gc.get_freeze_count()
     loaded = sum(1 for _ in gc.get_objects(generation=2))
     def ask():
         for path in ("", "findings", "charts/labels.svg?theme=light", "v1/findings", "v1/health/ready"):
-            urlopen(address + path).read()
+            urlopen(Request(address + path, headers={"Authorization": f"Bearer {token}"})).read()
         print(json.dumps({"there": sorted(there), "later": sorted(set(sys.modules) - there), "frozen": frozen,
                           "loaded": loaded}), flush=True)
         os.kill(os.getpid(), signal.SIGTERM)

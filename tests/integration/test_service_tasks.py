@@ -40,7 +40,7 @@ from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.tasks import TaskKind, TaskWork
 from tests.support import ROOT
-from tests.support.api import demo_ledger
+from tests.support.api import bearer, demo_ledger
 from tests.support.audits import LEDGER, demo, demo_audit
 
 ADA = Principal(name="ada", role=Role.CURATOR)
@@ -120,7 +120,7 @@ def ended(service: Service, task: Task) -> Task:
 def test_a_task_is_followed_to_its_end(service: Service, work: Work) -> None:
     work.free.clear()
     task = service.tasks.start("read", {"steps": 2}, ADA)
-    with TestClient(create_app(service), "http://127.0.0.1") as client:
+    with TestClient(create_app(service), "http://127.0.0.1", headers=bearer(service)) as client:
         until(lambda: service.tasks.get(task.id).step)
         with client.stream("GET", f"/v1/tasks/{task.id}/events") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
@@ -265,7 +265,8 @@ def over_demo(folder: Path) -> Iterator[tuple[Service, TestClient]]:
     shutil.copy(demo_ledger(), folder / "ledger.sqlite")
     place = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(folder / "ledger.sqlite")}
     service = Service(ServiceOptions(**place, limits=ServiceLimits(tasks=1)), Settings(home=folder / "home"))
-    with TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False) as client:
+    how: dict[str, Any] = {"raise_server_exceptions": False, "headers": bearer(service)}
+    with TestClient(create_app(service), "http://127.0.0.1", **how) as client:
         yield service, client
 
 
@@ -402,8 +403,10 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
 
 
 @pytest.mark.slow
-def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path) -> None:
+def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The job of a killed service is not waited for until its lease runs out: its process is seen to be gone."""
+    monkeypatch.setenv("KGCHECK_START_TOKEN", "a" * 32)
+    head = {"authorization": f"Bearer {'a' * 32}"}
     ledger = tmp_path / "ledger.sqlite"
     config = tmp_path / "kgcheck.toml"
     config.write_text(
@@ -417,7 +420,7 @@ def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path) -> Non
             return sum(len(known.done(run)) for run in known.runs())
 
     with started(ledger, tmp_path, "--config", str(config)) as (process, address):
-        answer = httpx2.post(f"{address}v1/jobs/all/run", timeout=30)
+        answer = httpx2.post(f"{address}v1/jobs/all/run", headers=head, timeout=30)
         assert answer.status_code == 202, answer.text
         task = answer.json()["id"]
         until(lambda: pieces() > 3)
@@ -426,7 +429,7 @@ def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path) -> Non
     begun = time.monotonic()
     with (
         started(ledger, tmp_path, "--config", str(config)) as (process, address),
-        httpx2.Client(base_url=address, timeout=30) as client,
+        httpx2.Client(base_url=address, headers=head, timeout=30) as client,
     ):
         with client.stream("GET", f"/v1/tasks/{task}/events", timeout=200) as answer:
             assert "event: end" in "".join(answer.iter_text())

@@ -45,8 +45,15 @@ def served(folder: Path, **options: Any) -> Iterator[TestClient]:
     shutil.copy(demo_ledger(), ledger)
     given = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(ledger)} | options
     service = Service(ServiceOptions(**given), Settings(home=folder / "home"))
-    with TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(service), "http://127.0.0.1", raise_server_exceptions=False, headers=bearer(service)
+    ) as client:
         yield client
+
+
+def bearer(service: Service) -> dict[str, str]:
+    """What whoever started a service sends with each request."""
+    return {"authorization": f"Bearer {service.start_token.value}"}
 
 
 def ledger_of(client: TestClient) -> str:

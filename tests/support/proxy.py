@@ -45,7 +45,9 @@ http {{
 
 
 @contextmanager
-def passing_on(to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+def passing_on(
+    to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None = None, is_plain: bool = False
+) -> Iterator[str]:
     """A proxy that shows a service under a prefix.
 
     Args:
@@ -53,6 +55,7 @@ def passing_on(to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None 
         prefix: With a slash before it and none behind.
         keeps: Passes the prefix on; otherwise takes it away.
         tls: With this it is reached by https alone, and the service by http, as proxies do.
+        is_plain: Says nothing of who asks, and names the service as the host, as nginx does unless it is told.
 
     Yields:
         The address of the service behind it.
@@ -67,7 +70,10 @@ def passing_on(to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None 
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-            headers |= {"X-Forwarded-For": self.client_address[0], "X-Forwarded-Proto": "https" if tls else "http"}
+            if is_plain:
+                headers = {name: value for name, value in headers.items() if name.lower() != "host"}
+            else:
+                headers |= {"X-Forwarded-For": self.client_address[0], "X-Forwarded-Proto": "https" if tls else "http"}
             connection = http.client.HTTPConnection("127.0.0.1", to, timeout=60)
             connection.request(self.command, self.path if keeps else self.path[len(prefix) :], body, headers)
             answer = connection.getresponse()

@@ -63,15 +63,21 @@ def serving_demo(folder: Path) -> Iterator[Served]:
 
 @contextmanager
 def visiting(
-    browser: Browser, address: str, *, width: int = 1400, scheme: str = "light", script: bool = True
+    browser: Browser, visited: str | Served, *, width: int = 1400, scheme: str = "light", script: bool = True
 ) -> Iterator[tuple[Page, list[str]]]:
-    """A page; what it complains of, and what it asks of anybody else, is noted."""
+    """A page; what it complains of, and what it asks of anybody else, is noted.
+
+    Of a service without users it is a page of whoever started it.
+    """
     context: BrowserContext = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme=scheme,  # type: ignore[arg-type]
         java_script_enabled=script,
     )
     context.set_default_timeout(WAIT_MS)
+    address = visited if isinstance(visited, str) else visited.address
+    if isinstance(visited, Served):
+        context.request.get(f"{address}/sign-in?token={visited.service.start_token.value}&next=/static/icon.svg")
     trouble: list[str] = []
     page = context.new_page()
     page.on("console", lambda message: trouble.append(f"console: {message.text}"))

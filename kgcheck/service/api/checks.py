@@ -10,10 +10,11 @@ from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE
 from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Number, Whole
 
-router = APIRouter(tags=["check"])
+router = APIRouter(tags=["check"], route_class=JsonRoute)
 
 GRAPH_DATE = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
 Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]

@@ -11,10 +11,11 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Whole
 
-router = APIRouter(prefix="/decisions", tags=["decisions"])
+router = APIRouter(prefix="/decisions", tags=["decisions"], route_class=JsonRoute)
 
 MOST = 10_000
 """Findings that are decided about at once."""

@@ -11,10 +11,11 @@ from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, place_name
 from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.roles import Principal
 from kgcheck.service.state import Served, Service
 
-router = APIRouter(prefix="/patches", tags=["patches"])
+router = APIRouter(prefix="/patches", tags=["patches"], route_class=JsonRoute)
 
 
 class WantedFinding(Value):

@@ -10,13 +10,14 @@ from kgcheck.model import Stance, Value
 from kgcheck.questions.answer import Answer, Status
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import LINE, Few
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.tasks import Whole
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
 MOST_ANSWERS = 1_000
 

@@ -11,10 +11,11 @@ from kgcheck.ledger.tasks import Task
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
-router = APIRouter(tags=["tasks"])
+router = APIRouter(tags=["tasks"], route_class=JsonRoute)
 
 TaskId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="id of a task", examples=["0123456789abcdef"])]
 LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="id of the last event that was seen")]
