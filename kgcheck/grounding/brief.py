@@ -1,9 +1,6 @@
-"""A grounded fact sheet: what is verified, what papers say, and what is open, each sentence with what it rests on.
+"""Make a grounded fact sheet: what is verified, what papers say, and what is open, with what each rests on."""
 
-Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -12,15 +9,43 @@ from typing import NamedTuple
 from pydantic import Field
 
 from kgcheck.errors import UnknownName
-from kgcheck.grounding.stated import Namer, edge_of, stated
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckTask, Finding, Outcome, Reason, Ref, Stance, Value
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Triple, Value
+from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
+
+LONGEST_VALUE = 300
+"""Characters of a value or a quote that is shown."""
+
+Namer = Callable[[Ref], str]
+"""What a node is called."""
+
+
+def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
+    """What a task states, as a clause: by the claim form of the profile, else by the words of the relation."""
+    triple = edge_of(task)
+    if triple is None:
+        own = f"{name(task.subject)} ({task.subject})"
+        if task.type is CheckType.ATTRIBUTE:
+            return f"the {task.attribute} of {own} is {value[:LONGEST_VALUE] or 'empty'}"
+        return f"{own} exists"
+    head, tail = name(triple.head), name(triple.tail)
+    form = form_of(triple, schema)
+    if form:
+        return form.claim.format(head=head, tail=tail).strip().rstrip(".")
+    return f"{head} {triple.relation.lower().replace('_', ' ')} {tail}"
+
+
+def edge_of(task: CheckTask) -> Triple | None:
+    """The edge that a task is about; None of another one."""
+    if task.object is None or task.relation is None or task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
+        return None
+    return Triple(head=task.subject, relation=task.relation, tail=task.object)
 
 
 class FactKind(StrEnum):

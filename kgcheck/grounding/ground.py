@@ -8,8 +8,12 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.grounding.citations.check import check_citations
-from kgcheck.grounding.citations.measures import CitationMeasures, citation_measures, hallucination_penalty
+from kgcheck.grounding.citations.check import (
+    CitationMeasures,
+    check_citations,
+    citation_measures,
+    hallucination_penalty,
+)
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of

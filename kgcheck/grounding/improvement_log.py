@@ -11,14 +11,16 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import InputFormat
-from kgcheck.grounding.experiments import RESULTS
+from kgcheck.grounding.revising import text_digest
 from kgcheck.grounding.score import ScoreCard
-from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import PartCost
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import visible
+
+RESULTS = "results.json"
+
 
 RoundOutcome = Literal["accepted", "rejected", "deep_cycle", "stopped"]
 

@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.manuscript import Block, Manuscript, Table
-from kgcheck.grounding.manuscripts.author_years import AuthorYears
+from kgcheck.grounding.manuscript import Block, Table
+from kgcheck.grounding.manuscripts.markers import AuthorYears
 from kgcheck.grounding.numbers import numbers_of_results
 from kgcheck.grounding.quantities import quantities
 from kgcheck.grounding.remarks import REMARKS, Check, Remarked, SentenceState
 from kgcheck.grounding.results import Results
-from kgcheck.grounding.source_sections import SourceSection
+from kgcheck.grounding.revising import Revision
 from kgcheck.literature.documents import Span
-from kgcheck.model import Value
 from kgcheck.visible import visible
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -36,22 +35,6 @@ _MARKUP = re.compile(
     """,
     re.VERBOSE,
 )
-
-
-class Revision(Value):
-    """A manuscript before and after one section of it was written again.
-
-    ``given`` is what the model was given as facts besides results; ``added`` are keys of references that came with it;
-    ``left_out`` is what the model says that it left out.
-    """
-
-    section: SourceSection
-    body: str
-    old: Manuscript
-    new: Manuscript
-    given: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
 
 
 def objection_to(revision: Revision, results: Results | None) -> str:

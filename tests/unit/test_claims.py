@@ -17,9 +17,15 @@ from kgcheck.cli.main import cli
 from kgcheck.grounding.claims import claim_map
 from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import MOST, PaperText, choose_claims, parts_of_abstract
-from kgcheck.grounding.claims.citations_graph import CitingPair, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
-from kgcheck.grounding.claims.consensus import agreements
+from kgcheck.grounding.claims.claim_map import (
+    CitingPair,
+    ClaimMap,
+    KnownWorks,
+    agreements,
+    citations_of,
+    map_claims,
+    ranks,
+)
 from kgcheck.grounding.claims.page import MOST_DRAWN, claims_page
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.paper_claims import READ, ClaimGroup, ClaimRelation, ClaimTable, RankedPaper

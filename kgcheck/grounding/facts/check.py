@@ -1,18 +1,17 @@
-"""What the sentences of a manuscript state about a graph: edges, looked up in ledger, graph and references."""
+"""Check what the sentences of a manuscript state against a graph: ids and edges, by ledger, graph and references."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from typing import NamedTuple
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.evidence.source import Observed
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.facts.named import NameTable
+from kgcheck.grounding.facts.model_reader import ModelReader
+from kgcheck.grounding.facts.named import HumanText, NamedThing, NameTable
 from kgcheck.grounding.facts.outdated import OutdatedNames
-from kgcheck.grounding.facts.species import HumanText
-from kgcheck.grounding.facts.stated import SentenceReader, StatedEdge
-from kgcheck.grounding.facts.values import value_remarks
+from kgcheck.grounding.facts.statements import SentenceReader, StatedEdge
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.ledger.verified import VerifiedReader
@@ -20,8 +19,51 @@ from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import Pattern, Schema
 
-if TYPE_CHECKING:
-    from kgcheck.grounding.facts.model_reader import ModelReader
+_BETWEEN = re.compile(r"\s*[(\[]\s*(?:[A-Z][A-Za-z]{1,9}\s?(?:KB|ID|id|accession|entry)?\s?[:#]?\s?)?")
+
+
+def value_remarks(
+    manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], graph: GraphStore
+) -> list[Remarked]:
+    """Whether ids in brackets after names are those of the names."""
+    return [
+        remark
+        for sentence in manuscript.sentences
+        for name, id_ in pairwise(things[sentence.number])
+        for remark in _compared(sentence, name, id_, graph)
+    ]
+
+
+def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: GraphStore) -> Iterator[Remarked]:
+    is_beside = _BETWEEN.fullmatch(sentence.text[name.end : id_.start]) and sentence.text[id_.end : id_.end + 1] in ")]"
+    if not is_beside or not name.sure or not any(map(str.isdigit, id_.text)):
+        return
+    for label in id_.ids.keys() & name.ids.keys():
+        spec = graph.schema.label(label)
+        if id_.ids[label] != (id_.text,) or spec.key in spec.names or id_.text in (name.text, ""):
+            continue
+        called = next(iter(graph.nodes(spec, [id_.text]).values()), {}).get("name")
+        agrees = id_.text in name.ids[label]
+        if not agrees and (not called or len(name.ids[label]) != 1):
+            continue
+        yield Remarked(
+            remark=Remark.VALUE_VERIFIED if agrees else Remark.VALUE_DIFFERS,
+            check=Check.GRAPH,
+            state=SentenceState.VERIFIED if agrees else SentenceState.CONTRADICTED,
+            sentence=sentence.number,
+            start=name.start,
+            end=id_.end,
+            note=f"{id_.text} is {name.text if agrees else called}" + ("" if agrees else f", not {name.text}"),
+            stated=f"{id_.text} is {name.text}",
+            found="" if agrees else f"{name.text} is {name.ids[label][0]}",
+            task=CheckTask(
+                type=CheckType.ATTRIBUTE,
+                subject=Ref(label=label, id=id_.text),
+                attribute="name",
+                value=str(called) if called else None,
+            ),
+        )
+
 
 _SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
 """Sections whose sentences may state something: what is done stands under methods."""
@@ -34,15 +76,6 @@ _APART = (
 
 _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_EVIDENCE)
 """Reasons that speak against an edge, and not against an id at one of its ends."""
-
-
-class FactSource(Protocol):
-    """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
-
-    def observe_all(
-        self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
-    ) -> list[Observed]:
-        """What is said of each task."""
 
 
 class _EdgeState(NamedTuple):
@@ -76,10 +109,10 @@ _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Rem
 class FactCheck:
     """Checks what sentences state against a graph. One is enough for any number of manuscripts."""
 
-    model: "ModelReader | None" = None
+    model: ModelReader | None = None
 
     def __init__(
-        self, graph: GraphStore, verified: VerifiedReader | None, reference: FactSource | None, schema: Schema
+        self, graph: GraphStore, verified: VerifiedReader | None, reference: SnapshotSource | None, schema: Schema
     ) -> None:
         self._graph, self._verified, self._reference, self._schema = graph, verified, reference, schema
         self._forms = load_claim_forms(schema.address)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.errors import BudgetExceeded, ModelAnswer
 from kgcheck.grounding.facts.named import NamedThing
-from kgcheck.grounding.facts.stated import LONGEST, StatedEdge
+from kgcheck.grounding.facts.statements import LONGEST, StatedEdge
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema

@@ -1,11 +1,7 @@
-"""What the sentences of a manuscript name: nodes of a graph, by id, name or synonym.
-
-The names of a whole manuscript are looked up at once, in one pass over the names of each label. Which of them a word
-means hangs on the manuscript: an abbreviation means what the text explains it to be, and a symbol that is a word, too,
-or that stands for something else as often, is not sure by itself.
-"""
+"""Find the nodes of a graph that the sentences of a manuscript name: by id, name or synonym."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
@@ -304,3 +300,30 @@ def _lexicon(store: GraphStore) -> Lexicon | None:
         return load_lexicon(store.schema)
     except ConfigurationError:
         return None
+
+
+_ORGANISM = re.compile(r"[a-z][a-z0-9]+")
+_OFTEN = 3
+"""Sentences that name a symbol which a manuscript uses throughout."""
+
+
+class HumanText:
+    """What of a manuscript may be about human genes."""
+
+    def __init__(self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]]) -> None:
+        self._names = statement_words().species
+        front = [manuscript.title, *(b.text for b in manuscript.blocks if b.section == "abstract")]
+        words = set(_ORGANISM.findall(" ".join(front).lower()))
+        is_of_others = bool(words & self._names.alike) and not words & self._names.human
+        used = Counter(text for named in things.values() for text in {thing.text for thing in named})
+        self._own = {text for text, count in used.items() if count >= _OFTEN and is_of_others and not text.islower()}
+
+    def allows(self, sentence: str, things: Sequence[NamedThing]) -> bool:
+        """Whether a sentence may be about human genes."""
+        for thing in reversed(things):
+            if " " in thing.text:
+                sentence = sentence[: thing.start] + sentence[thing.end :]
+        words = set(_ORGANISM.findall(sentence.lower()))
+        if words & self._names.human:
+            return True
+        return not words & self._names.others and not any(thing.text in self._own for thing in things)

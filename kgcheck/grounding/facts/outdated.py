@@ -2,19 +2,15 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.grounding.facts.named import NamedThing, Prose, has_beside, without_marks
-from kgcheck.grounding.facts.species import HumanText
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.grounding.facts.named import HumanText, NamedThing, Prose, has_beside, without_marks
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.profile.schema import Label, Schema
-
-if TYPE_CHECKING:
-    from kgcheck.grounding.facts.check import FactSource
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
@@ -34,7 +30,7 @@ _GONE = (
 class OutdatedNames:
     """Finds symbols and ids that their owners have replaced or withdrawn."""
 
-    def __init__(self, schema: Schema, reference: "FactSource") -> None:
+    def __init__(self, schema: Schema, reference: SnapshotSource) -> None:
         self._reference = reference
         self._symbols = [label for label in schema.labels if label.key in label.names]
         self._ids = [
@@ -96,7 +92,7 @@ class OutdatedNames:
                 )
         return found
 
-    def _labels(self, token: str, prose: "Prose") -> list[Label]:
+    def _labels(self, token: str, prose: Prose) -> list[Label]:
         has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
         found = [label for label in self._ids if label.matches(token)] if has_digit else []
         unsure = token in statement_words().unsure or token in prose.explained or token.lower() in prose.words
