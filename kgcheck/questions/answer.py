@@ -12,9 +12,8 @@ from kgcheck.profile.lexicon import load_lexicon
 from kgcheck.progress import Progress
 from kgcheck.questions.compiler import Compiler
 from kgcheck.questions.names import NameIndex
-from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable
+from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable, sentence
 from kgcheck.questions.running import Edge, Reached, Runner
-from kgcheck.questions.sentence import sentence
 
 MOST_PATHS = 200
 """Answers that are told with their path; the others only by their id."""
