@@ -27,7 +27,7 @@ Namer = Callable[[Ref], str]
 
 
 def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
-    """What a task states, as a clause: by the claim form of the profile, else by the words of the relation."""
+    """Put what a task states into a clause: by the claim form of the profile, else by the words of the relation."""
     triple = edge_of(task)
     if triple is None:
         own = f"{name(task.subject)} ({task.subject})"
@@ -49,7 +49,7 @@ def edge_of(task: CheckTask) -> Triple | None:
 
 
 class FactKind(StrEnum):
-    """How a fact stands; the order is that of a brief."""
+    """Standing of a fact; the order is that of a brief."""
 
     VERIFIED = "verified"
     PAPER_FOR = "paper_for"
@@ -96,7 +96,7 @@ class BriefFact(Value):
 
 
 class BriefReference(Value):
-    """What sentences rest on, by its id."""
+    """Source that sentences rest on, by its id."""
 
     id: str
     about: str
@@ -160,7 +160,7 @@ class Brief(Value):
 
 
 class Known(NamedTuple):
-    """What is known of an edge, an attribute or that a node exists, and its value in the graph."""
+    """An edge, an attribute or a node with its verdict, and its value in the graph."""
 
     task: CheckTask
     verified: Verified | None
@@ -189,7 +189,6 @@ class BriefMaker:
 
     @property
     def references(self) -> tuple[BriefReference, ...]:
-        """What they rest on."""
         return tuple(self._references.values())
 
     def add_known(self, known: Iterable[Known]) -> None:
@@ -237,7 +236,6 @@ class BriefMaker:
             )
 
     def _again(self, task: CheckTask) -> bool:
-        """Whether a fact about it is here: an edge may be between two nodes of a topic."""
         known = task.fingerprint in self._seen
         self._seen.add(task.fingerprint)
         return known

@@ -141,7 +141,7 @@ _NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 
 
 def objection(text: str, facts: Sequence[BriefFact]) -> str:
-    """Why a sentence is not borne out by the facts that it names."""
+    """Say why a sentence is not borne out by the facts that it names."""
     if not facts:
         return "it names no fact"
     if not text or len(text) > LONGEST:

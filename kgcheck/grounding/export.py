@@ -67,7 +67,7 @@ def _figures(document: dict[str, Any], file: Path) -> tuple[dict[str, Path], lis
 
 
 def _left_out(name: str, file: Path) -> str:
-    """Why a figure cannot stand in a PDF; nothing where it can."""
+    """Say why a figure cannot stand in a PDF; nothing where it can."""
     path = (file.parent / name).resolve()
     if Path(name).is_absolute() or not path.is_relative_to(file.parent.resolve()):
         return f"it is not in the folder of {file.name}"

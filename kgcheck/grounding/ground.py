@@ -37,14 +37,14 @@ _OF_SOURCES = frozenset(set(Remark) - {Remark.MARKER_OUT_OF_RANGE})
 
 
 class SentenceCheck(Protocol):
-    """What makes remarks about the sentences of a manuscript."""
+    """Check that makes remarks about the sentences of a manuscript."""
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
         """Remarks, by sentence."""
 
 
 class GroundLimits(Value):
-    """What a manuscript may have before it fails.
+    """Limits of a manuscript, beyond which it fails.
 
     ``most``: at most so many of a remark or of sentences in a state, by name. ``coverage``: at least this citation
     coverage.
@@ -56,7 +56,7 @@ class GroundLimits(Value):
 
 
 class Grounded(Value):
-    """What was found of a manuscript.
+    """Result of grounding a manuscript.
 
     ``not_looked`` says by check why nothing was looked at there. ``penalty`` is none where one of its parts is.
     """
@@ -90,20 +90,20 @@ class Grounded(Value):
 
     @cached_property
     def states(self) -> Counter[SentenceState]:
-        """How many sentences are in each state."""
+        """Number of sentences by state."""
         return Counter(self.state(s.number) for s in self.manuscript.sentences)
 
     @cached_property
     def counts(self) -> Counter[Remark]:
-        """How many remarks of each kind there are."""
+        """Number of remarks by kind."""
         return Counter(r.remark for r in self.remarks)
 
     def counted(self, name: str) -> int:
-        """How many remarks of a kind, or sentences in a state, there are."""
+        """Count the remarks of a kind, or the sentences in a state."""
         return self.counts[Remark(name)] if name in set(Remark) else self.states[SentenceState(name)]
 
     def exceeded(self, limits: GroundLimits) -> list[str]:
-        """What is over the limits, a line each; empty where nothing is."""
+        """List what is over the limits, a line each."""
         failing = FAILING[limits.fail_on]
         over = [
             f"{count:,} remarks are {state.value.replace('_', ' ')}"
@@ -122,11 +122,11 @@ class Grounded(Value):
 
     @property
     def incomplete(self) -> bool:
-        """Whether something could not be looked at."""
+        """True where something could not be looked at."""
         return STATEMENTS in self.not_looked or any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
 
     def exit_code(self, limits: GroundLimits) -> int:
-        """What the command ends with: 1 over the limits, else 3 if something could not be looked at, else 0."""
+        """Exit code of the command: 1 over the limits, else 3 if something could not be looked at, else 0."""
         if self.exceeded(limits):
             return EXIT_FINDINGS
         return EXIT_INCOMPLETE if self.incomplete else EXIT_CLEAN

@@ -38,7 +38,7 @@ from kgcheck.resources import resource_dir
 
 
 class ExperimentRequest(NamedTuple):
-    """What a deep cycle asks for."""
+    """Request of a deep cycle."""
 
     text: Manuscript
     wanted: str
@@ -47,7 +47,7 @@ class ExperimentRequest(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """What was run."""
+    """Experiment that was run."""
 
     name: str
     results: Mapping[str, Any] | None
@@ -83,7 +83,7 @@ class ActionRule(Value):
 
 
 class ImproveRules(Value):
-    """How rounds are chosen; see corpus/grounding/improve.toml."""
+    """Rules by which rounds are chosen; see corpus/grounding/improve.toml."""
 
     failures: int = Field(gt=0)
     rest: int = Field(ge=0)
@@ -113,7 +113,7 @@ def deep_every(rounds: int) -> int:
 
 
 def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int:
-    """How often a dimension was aimed at without success since it was last raised."""
+    """Count the rounds that aimed at a dimension without success since it was last raised."""
     count = 0
     for done in reversed(rounds):
         if done.dimension == dimension:
@@ -126,7 +126,7 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
 def next_aim(
     draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
 ) -> Aim | None:
-    """What the next round is to do."""
+    """Choose what the next round is to do."""
     rules = improve_rules()
     weakest = sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
     aims: list[Aim] = []
@@ -148,7 +148,7 @@ def next_aim(
 
 
 def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound]) -> Aim | None:
-    """What a deep cycle is to do, whatever failed before it."""
+    """Choose what a deep cycle is to do, whatever failed before it."""
     for name in sorted(card.dimensions, key=lambda name: card.dimensions[name].partial):
         if every := _sections(draft, name):
             # What an analysis found is told among the results, where numbers are held against those of a file.
@@ -177,7 +177,7 @@ def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
 
 
 def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
-    """What earlier rounds did: the last ones whole, older ones a line each."""
+    """Sum up earlier rounds: the last ones whole, older ones a line each."""
     most = improve_rules().memory
     done = [r for r in rounds if r.dimension]
     older = [f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{_change(r)}" for r in done[:-most]]
@@ -200,7 +200,7 @@ class ModelRole(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What a manuscript is held against.
+    """Context of a manuscript that is improved.
 
     ``look`` grounds a text against results and says how it stands to the corpus; ``gather`` finds passages;
     ``experiments`` are those of deep cycles. All of them come from a workspace.
@@ -226,7 +226,7 @@ class _Standing(NamedTuple):
 
 
 def standing_of(card: ScoreCard) -> float:
-    """What rounds are compared by: the overall score; the mean of the tiers that are there where one is missing."""
+    """Score by which rounds are compared: the overall one, or the mean of the tiers that are there."""
     if card.overall is not None:
         return card.overall
     return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)

@@ -59,7 +59,7 @@ class ImprovementRound(Value):
 
 
 class ImprovementLog:
-    """What is in the folder."""
+    """Log of an improvement in its folder."""
 
     def __init__(self, folder: Path, source: str) -> None:
         self.folder = folder
@@ -106,7 +106,6 @@ class ImprovementLog:
         return text
 
     def experiment_folder(self, number: int) -> Path:
-        """Where the experiment of a round is kept."""
         return self.folder / "experiments" / f"{number:03d}"
 
     def results_file(self, given: Path | None) -> Path | None:
@@ -120,7 +119,7 @@ class ImprovementLog:
         return file
 
     def costs(self) -> list[PartCost]:
-        """What was taken up to now, also by rounds that were stopped."""
+        """List the costs up to now, also of rounds that were stopped."""
         return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
 
     def begin(self, start: ImprovementStart) -> None:

@@ -134,7 +134,7 @@ def _form_of(sent: str, small: bool) -> type[JudgeAnswer]:
 
 
 def _stands(quote: str, sent: str) -> bool:
-    """Whether words stand in a text, and are enough."""
+    """Tell whether words stand in a text, and are enough."""
     words, lines = quote.split(), _lines(sent)
     enough = len(words) >= LEAST_WORDS or words in [line.split() for line in lines]
     there = re.search(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", " ".join(" ".join(lines).split()))

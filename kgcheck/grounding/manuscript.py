@@ -89,7 +89,7 @@ class Block(Value):
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """Where its sentences are; a citation is in one of them as a whole."""
+        """Places of its sentences; a citation is in one of them as a whole."""
         return sentences_with(self.text, [(m.start, m.end) for m in self.markers])
 
 

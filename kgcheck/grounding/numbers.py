@@ -46,7 +46,6 @@ class Share(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether the counts make it, rounded or cut off."""
         return _makes(self.part, self.whole, self.percent)
 
 
@@ -65,7 +64,7 @@ def shares(text: str) -> Iterator[Share]:
 
 
 def is_share_of_others(quantity: WrittenNumber, text: str, stated: Sequence[WrittenNumber]) -> bool:
-    """Whether a percentage is that of two counts of its sentence, wherever they stand."""
+    """Tell whether a percentage is that of two counts of its sentence, wherever they stand."""
     if quantity.unit != "%":
         return False
     counts = {int(q.value) for q in stated if not q.unit and q.value > 0 and q.value == q.value.to_integral_value()}
@@ -159,13 +158,13 @@ class NumberMatches:
 
 
 def near_enough(quantity: WrittenNumber, result: Result) -> bool:
-    """Whether one of both may have been meant to be the other."""
+    """Tell whether one of two numbers may have been meant to be the other."""
     values = [abs(result.value), *([abs(result.value) * 100] if quantity.unit == "%" and result.unit != "%" else [])]
     return any(max(v, abs(quantity.value)) <= _FAR * min(v, abs(quantity.value)) for v in values)
 
 
 def same_digits(quantity: WrittenNumber, result: Result) -> bool:
-    """Whether two numbers are written alike but for one digit, or two that changed places."""
+    """Tell whether two numbers are written alike but for one digit, or two that changed places."""
     return _same_digits(quantity.value, quantity.step, result.value)
 
 
@@ -181,7 +180,7 @@ def _same_digits(stated: Decimal, step: Decimal, found: Decimal) -> bool:
 
 def _value_alone(quantity: WrittenNumber) -> WrittenNumber:
     """The number without its place: the same one is looked up once."""
-    return quantity._replace(start=0, bare=0, end=0)
+    return quantity._replace(start=0, number_end=0, end=0)
 
 
 def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
@@ -200,7 +199,7 @@ def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
     # A number that is written with fewer digits is another's rounding; 0 is no rounding of 0.007.
     coarse = not canonical and result.value != 0 and abs(result.value) >= 10 * result.step
     step = max(quantity.step, result.step) if coarse else quantity.step
-    return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.about else 0) / 2 for v in values)
+    return any(abs(v - quantity.value) <= max(step, abs(v) / 10 if quantity.approximate else 0) / 2 for v in values)
 
 
 def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
@@ -226,8 +225,8 @@ def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against
         return made
     right = result.value * 100 if quantity.unit == "%" and result.unit != "%" else result.value
     places = max(0, -int(quantity.step.as_tuple().exponent))
-    repair = Repair(start=quantity.start, end=quantity.bare, to=f"{right:,.{places}f}")
-    plain = sentence.text[quantity.start : quantity.bare].replace(",", "").lstrip("-")
+    repair = Repair(start=quantity.start, end=quantity.number_end, to=f"{right:,.{places}f}")
+    plain = sentence.text[quantity.start : quantity.number_end].replace(",", "").lstrip("-")
     # A number with a power of ten or a scale is left to its author.
     return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d++(?:\.\d++)?|\.\d++", plain) else made
 
@@ -350,7 +349,6 @@ class StatedElsewhere:
         """Why a number that was not found may stand there all the same, as in a table that is an image."""
 
     def __contains__(self, number: str) -> bool:
-        """Whether a number stands there, as it is written."""
         found = _DIGITS.search(with_points(number))
         return found is not None and found[0].replace(",", "") in self._written
 
@@ -373,7 +371,7 @@ def without_slips(
         taken = {place for quantity in stated for place in matches.equal(quantity)}
         company = _company(stated, against, matches)
         for quantity in stated:
-            written = sentence.text[quantity.start : quantity.bare]
+            written = sentence.text[quantity.start : quantity.number_end]
             impossible = (
                 quantity.value > 1 and not quantity.unit and _IMPOSSIBLE.search(sentence.text[: quantity.start])
             )
@@ -537,7 +535,7 @@ def _of_others(
     if remarked.remark is not Remark.NUMBER_UNKNOWN:
         return remarked
     sentence, quantity = stated[remarked.sentence or 0, remarked.start]
-    if sentence.text[quantity.start : quantity.bare] in elsewhere:
+    if sentence.text[quantity.start : quantity.number_end] in elsewhere:
         return unknown(sentence, quantity, against, "the rest of the text has it, and the file may not have all")
     if is_share_of_others(quantity, sentence.text, quantities_of(sentence)):
         return unknown(sentence, quantity, against, "the counts of the sentence make it")
@@ -545,14 +543,14 @@ def _of_others(
 
 
 def numbers_of_results(text: str, results: Results) -> list[Span]:
-    """Where numbers of a text are results, by the words about them."""
+    """Find the numbers of a text that are results, by the words around them."""
     numbers = quantities(text)
     if not numbers:
         return []
     sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
     remarks = _of_sentence(sentence, results, NumberMatches(results))
     verified = {r.start for r in remarks if r.remark is Remark.NUMBER_VERIFIED}
-    return [(q.start, q.bare) for q in numbers if q.start in verified]
+    return [(q.start, q.number_end) for q in numbers if q.start in verified]
 
 
 def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -> Iterator[Remarked]:

@@ -68,7 +68,7 @@ class PaperSupport:
         self._index, self._verifier, self._names, self._most = index, verifier, names, most
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What papers make of each sentence that claims something."""
+        """Search papers for each sentence that claims something."""
         claiming = sorted(claims_of(manuscript)[: self._most], key=lambda s: s.number)
         things = self._names.things(manuscript) if self._names and claiming else {}
         synonyms = self._names.synonyms(things) if self._names else {}
@@ -124,7 +124,7 @@ def claims_of(manuscript: Manuscript) -> list[Sentence]:
 
 
 def _repeats(opinion: Opinion, claim: str) -> bool:
-    """Whether a paper has the very words: what a journal puts into every paper claims nothing."""
+    """Tell whether a paper has the very words: what a journal puts into every paper claims nothing."""
     wanted = fingerprint_text(claim)
     return any(fuzz.ratio(fingerprint_text(quote.text), wanted) >= _SAME_TITLE for quote in opinion.quotes)
 
@@ -142,7 +142,7 @@ def _claims(text: str) -> bool:
 
 
 def is_itself(manuscript: Manuscript, document: Document) -> bool:
-    """Whether a document is the manuscript, or a part of it, by one of its ids or by its title."""
+    """Tell whether a document is the manuscript, or a part of it, by one of its ids or by its title."""
     own = {_bare_id(name) for name in manuscript.ids}
     if own & {_bare_id(name) for name in (*document.ids, document.paper_id)}:
         return True

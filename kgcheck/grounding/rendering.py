@@ -32,7 +32,7 @@ _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"
 
 
 def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
-    """What was found, as text."""
+    """Render what was found."""
     match form:
         case "json":
             return as_json(found.as_row(), indent=2) + "\n"
@@ -52,7 +52,7 @@ def alarms(found: Grounded) -> list[Remarked]:
 
 
 def place_of(found: Grounded, remarked: Remarked) -> str:
-    """Where a remark stands, for people."""
+    """Name the place of a remark, for people."""
     if remarked.sentence is None:
         return f"reference {remarked.reference}"
     sentence = found.manuscript.sentences[remarked.sentence - 1]
@@ -122,7 +122,7 @@ def _words(found: Grounded, remarked: Remarked) -> str:
 
 
 def _content(found: Grounded) -> dict[str, Any]:
-    """What the templates name."""
+    """Values for the templates."""
     text = found.manuscript
     blocks: list[dict[str, Any]] = []
     sentences = iter(text.sentences)
@@ -228,7 +228,7 @@ def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
 
 
 def _span(found: Grounded, remarked: Remarked, text: str) -> tuple[int, int] | None:
-    """Where the words stand in the file: the only place of them with what is around them."""
+    """Find the words in the file: the only place of them with the text around them."""
     repair = remarked.repair
     whole = found.text_of(remarked)
     if repair is None or not whole:

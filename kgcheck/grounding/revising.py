@@ -159,7 +159,7 @@ class WrittenSection(BaseModel):
 
 
 class GivenPassage(Value):
-    """What a paper says, with the ids of the paper and the entry that it would have in a list of references."""
+    """Passage of a paper, with the ids of the paper and the entry that it would have in a list of references."""
 
     text: str
     ids: tuple[str, ...]
@@ -185,7 +185,7 @@ def draft_of(source: str, path: Path) -> ManuscriptSource:
 
 
 class Aim(Value):
-    """What a round is to do: raise a dimension by an action in a section."""
+    """Aim of a round: raise a dimension by an action in a section."""
 
     dimension: str
     action: str

@@ -34,7 +34,7 @@ Feature = Literal["words", "tables", "signs", "sections"]
 
 
 class DimensionRule(Value):
-    """How a dimension is scored."""
+    """Rule of a dimension."""
 
     mean: float
     reads: tuple[SectionKind, ...]
@@ -44,7 +44,7 @@ class DimensionRule(Value):
 
 
 class SurfaceBounds(Value):
-    """What counts as full marks on the surface."""
+    """Counts that give full marks on the surface."""
 
     words: int
     tables: int
@@ -63,7 +63,7 @@ class ScoreRules(Value):
 
 
 class DimensionJudgement(Value):
-    """What a judge said of a dimension; ``of`` is the digest of the sections that it read."""
+    """Judge's opinion on a dimension; ``of`` is the digest of the sections that it read."""
 
     raw: float = Field(ge=0, le=10)
     quote: str = Field(default="", description="words of these sections that decide")
@@ -74,7 +74,7 @@ class DimensionJudgement(Value):
 
 
 class CorpusFigures(Value):
-    """How a manuscript stands to a corpus, both from 0 to 1."""
+    """Standing of a manuscript to a corpus, both figures from 0 to 1."""
 
     coverage: float
     cited: float
@@ -166,7 +166,7 @@ def grade_of(overall: float) -> str:
 
 
 def surface_features(text: Manuscript) -> dict[Feature, float]:
-    """What can be counted on the surface of a text, each from 0 to 100."""
+    """Count the surface of a text, each feature from 0 to 100."""
     bounds = score_rules().surface
     running = [b for b in text.blocks if b.kind in ("paragraph", "legend")]
     words = sum(len(b.text.split()) for b in running)
@@ -185,7 +185,7 @@ def surface_features(text: Manuscript) -> dict[Feature, float]:
 def corpus_figures(
     text: Manuscript, documents: Iterable[str], holds: Callable[[str], bool], papers: int
 ) -> CorpusFigures:
-    """How a manuscript stands to a corpus."""
+    """Compare a manuscript with a corpus."""
     counts: Counter[str] = Counter()
     total = 0
     for document in documents:
@@ -222,7 +222,7 @@ def digest_of(text: str) -> str:
 
 
 def _unjudged(text: Manuscript, judgements: Mapping[str, DimensionJudgement]) -> Iterator[str]:
-    """Where the first tier is missing, and why."""
+    """Say where the first tier is missing, and why."""
     if not judgements:
         yield "nobody judged: the first tier, 55 % of the score, is missing"
         return

@@ -24,7 +24,7 @@ __all__ = ["Answer", "Edge", "Found", "Questions", "Status", "run_plan"]
 
 
 class Status(StrEnum):
-    """What came of a question.
+    """Outcome of a question.
 
     ``nothing``: it was understood, and the graph has no such node. ``unsupported``: a model answered, and what its
     tools have shown does not bear that out.
@@ -47,7 +47,7 @@ class Found(Value):
 
 
 class Answer(Value):
-    """What a question came to."""
+    """Answer to a question."""
 
     question: str
     status: Status
@@ -70,7 +70,7 @@ class Questions:
     def __init__(self, store: GraphStore, progress: Progress | None = None) -> None:
         lexicon = load_lexicon(store.schema)
         self._store = store
-        self.index = NameIndex.of(store, lexicon, progress)
+        self.index = NameIndex.from_store(store, lexicon, progress)
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
     def plan(self, question: str) -> Plan:
@@ -138,7 +138,7 @@ def _only_back(target: Variable, ids: set[str], run: Runner) -> set[str]:
 
 
 def _holds(plan: Plan, ids: list[str]) -> bool:
-    """Whether it is so: of any of the nodes, or of each of the named ones where all are asked about."""
+    """Tell whether it is so: of any of the nodes, or of each of the named ones where all are asked about."""
     there = set(ids)
     if plan.every and plan.target.among:
         return all(any(ref.id in there for ref in anchor.refs) for anchor in plan.target.among)
@@ -152,7 +152,7 @@ def _answer(question: str, plan: Plan, status: Status, read_as: str, **rest: Any
 
 
 def _named(plan: Plan, store: GraphStore) -> dict[Ref, str]:
-    """What the graph calls the nodes that a plan names."""
+    """Look up the names of the nodes that a plan names."""
     ranked = [plan.rank.step] if plan.rank and plan.rank.step else []
     wanted: dict[str, set[str]] = {}
     for anchor in [*_all_anchors(plan.target), *(a for step in ranked for a in _anchors(step))]:

@@ -65,7 +65,7 @@ class Scope:
                 raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
 
     def _is_target_again(self, mention: Noun | Name | Phrase) -> bool:
-        """Whether a noun only says again what is asked for: "... Just tell me the PDB id."."""
+        """Recognise a noun that only says again what is asked for: "... Just tell me the PDB id."."""
         return isinstance(mention, Noun) and not mention.relation and set(mention.labels) <= set(self._target.labels)
 
     def _next(self, at: int) -> Noun | Name | Phrase | None:
@@ -92,7 +92,7 @@ class Scope:
         return isinstance(after, Phrase) and any(self._is_or(s) for s in alternatives)
 
     def _touches(self, word: Scoped, group: Node) -> bool:
-        """Whether a word stands right before or right after the names of a group, of which all are meant."""
+        """Tell whether a word stands right before or after the names of a group, of which all are meant."""
         if group.mode == "or" or any(way.negated and way.to is group for _, way in self._ways):
             return False
         before = [m for m in self._reading.mentions if m.end <= word.start]
@@ -108,7 +108,7 @@ class Scope:
         return by_phrase and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
 
     def _is_shared(self, word: Scoped) -> bool:
-        """Of several names, or of what is asked for and a name: "proteins in the same pathway as A"."""
+        """Settle "the same": of several names, or of the target and a name, as in "in the same pathway as A"."""
         after = self._next(word.end)
         for group in self._groups:
             if self._touches(word, group):
@@ -131,14 +131,14 @@ class Scope:
         return not self._reading.whether and self._is_before_target(word)
 
     def _is_distinct(self, word: Scoped) -> bool:
-        """What is given, or counted, is never the same twice."""
+        """Settle "different": what is given, or counted, is never the same twice."""
         if any(m.kind == "amount" and m.end <= word.start and not self._reading.text[m.end : word.start].strip()
                for m in self._reading.marks):  # fmt: skip
             return True
         return not self._reading.whether and self._is_before_target(word)
 
     def _is_before_target(self, word: Scoped) -> bool:
-        """Whether a word stands before what is asked for, with nothing but names between them."""
+        """Tell whether a word stands before the target, with nothing but names between them."""
         noun = self._target.mention
         if self._target.is_named or not isinstance(noun, Noun) or not noun.text or noun.start < word.end:
             return False
@@ -241,7 +241,6 @@ class _Compilation:
                 raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
 
     def _is_filler(self, phrase: Phrase) -> bool:
-        """Whether all words of a phrase are such that may be left over."""
         return set(phrase.text.split()) <= self._lexicon.words.ignored
 
     # --- what is asked for ---------------------------------------------------------------------------
@@ -290,7 +289,7 @@ class _Compilation:
         return target
 
     def _drop_kind(self, nodes: list[Node]) -> None:
-        """Of "is A a nuclear protein", the noun only says what A is."""
+        """Drop the noun of "is A a nuclear protein", which only says the kind of A."""
         first = nodes[0] if nodes and nodes[0].is_named else None
         if first is None or not _AN.match(self._reading.text[first.end :].lower()):
             return
@@ -302,7 +301,7 @@ class _Compilation:
                 return
 
     def _subject(self, nodes: list[Node]) -> Node:
-        """What a yes or no question is about: its first name. "Do A and B interact": A is, of B."""
+        """Choose the subject of a yes or no question: its first name. "Do A and B interact": A is, of B."""
         named = next((n for n in nodes if n.is_named), None)
         if named is None:
             raise NotUnderstood(_NOTHING, "name a node by its id or its name")
@@ -371,7 +370,7 @@ class _Compilation:
             way.negated = True
 
     def _is_exclusion(self, mark: Mark, nodes: list[Node]) -> bool:
-        """Whether the node after a mark was taken out of the question, so that it is none of the answers."""
+        """Tell whether the node after a mark was taken out of the question, so that it is no answer."""
         names = [m for m in self._reading.mentions if isinstance(m, Name) and m.start >= mark.end]
         return bool(names) and not any(names[0] in n.names for n in nodes)
 
@@ -495,7 +494,7 @@ class _Compilation:
 
 
 def _leads_to(way: Way, node: Node) -> bool:
-    """Whether a way goes to a node through labels that nobody named."""
+    """Tell whether a way goes to a node through labels that nobody named."""
     return (
         not way.to.is_named
         and way.to.mention.text == ""
@@ -504,7 +503,7 @@ def _leads_to(way: Way, node: Node) -> bool:
 
 
 def _is_anchored(variable: Variable) -> bool:
-    """Whether some way from a variable ends at nodes that the question names."""
+    """Tell whether some way from a variable ends at nodes that the question names."""
     if variable.ends or variable.filters:
         return True
     return any(isinstance(s.to, Anchor) or _is_anchored(s.to) for s in variable.steps)

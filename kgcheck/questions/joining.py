@@ -36,7 +36,6 @@ class Node:
 
     @property
     def is_named(self) -> bool:
-        """Whether the question names its nodes."""
         return bool(self.names)
 
     @property
@@ -45,7 +44,6 @@ class Node:
 
     @property
     def end(self) -> int:
-        """Where its words end."""
         return max(self.mention.end, *(name.end for name in self.names)) if self.names else self.mention.end
 
 
@@ -126,7 +124,7 @@ class NodeMaker:
         return Node(name, labels, (name,), noun=noun)
 
     def _is_kind(self, name: Name, noun: Noun) -> bool:
-        """Whether a noun right after a name says what it is: "tear gland tissue", "is MDM2 a target of"."""
+        """Recognise a noun after a name that says its kind: "tear gland tissue", "is MDM2 a target of"."""
         gap = self._reading.between(name, noun)
         fits = any(c.ref.label in noun.labels for c in name.candidates)
         if _IS_A.match(gap):
@@ -177,12 +175,12 @@ class NodeMaker:
         return merged
 
     def _is_predicate(self, before: Node, node: Node) -> bool:
-        """Whether a noun says what the one before it is: "which protein is the product of"."""
+        """Recognise a noun that says what the one before it is: "which protein is the product of"."""
         fits = not node.labels or not before.labels or set(node.labels) & set(before.labels)
         return bool(fits) and bool(_COPULA.match(self._reading.between(before.mention, node.mention)))
 
     def _joins_itself(self, node: Node, before: Node) -> bool:
-        """Whether a relation between nodes of one label is said around two nouns of that label."""
+        """Tell whether a relation between nodes of one label is said around two nouns of that label."""
         for label in node.labels:
             for pattern in self._schema.relations:
                 if pattern.head == pattern.tail == label and self._is_mentioned(pattern.type):
@@ -209,7 +207,7 @@ class NodeMaker:
         return grouped
 
     def _is_any_of(self, name: Name) -> bool:
-        """Whether "any of" or "either" stands right before a name."""
+        """Look for "any of" or "either" right before a name."""
         before = [m.end for m in self._reading.mentions if m.end <= name.start]
         return any(s.kind == "either" and max(before, default=0) <= s.start < name.start for s in self._reading.scoped)
 
@@ -360,7 +358,7 @@ class Joiner:
         return False
 
     def _is_main(self, node: Node, variables: list[Node]) -> bool:
-        """Whether a node belongs to what is asked for: "proteins that bind A are in B", "... and have B"."""
+        """Tell whether a node belongs to the target: "proteins that bind A are in B", "... and have B"."""
         last = max(
             (way.to.end for _, way in self.ways if way.to.mention.text and way.to.end <= node.start), default=None
         )
@@ -373,7 +371,7 @@ class Joiner:
         return bool(_MAIN.search(gap)) and not _RELATIVE.search(gap) and variables[0].start < last
 
     def _is_same(self, node: Node, variables: list[Node]) -> bool:
-        """Whether a noun only names a variable again: "and its modification site"."""
+        """Recognise a noun that only names a variable again: "and its modification site"."""
         for variable in variables:
             if node.labels and set(node.labels) & set(variable.labels):
                 variable.labels = tuple(label for label in variable.labels if label in node.labels)
@@ -389,7 +387,7 @@ class Joiner:
             at = way.to
 
     def _is_alternative(self, variable: Node, ways: list[Way]) -> bool:
-        """Whether an "or" stands between a relation and the one before it."""
+        """Look for an "or" between a relation and the one before it."""
         if not variable.ways:
             return False
         before, node, phrase = variable.ways[-1], ways[-1].to, ways[-1].phrase or ways[0].phrase
@@ -439,14 +437,14 @@ class Joiner:
         return []
 
     def _is_of_other(self, role_node: Node, node: Node) -> bool:
-        """Whether a noun such as "partners" is of what follows it, not of the variable before it."""
+        """Tell whether a noun such as "partners" is of what follows it, not of the variable before it."""
         if role_node is not node:
             return False
         before = self._reading.text[: node.start].lower()
         return bool(_OF.match(self._reading.text[node.end :].lower()) or _ARE.search(before))
 
     def _is_ambiguous(self, variable: Node, node: Node, pattern: Pattern) -> bool:
-        """Whether a name may be a node of the variable's own label, so that nothing says that it is of another."""
+        """Tell whether a name may be a node of the variable's own label, so that nothing says that it is another's."""
         return node.is_named and not node.noun and pattern.head in node.labels and pattern.tail in node.labels
 
     def _inherited(self, variable: Node, node: Node) -> Way | None:
@@ -478,14 +476,14 @@ class Joiner:
         return [*reversed(between), *after, *(p for p in free if p.start < first)]
 
     def _is_for_later(self, variable: Node, node: Node, phrase: Phrase) -> bool:
-        """Whether a phrase after two nodes is about a third one: "residues of A that are phosphorylated by B"."""
+        """Tell whether a phrase after two nodes is of a third one: "residues of A that are phosphorylated by B"."""
         earlier, later = (variable, node) if variable.start < node.start else (node, variable)
         if not _GENITIVE.match(self._reading.text[earlier.end : later.start].lower()):
             return False
         return any(not isinstance(m, Phrase) and m.start > phrase.start for m in self._reading.mentions)
 
     def _subject(self, variable: Node, node: Node, phrase: Phrase) -> Node:
-        """Which of the two a phrase is said of."""
+        """Choose the node of which a phrase is said."""
         earlier, later = (variable, node) if variable.start < node.start else (node, variable)
         return later if phrase.start > later.start else earlier
 

@@ -20,7 +20,7 @@ class Filter(Value):
     value: float | str
 
     def holds(self, found: object) -> bool:
-        """Whether a value of the graph fulfils it; what is missing fulfils nothing."""
+        """Compare a value of the graph with the condition; a missing one fulfils nothing."""
         if isinstance(self.value, str):
             return isinstance(found, str) and found.casefold() == self.value.casefold()
         if isinstance(found, bool) or not isinstance(found, int | float):
@@ -49,7 +49,6 @@ class Anchor(Value):
 
     @property
     def label(self) -> str:
-        """Of all its nodes."""
         return self.refs[0].label
 
     @property
@@ -79,7 +78,7 @@ class PlanStep(Value):
     times: Filter | None = None
 
     def takes(self, properties: Mapping[str, Any], *, out: bool) -> bool:
-        """Whether an edge counts."""
+        """Tell whether an edge counts."""
         if (
             self.one_way
             and self.wanted_direction != "either"
@@ -115,7 +114,7 @@ class Variable(Value):
 
     @property
     def is_any(self) -> bool:
-        """Whether any node of the label will do."""
+        """True where any node of the label will do."""
         return not (self.groups or self.without or self.filters or self.ends or self.among or self.excluded)
 
     @property
@@ -147,7 +146,7 @@ class Rank(Value):
 
 
 class Plan(Value):
-    """What is asked: the nodes of a variable, how many there are, or whether there is one."""
+    """Plan of a question: the nodes of a variable, how many there are, or if there is one."""
 
     target: Variable
     count: bool = False

@@ -42,7 +42,7 @@ class Marks:
     def __init__(self, lexicon: Lexicon) -> None:
         self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *_negations(lexicon)]
 
-    def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
+    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
         """The marks of a question; the longest first, none over another."""
         found = [(match, shape) for pattern, shape in self._shapes for match in pattern.finditer(low)]
         kept: list[Mark] = []
@@ -90,7 +90,7 @@ class ScopedFinder:
         }
         self._shapes = [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
 
-    def of(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
+    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
         """The words of a question that nothing else explains; the longest first, none over another."""
         found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
         kept: list[Scoped] = []
@@ -148,7 +148,7 @@ def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
 
 
 def is_sign(words: str) -> bool:
-    """Whether a comparison is a sign, such as `>=`, and no word."""
+    """Tell whether a comparison is a sign, such as `>=`, and no word."""
     return not any(c.isalpha() for c in words)
 
 
@@ -239,7 +239,7 @@ Mention = Noun | Name | Phrase
 
 @dataclass
 class QuestionReading:
-    """What was found in a question."""
+    """Mentions of a question, and how it asks."""
 
     text: str
     mentions: list[Mention] = field(default_factory=list)
@@ -256,7 +256,7 @@ class QuestionReading:
         return self.text[one.end : other.start].lower()
 
     def joined(self, one: Mention, other: Mention) -> str:
-        """How two mentions are joined: "and", "or", or not at all."""
+        """Find how two mentions are joined: "and", "or", or not at all."""
         gap = self.between(one, other)
         return "and" if _AND.match(gap) else "or" if _OR.match(gap) else ""
 
@@ -295,7 +295,7 @@ class Reader:
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
         idle = [m.span() for m in self._idle.finditer(low)]
-        reading.marks = self._marks.of(low, [*taken, *names, *idle])
+        reading.marks = self._marks.find(low, [*taken, *names, *idle])
         taken += [(m.start, m.end) for m in reading.marks]
         reading.mentions = self._chosen(low, links, taken)
         nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
@@ -304,7 +304,7 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         mentions = [(m.start, m.end) for m in reading.mentions]
-        reading.scoped = self._scoped.of(low, [*taken, *mentions, *idle])
+        reading.scoped = self._scoped.find(low, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
@@ -335,7 +335,7 @@ class Reader:
         return [*again, self._aside.sub(" ", question)]
 
     def _adds_nothing(self, before: str, again: str) -> bool:
-        """Whether words add nothing to a question: no name, condition or quantity that it does not have."""
+        """Tell whether words add nothing to a question: no name, condition or quantity."""
         try:
             more = self.read(again)
         except NotUnderstood:
@@ -448,7 +448,7 @@ class Reader:
 
 
 def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:
-    """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
+    """Recognise a word as a verb that may be a noun: "that target TP53", "what does TP53 target?"."""
     if re.search(r"\bto\s+$", low[: noun.start]):
         return True
     before = [link for link in links if link.end <= noun.start]

@@ -431,10 +431,10 @@ def test_the_command_shows_tables_json_and_a_page(tmp_path: Path, monkeypatch: p
 
 def test_a_part_of_a_map_holds_what_concerns_a_paper() -> None:
     mapped = made_map()
-    part = mapped.about({"doi:10.5555/zz.3"})
+    part = mapped.for_papers({"doi:10.5555/zz.3"})
 
     assert {p.id.rsplit(".", 1)[1] for p in part.papers} == {"3", "4", "12"}
-    assert mapped.about(()) is mapped
+    assert mapped.for_papers(()) is mapped
     assert claims_page(part, "part").count('class="node') == 3
 
 

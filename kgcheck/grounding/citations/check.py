@@ -29,7 +29,7 @@ _STEM = 6
 
 
 class _FirstCitation(NamedTuple):
-    """Where the running text cites a work first."""
+    """First citation of a work in the running text."""
 
     rank: int
     key: str
@@ -49,7 +49,7 @@ def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
         for place, one in enumerate(first)
         if place not in kept
         for before, after in [_due(first, kept, one.rank)]
-        if fit.of(one.rank, one.sentence.block) <= BETTER + _best(fit, one.rank, before, after)
+        if fit.share(one.rank, one.sentence.block) <= BETTER + _best(fit, one.rank, before, after)
     ]
 
 
@@ -98,9 +98,9 @@ def _due(
 
 
 def _best(fit: "_Fit", rank: int, before: _FirstCitation | None, after: _FirstCitation | None) -> float:
-    """How well a title fits the best of the blocks in which it was due."""
+    """Score a title against the best of the blocks in which it was due."""
     ends = [f.sentence.block for f in (before, after) if f]
-    return max(fit.of(rank, block) for block in range(min(ends), max(ends) + 1))
+    return max(fit.share(rank, block) for block in range(min(ends), max(ends) + 1))
 
 
 def _misplaced(
@@ -123,7 +123,7 @@ def _misplaced(
 
 
 class _Fit:
-    """How much of a reference's title a block and those beside it speak of, the rarer words weighing more."""
+    """Share of a reference's title that a block and those beside it speak of, rarer words weighing more."""
 
     def __init__(self, manuscript: Manuscript) -> None:
         self._manuscript = manuscript
@@ -142,8 +142,7 @@ class _Fit:
         counts = Counter(word for text in texts for word in text)
         return {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in counts.items()}
 
-    def of(self, rank: int, block: int) -> float:
-        """The share, from 0 to 1; 0 where the reference has no title."""
+    def share(self, rank: int, block: int) -> float:
         title = self._titles[rank]
         near = set().union(*self._spoken[max(block - 1, 0) : block + 2])
         whole = sum(self._weights[word] for word in title)
@@ -158,7 +157,7 @@ _RECALLED = 20
 
 
 class CitationMeasures(Value):
-    """How a manuscript cites. A measure is None where it cannot be had, never a neutral value.
+    """Measures of how a manuscript cites. One is None where it cannot be had, never a neutral value.
 
     ``out_of_range``: share of the keys of its markers that its list does not have (b_cite). ``coverage``: share of the
     works that it could cite (its list, or the corpus) which its text cites (kappa). ``recall``: share of the 20 most
@@ -255,7 +254,7 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
 
 
 def _little_known(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> str:
-    """Why silence about a reference means little, where a world of lists knows few of its kind; else nothing."""
+    """Say why silence about a reference means little, where a world of lists knows few of its kind."""
     papers = [judged[r.key] for r in references if listed_by_sources(r)]
     known = sum(one.work is not None for one in papers)
     if not papers or known >= _KNOWN_FROM * len(papers):
@@ -272,7 +271,7 @@ def _doubted(remark: Remarked, why: str) -> Remarked:
 
 
 def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
-    """What is found of a reference, once more at every place that rests on it."""
+    """Repeat what is found of a reference at every place that rests on it."""
     grave = {
         key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()
     }  # fmt: skip

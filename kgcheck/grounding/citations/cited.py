@@ -51,7 +51,7 @@ class CitedPapers:
         self._verifier = verifier
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What the cited papers say of the sentences that cite them."""
+        """Verify the sentences of a manuscript against the papers that they cite."""
         known = self._papers(manuscript)
         papers = {key: self._index.documents(self._ids(reference))[0].id for key, reference in known.items()}
         remarks: list[Remarked] = []

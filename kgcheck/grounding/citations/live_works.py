@@ -137,12 +137,12 @@ class WorksInTurn:
         open_places = list(range(len(references)))
         for world in self._worlds:
             for place, more in zip(open_places, world.find([references[p] for p in open_places]), strict=True):
-                found[place] = _both(found[place], more)
+                found[place] = _merged(found[place], more)
             open_places = [p for p in open_places if not judge_reference(references[p], found[p]).confirmed]
         return found
 
 
-def _both(first: WorksFound, second: WorksFound) -> WorksFound:
+def _merged(first: WorksFound, second: WorksFound) -> WorksFound:
     return WorksFound(
         by_id=(*first.by_id, *second.by_id),
         similar=(*first.similar, *second.similar),

@@ -18,7 +18,7 @@ from kgcheck.model import Evidence, Stance
 
 
 class Likeness(StrEnum):
-    """How like two titles are."""
+    """Likeness of two titles."""
 
     SAME = "same"
     NEAR = "near"
@@ -44,7 +44,7 @@ _DENYING = frozenset(
 
 @lru_cache(maxsize=20_000)
 def compare_titles(stated: str, found: str) -> Likeness:
-    """How like two titles are.
+    """Likeness of two titles.
 
     Case, punctuation, dashes, diacritics, entities, Greek letters, British and American spelling, small words, plurals
     and slips of one letter make no difference, neither does a subtitle that one lacks, nor that one is cut off.
@@ -66,7 +66,7 @@ def compare_titles(stated: str, found: str) -> Likeness:
 
 
 def _is_part(short: str, long: str) -> bool:
-    """Whether a title is the beginning of another, or all of it but a part that its author set off."""
+    """Tell whether a title is the beginning of another, or all of it but a part that its author set off."""
     words, others = content_words(short), content_words(long)
     joined = "".join(words)
     # By letters: CO2 is one word or two.
@@ -80,12 +80,11 @@ def _is_part(short: str, long: str) -> bool:
 
 
 def changed_words(stated: str, found: str) -> int:
-    """How many words of two titles differ, small ones and slips left out."""
+    """Count the words in which two titles differ, small ones and slips left out."""
     return _changes(title_words(stated), title_words(found))
 
 
 def _changes(mine: tuple[str, ...], theirs: tuple[str, ...]) -> int:
-    """How many words differ that make a title another one."""
     count = 0
     for kind, a, b, c, d in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
         if kind == "equal" or "".join(mine[a:b]) == "".join(theirs[c:d]):
@@ -99,7 +98,7 @@ def _changes(mine: tuple[str, ...], theirs: tuple[str, ...]) -> int:
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """Whether two words are one, but for an ending or a letter within."""
+    """Tell whether two words are one, but for an ending or a letter within."""
     if one == other or one.rstrip("s") == other.rstrip("s"):
         return True
     short, long = sorted((one, other), key=len)
@@ -128,7 +127,7 @@ def _distance(one: str, other: str) -> int:
 
 
 def same_author(stated: str, found: str) -> bool:
-    """Whether two names may be one author's: a surname of both, whatever the order and the initials.
+    """Tell whether two names may be one author's: a surname of both, whatever the order and the initials.
 
     >>> same_author("Müller-Lüdenscheid H", "H. Muller"), same_author("Doe J", "Roe J")
     (True, False)
@@ -157,19 +156,18 @@ _ORDER = (Likeness.OTHER, None, Likeness.NEAR, Likeness.SAME)
 
 
 class JudgedReference(NamedTuple):
-    """What became of a reference: the work that is meant, where it was found, and remarks."""
+    """Verdict on a reference: the work that is meant, where it was found, and remarks."""
 
     work: Work | None
     remarks: tuple[Remarked, ...]
 
     @property
     def confirmed(self) -> bool:
-        """Whether nothing of it differs."""
         return any(r.remark is Remark.REFERENCE_CONFIRMED for r in self.remarks)
 
 
 class _Match(NamedTuple):
-    """How a work fits a reference; None where one of them states nothing."""
+    """Fit of a work to a reference; None where one of them states nothing."""
 
     work: Work
     by_id: bool
@@ -197,7 +195,6 @@ class _Match(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """Whether its title is so long that no two works of a year have it."""
         return any(len(content_words(t)) >= _LONG for t in self.work.titles)
 
     @property
@@ -209,7 +206,7 @@ class _Match(NamedTuple):
 
 
 def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
-    """What a world of works says of a reference."""
+    """Judge a reference by what a world of works knows of it."""
     judged = _judge(reference, found)
     gone = next((work for work in found.by_id if work.retracted), None)
     if gone is None or any(r.remark is Remark.REFERENCE_RETRACTED for r in judged.remarks):
@@ -262,16 +259,16 @@ def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> Judged
     return JudgedReference(work, tuple(remarks))
 
 
-def _retracted(reference: CitedWork, work: Work, what: str) -> Remarked:
+def _retracted(reference: CitedWork, work: Work, subject: str) -> Remarked:
     notices = ", ".join(work.notices)
-    note = f"{what} was retracted{f' by {notices}' if notices else ''}"
+    note = f"{subject} was retracted{f' by {notices}' if notices else ''}"
     return _remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work))
 
 
 def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> JudgedReference:
     """An id that leads to a work which is not the one that is described."""
     if like and like.sure:
-        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), of=best.work)]
+        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), stated_work=best.work)]
         return _judged(reference, like.work, remarks)
     if best.title is Likeness.OTHER and best.author and best.year and best.place is None:
         # Another title of one author and year: the id or the title is wrong, or the title is a translation.
@@ -304,7 +301,7 @@ def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by
 
 
 def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]], year: str) -> bool | None:
-    """Whether a reference stands where a work does; None where it names no page, as where its volume is the last."""
+    """Compare places in print; None where the reference names no page, as where its volume is the last."""
     if not stated or not any(b and a != year for a, b in places):
         return None
     if places & set(stated):
@@ -369,18 +366,20 @@ def _year_differs(reference: CitedWork, work: Work) -> Remarked:
     )  # fmt: skip
 
 
-def _wrong_id(reference: CitedWork, work: Work, absent: Sequence[Evidence], *, of: Work | None = None) -> Remarked:
+def _wrong_id(
+    reference: CitedWork, work: Work, absent: Sequence[Evidence], *, stated_work: Work | None = None
+) -> Remarked:
     """The work is known by another id than the reference states."""
     stated, right = _ids(reference, work)
-    if of and of.titles:
-        why = f"it is of {of.titles[0]!r}"
+    if stated_work and stated_work.titles:
+        why = f"it is of {stated_work.titles[0]!r}"
     elif absent:
         why = f"there is no such id: {absent[0].source} says so"
     else:
         why = "no source has it"
     note = f"{stated} is not the work's: {why}" + (f"; it has {right}" if right else "")
-    evidence = (*absent, *(_evidence(of) if of else ()), *_evidence(work, Stance.SUPPORTS))
-    weak = not absent and not work.recorded and not (of and of.recorded)
+    evidence = (*absent, *(_evidence(stated_work) if stated_work else ()), *_evidence(work, Stance.SUPPORTS))
+    weak = not absent and not work.recorded and not (stated_work and stated_work.recorded)
     return _remark(
         Remark.DOI_DIFFERS, reference, note, stated=stated, found=right, evidence=evidence, to=right,
         state=SentenceState.UNSUPPORTED if weak else SentenceState.CONTRADICTED,
@@ -399,12 +398,11 @@ def _id_of_another(reference: CitedWork, work: Work, right: Work | None) -> Rema
 
 
 def _own_id(reference: CitedWork, match: _Match) -> bool:
-    """Whether a work that has one of the reference's ids is clearly another one."""
     return match.title is Likeness.OTHER and not match.place
 
 
 def _other_ids(reference: CitedWork, work: Work) -> bool:
-    """Whether the work has ids of the kinds that the reference states, and none of those."""
+    """Tell whether the work has ids of the kinds that the reference states, and none of those."""
     kinds = {i.partition(":")[0] for i in ids_of_reference(reference)}
     return (
         bool(kinds) and all(work.named(kind) for kind in kinds) and not set(ids_of_reference(reference)) & set(work.ids)
@@ -444,12 +442,12 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
 
 
 def listed_by_sources(reference: CitedWork) -> bool:
-    """Whether sources of papers would have a work: it has an id, or stands in a journal by volume and page."""
+    """Tell whether sources of papers would list a work: it has an id, or a volume and page of a journal."""
     return bool(ids_of_reference(reference) or _IN_A_JOURNAL.search(reference.text))
 
 
 def _state(work: Work) -> SentenceState:
-    """What a difference means: other reference lists may be as wrong, one alone decides nothing."""
+    """State of a difference: other reference lists may be as wrong, one alone decides nothing."""
     firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements if s.titles or s.years}) > 1
     return SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
 

@@ -56,7 +56,7 @@ _LABEL = re.compile(
 
 
 class PaperText(NamedTuple):
-    """What is read of a paper: its abstract, its paragraphs, and the parts of the abstract that have headings."""
+    """Text of a paper: its abstract, its paragraphs, and the parts of the abstract that have headings."""
 
     head: Document
     paragraphs: tuple[Document, ...] = ()
@@ -70,7 +70,7 @@ class PaperText(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all that the claims depend on: the text, and the rules."""
+        """Digest of all that the claims depend on: the text, and the rules."""
         seen = sha256(f"{rules_digest()} {self.head.retracted} {self.parts}".encode())
         for document in self.documents:
             seen.update(f"\0{document.id}\0{document.section}\0{document.heading}\0{document.title}\0".encode())
@@ -91,7 +91,7 @@ def parts_of_abstract(head: Document, whole: WholePaper | None) -> tuple[tuple[i
 
 
 def _label(text: str) -> tuple[int, str]:
-    """How long the heading is that runs into a sentence, and what it is; nothing where none does."""
+    """Measure the heading that runs into a sentence, and name its part; nothing where none does."""
     label = _LABEL.match(text)
     if label is None or label.end() >= len(text):
         return 0, ""
@@ -175,7 +175,6 @@ def _sentences(paper: PaperText) -> Iterator[_Candidate]:
 
 
 def _in_abstract(paper: PaperText, start: int, number: int, count: int) -> float:
-    """What the place in the abstract is worth."""
     if paper.head.section != "abstract":
         return 0.0
     if paper.parts:
@@ -201,7 +200,6 @@ def _may_claim(text: str) -> bool:
 
 
 def _worth(text: str) -> float:
-    """What the words of a sentence are worth."""
     rules, lower = _rules(), text.lower()
     things = sum(a.kind != "number" for a in arguments(text))
     if things < 2 or rules.cues["not_its_own"].search(lower):
@@ -232,7 +230,7 @@ def _share(words: frozenset[str], wanted: frozenset[str]) -> float:
 
 
 def _sharing(words: frozenset[str], common: Mapping[str, int], count: int) -> float:
-    """How much of a sentence is what the paper comes back to, from 0 to 1."""
+    """Share of a sentence, from 0 to 1, that the paper comes back to."""
     if not words or count < 3:
         return 0.0
     return min(1.0, 4 * sum(common[w] - 1 for w in words) / (len(words) * count))
@@ -269,7 +267,7 @@ def _phrases(listed: Sequence[str]) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Of all that claims are chosen by: other rules and words choose others."""
+    """Digest of all that claims are chosen by."""
     folder = resource_dir("corpus")
     seen = sha256(b"1")
     for path in (folder / "grounding" / "claims.toml", *sorted((folder / "verifier").glob("*.toml"))):

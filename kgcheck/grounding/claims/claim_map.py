@@ -42,7 +42,7 @@ class CitingPair(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """What the citations among some papers make of one."""
+    """Ranks of a paper by the citations among some papers."""
 
     pagerank: float
     hub: float
@@ -155,7 +155,7 @@ class MappedPaper(Value):
 
 
 class ClaimMap(Value):
-    """What the papers of an index claim and how that stands together."""
+    """Claims of the papers of an index, and how they stand together."""
 
     papers: tuple[MappedPaper, ...] = Field(default=(), description="by PageRank")
     pairs: tuple[ClaimPair, ...] = Field(default=(), description="those that support or contradict each other")
@@ -169,8 +169,8 @@ class ClaimMap(Value):
         """All claims, by their keys."""
         return {claim.key: claim for paper in self.papers for claim in paper.claims}
 
-    def about(self, ids: Collection[str]) -> "ClaimMap":
-        """What concerns some papers: them, whom they cite, who cites them, and what supports or contradicts them."""
+    def for_papers(self, ids: Collection[str]) -> "ClaimMap":
+        """Narrow it to some papers, those in citation with them, and the claims that support or contradict theirs."""
         if not ids:
             return self
         own = {key for key, claim in self.claims.items() if claim.paper in ids}

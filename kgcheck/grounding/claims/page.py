@@ -40,7 +40,7 @@ class DrawnPaper(NamedTuple):
 
 
 class DrawnEdge(NamedTuple):
-    """What holds between two papers, by their numbers: a relation, and of how many pairs of claims."""
+    """Relation between two papers, by their numbers, of so many pairs of claims."""
 
     relation: str
     one: int
@@ -53,7 +53,7 @@ class DrawnEdge(NamedTuple):
 
 
 class Related(NamedTuple):
-    """What a claim of another paper says of one."""
+    """Relation of a claim to one of another paper."""
 
     relation: str
     probability: float
@@ -100,7 +100,7 @@ def _edges(mapped: ClaimMap, numbers: Mapping[str, int]) -> list[DrawnEdge]:
 
 
 def _by_paper(edges: Sequence[DrawnEdge]) -> Mapping[tuple[int, str], int]:
-    """How many claims of others support or contradict those of a paper, by its number and the relation."""
+    """Count the claims of others that support or contradict those of a paper, by its number and the relation."""
     counts: Counter[tuple[int, str]] = Counter()
     for edge in edges:
         counts[edge.one, edge.relation] += edge.pairs
@@ -123,7 +123,7 @@ def _related(mapped: ClaimMap, numbers: Mapping[str, int]) -> dict[str, list[Rel
 
 
 def _placed(mapped: ClaimMap, numbers: Mapping[str, int], edges: Sequence[DrawnEdge]) -> list[DrawnPaper]:
-    """Where papers stand: each group that holds together as springs would have it, and one beside the other."""
+    """Place the papers: each group that holds together as springs would have it, one beside the other."""
     joined = {number for edge in edges for number in (edge.one, edge.other)}
     order = sorted(range(1, len(mapped.papers) + 1), key=lambda n: (n not in joined, n))[:MOST_DRAWN]
     graph: rx.PyGraph[int, float] = rx.PyGraph(multigraph=False)

@@ -52,7 +52,7 @@ class ModelReader:
         self.sentences = self.unusable = self.left = 0
 
     def read(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
-        """What a sentence states."""
+        """List what a sentence states."""
         candidates = self._candidates(text, things)
         if not 0 < len(candidates) <= MOST_CANDIDATES:
             return []

@@ -44,7 +44,7 @@ class OutdatedNames:
         self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], human: HumanText | None
     ) -> list[Remarked]:
         """The outdated names of a manuscript."""
-        prose = Prose.of(manuscript)
+        prose = Prose.from_manuscript(manuscript)
         words: dict[str, list[tuple[int, int, int]]] = {}
         kinds: dict[str, Label] = {label.name: label for label in (*self._symbols, *self._ids)}
         texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
@@ -103,7 +103,7 @@ class OutdatedNames:
     def _is_of_a_gene(
         self, text: str, start: int, end: int, now: str, things: Sequence[NamedThing], words: Container[str]
     ) -> bool:
-        """Whether a former symbol is meant: by the symbol of today elsewhere, words or genes near it, or its form."""
+        """Recognise a former symbol: by that of today elsewhere, words or genes near it, or its form."""
         symbol = text[start:end]
         if set(symbol) <= _BASES:
             return False

@@ -64,7 +64,7 @@ def statement_words() -> StatementWords:
 
 
 def beginning(words: Iterable[str]) -> re.Pattern[str]:
-    """What matches a word in lower case that is one of some.
+    """Compile a pattern of a word in lower case that is one of some.
 
     >>> bool(beginning(["bind*", "in"]).match("binding")), bool(beginning(["bind*", "in"]).match("into"))
     (True, False)

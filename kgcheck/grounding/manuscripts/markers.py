@@ -17,8 +17,8 @@ from kgcheck.literature.papers import CitedWork
 from kgcheck.resources import resource_dir
 
 
-class MarkerWords(NamedTuple):
-    """The lists of the file; those about numbers as patterns of what stands beside one."""
+class _MarkerWords(NamedTuple):
+    """Words that mark no citation; those about numbers as patterns of the text beside one."""
 
     particles: frozenset[str]
     no_names: frozenset[str]
@@ -29,13 +29,12 @@ class MarkerWords(NamedTuple):
 
 
 @cache
-def marker_words() -> MarkerWords:
-    """The words that come with kgcheck."""
+def _marker_words() -> _MarkerWords:
     raw = read_toml(resource_dir("corpus") / "grounding" / "markers.toml")
     names, numbers = raw["names"], raw["numbers"]
     before = _alternatives(numbers["no_citation_before"].split())
     signs = "[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]"
-    return MarkerWords(
+    return _MarkerWords(
         particles=frozenset(names["particles"].split()),
         no_names=frozenset(names["no_names"].split()),
         no_citation_before=re.compile(rf"(?:{signs}|(?<![^\s(])\+|\b(?:{before}))\s?$", re.IGNORECASE),
@@ -98,7 +97,7 @@ _UNIT_BEFORE = re.compile(
 _IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)(?!al\b)[A-Za-z]{1,2}|\w_\w{0,20}|\w\(\)|\])$")
 
 
-def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
+def _bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out."""
     before: NumberMark | None = None
     for match in _BRACKET.finditer(text):
@@ -118,7 +117,7 @@ def bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
         yield before
 
 
-def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
+def _parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers in parentheses, also those of lists and formulas: only a whole text shows what they are."""
     counted = 1
     for match in _PARENTHESIS.finditer(text):
@@ -131,14 +130,14 @@ def parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
         if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
             continue
         before = text[max(0, match.start() - 40) : match.start()]
-        formula = marker_words().no_citation_before.search(before) or (
-            len(numbers) == 1 and marker_words().formula_before.search(before)
+        formula = _marker_words().no_citation_before.search(before) or (
+            len(numbers) == 1 and _marker_words().formula_before.search(before)
         )
         if text[match.start() - 1].isspace() and not formula:
             yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
 
 
-def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
+def _superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers that are set high; what are powers, charges and isotopes is left out."""
     for match in _SUPERSCRIPT.finditer(text):
         before = text[max(0, match.start() - 24) : match.start()]
@@ -150,7 +149,7 @@ def superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
             yield NumberMark(match.start(), match.end(), numbers, "superscript")
 
 
-def named_marks(text: str, most: int) -> Iterator[NumberMark]:
+def _named_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers after the word: ``ref. 3``."""
     for match in _NAMED.finditer(text):
         if numbers := _numbers(match[1], most):
@@ -182,7 +181,7 @@ def _range(first: int, last: int) -> tuple[int, ...]:
 
 
 def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
-    """Whether a bracket stands for itself, or beside another one: not in a name such as [1]benzo, or x[3]."""
+    """Tell a bracket that stands for itself, or beside another one, from that of a name: [1]benzo, x[3]."""
     start, end = match.span()
     after = text[end : end + 2]
     if after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha()):
@@ -191,35 +190,25 @@ def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
 
 
 def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
-    """Whether numbers in brackets are a value, an interval or the place of something else."""
+    """Recognise numbers in brackets that are a value, an interval or the place of something else."""
     before = text[max(0, match.start() - 40) : match.start()]
-    if marker_words().no_citation_before.search(before):
+    if _marker_words().no_citation_before.search(before):
         return True
     written = [int(n) for n in _ONE.findall(match[1])]
     if len(written) > 1 and min(numbers) > most > 0:
         return True
     if len(written) != 2:
         return False
-    if marker_words().interval_before.search(before) or marker_words().unit_after.match(text, match.end()):
+    if _marker_words().interval_before.search(before) or _marker_words().unit_after.match(text, match.end()):
         return True
     value = _VALUE_BEFORE.search(before)
     return value is not None and written[0] <= float(value[1]) <= written[1]
 
 
-class Spans:
-    """Places that do not overlap, in which another one is looked for."""
-
-    def __init__(self, spans: Iterable[Span]) -> None:
-        self._spans = sorted(spans)
-
-    def add(self, span: Span) -> None:
-        """One more."""
-        insort(self._spans, span)
-
-    def meet(self, span: Span) -> bool:
-        """Whether one of them shares a place with a span."""
-        place = bisect_left(self._spans, (span[1], -1))
-        return place > 0 and self._spans[place - 1][1] > span[0]
+def _overlaps(spans: Sequence[Span], span: Span) -> bool:
+    """Find out whether one of some spans, in order and apart from each other, shares a place with another."""
+    place = bisect_left(spans, (span[1], -1))
+    return place > 0 and spans[place - 1][1] > span[0]
 
 
 _NAME = (
@@ -263,7 +252,7 @@ class YearMark(NamedTuple):
 
 
 class AuthorYears:
-    """Finds works of a list by author and year."""
+    """Works of a list, found by author and year."""
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
         self._by_name: dict[str, list[tuple[CitedWork, str]]] = defaultdict(list)
@@ -275,7 +264,7 @@ class AuthorYears:
                 self._by_name[surname_of(work.authors[0])].append((work, letter[1] if letter else ""))
 
     def marks(self, text: str) -> Iterator[YearMark]:
-        """The citations of a text."""
+        """Find the citations of a text."""
         for group in _GROUP.finditer(text):
             inner, at = group[1], group.start(1)
             if only := _ONLY_YEARS.fullmatch(inner):
@@ -299,7 +288,7 @@ class AuthorYears:
         return found
 
     def _has_all(self, names: re.Match[str], years: str) -> bool:
-        """Whether the list has works of all years: those of a life, as in "Maury (1806-1873)", are of none."""
+        """Tell whether the list has works of all years: those of a life, as in "Maury (1806-1873)", are of none."""
         listed = {work.year for work, _ in self._works(names)}
         return all(int(year) in listed for year in re.findall(r"\d{4}", years))
 
@@ -313,11 +302,9 @@ class AuthorYears:
             works = [(w, s) for w, s in works if _fold(w.authors[0]).startswith(whole)]
         return works
 
-    def _mark(
-        self, names: re.Match[str], years: str, start: int, end: int, *, before: bool = False
-    ) -> Iterator[YearMark]:
+    def _mark(self, names: re.Match[str], years: str, start: int, end: int) -> Iterator[YearMark]:
         first = names["first"] + names["words"]
-        if marker_words().no_names.intersection(_fold(names["first"]).split("-")):
+        if _marker_words().no_names.intersection(_fold(names["first"]).split("-")):
             return
         works = self._works(names)
         second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
@@ -330,7 +317,7 @@ class AuthorYears:
             narrow = [h for h in hits if second and any(surname_of(a) == second for a in h[0].authors[1:])]
             narrow = narrow or [h for h in hits if names["etal"] and len(h[0].authors) > 2]
             keys += [w.key for w, _ in narrow or hits] or [f"{first} {year}{letter}"]
-        sure = bool(names["etal"] or (names["more"] and not before))
+        sure = bool(names["etal"] or names["more"])
         yield YearMark(start, end, tuple(dict.fromkeys(keys)), bool(works), sure)
 
 
@@ -341,7 +328,7 @@ def surname_of(author: str) -> str:
     ('berg', "o'neill")
     """
     words = _fold(author).replace(",", " ").split()
-    return next((w for w in words if w not in marker_words().particles), words[0] if words else "")
+    return next((w for w in words if w not in _marker_words().particles), words[0] if words else "")
 
 
 def _fold(text: str) -> str:
@@ -361,7 +348,7 @@ class _Candidates(NamedTuple):
 
 
 def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
-    """Blocks with all their citations: those that are marked up, and those that can be read.
+    """Add to blocks the citations that can be read beside those that are marked up.
 
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
     form.
@@ -396,7 +383,7 @@ def _with_notes(block: Block, notes: Sequence[tuple[Span, int]], following: Sequ
 
 
 def plain_number(label: str) -> int | None:
-    """The number that a label is; None where it is none, or one with more digits than any list has entries."""
+    """Read a label as a number; None where it is none, or has more digits than any list has entries."""
     return int(label) if re.fullmatch("[0-9]{1,9}", label) else None
 
 
@@ -410,23 +397,21 @@ class NumberKeys:
     def __contains__(self, number: int | None) -> bool:
         return number in self._keys
 
-    def of(self, number: int) -> str:
+    def __getitem__(self, number: int) -> str:
         """The key of a number; the number itself where the list has none."""
         return self._keys.get(number, str(number))
 
 
 def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
-    return _Candidates(
-        [*bracket_marks(text, most)],
-        [*named_marks(text, most)],
-        [*superscript_marks(text, most)],
-        [*parenthesis_marks(text, most)],
-        [*finder.marks(text)],
+    numbers = (
+        list(find(text, most)) for find in (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
     )
+    brackets, named, high, round_ = numbers
+    return _Candidates(brackets, named, high, round_, list(finder.marks(text)))
 
 
 class _Forms:
-    """Which forms a text cites in."""
+    """Forms that a text cites in."""
 
     def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[BlockDraft], most: int) -> None:
         some = [c for c in found if c]
@@ -459,7 +444,7 @@ class _Forms:
         )
 
     def chosen(self, own: _Candidates) -> Iterator[NumberMark | YearMark]:
-        """The candidates of a block that are citations."""
+        """Choose the candidates of a block that are citations."""
         if self.brackets:
             yield from own.brackets
         elif self.beyond:
@@ -479,27 +464,27 @@ def _merged(draft: BlockDraft, chosen: Iterator[NumberMark | YearMark], keys: Nu
     """Citations that are marked up and those that were read beside them, in order."""
     text = draft.block.text
     made = [*draft.block.markers]
-    marked = Spans((m.start, m.end) for m in made)
-    barred = (Spans(draft.barred), Spans(m.span() for m in _ADDRESS.finditer(text)))
+    marked = sorted((m.start, m.end) for m in made)
+    barred = (sorted(draft.barred), [m.span() for m in _ADDRESS.finditer(text)])
     for mark in chosen:
         span = (mark.start, mark.end)
-        if any(b.meet(span) for b in barred):
+        if any(_overlaps(spans, span) for spans in barred):
             continue
-        if marked.meet(span):
+        if _overlaps(marked, span):
             made += _beside(text, mark, marked, keys)
         elif isinstance(mark, YearMark):
             made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
         else:
-            made.append(Marker(start=mark.start, end=mark.end, keys=tuple(map(keys.of, mark.numbers))))
-        marked.add(span)
+            made.append(Marker(start=mark.start, end=mark.end, keys=tuple(keys[n] for n in mark.numbers)))
+        insort(marked, span)
     return sorted(made, key=lambda m: m.start)
 
 
-def _beside(text: str, mark: NumberMark | YearMark, marked: Spans, keys: NumberKeys) -> Iterator[Marker]:
+def _beside(text: str, mark: NumberMark | YearMark, marked: Sequence[Span], keys: NumberKeys) -> Iterator[Marker]:
     """Bare numbers of a bracket, of which others are marked up."""
     if isinstance(mark, YearMark):
         return
     for match in re.finditer(r"\d+", text[mark.start : mark.end]):
         span = (mark.start + match.start(), mark.start + match.end())
-        if not marked.meet(span):
-            yield Marker(start=span[0], end=span[1], keys=(keys.of(int(match[0])),))
+        if not _overlaps(marked, span):
+            yield Marker(start=span[0], end=span[1], keys=(keys[int(match[0])],))

@@ -45,7 +45,6 @@ class Inlines:
 
     @property
     def text(self) -> str:
-        """What was taken."""
         return self._text.rstrip()
 
     def add(self, text: str) -> None:

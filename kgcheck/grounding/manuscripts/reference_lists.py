@@ -204,7 +204,7 @@ def _title(rest: str) -> str:
 
 
 def _is_source(text: str) -> bool:
-    """Whether a text begins with the name of a journal and goes on with its year, volume or pages."""
+    """Tell whether a text begins with the name of a journal and goes on with its year, volume or pages."""
     words = text.split()
     for place, word in enumerate(words[:14]):
         bare = word.strip(".,;:()[]&")

@@ -37,7 +37,6 @@ class HeadingPath:
 
     @property
     def kind(self) -> SectionKind:
-        """Of the innermost section."""
         return self._open[-1][2] if self._open else "other"
 
     @property
@@ -79,7 +78,7 @@ def _part(start: int, lines: Sequence[str]) -> Iterator[TextPart]:
 
 
 def heading_level(line: str) -> int:
-    """How deep a line is as a heading; 0 where it is none."""
+    """Level of a line as a heading; 0 where it is none."""
     if len(line) > _LONGEST_HEADING or line.endswith((",", ";", ".", ":", "?")) or not any(map(str.isalpha, line)):
         return 0
     if _LEGEND.match(line) or line.startswith(("[", "-", "*", "\u2022", "http")) or len(line.split()) > 14:
@@ -93,7 +92,7 @@ def heading_level(line: str) -> int:
 
 
 def legend_label(text: str) -> str:
-    """What a text is the legend of, e.g. ``Figure 1``; nothing where it is none."""
+    """Label of a legend, e.g. ``Figure 1``; nothing where a text is none."""
     match = _LEGEND.match(text)
     return match[1].rstrip(".") if match else ""
 
@@ -167,7 +166,7 @@ def _no_author(line: str) -> bool:
 
 
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
-    """Where the list of references is, without its heading: up to the next heading that is known."""
+    """Find the list of references, without its heading: up to the next heading that is known."""
     begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
     for number in range(begin, len(lines)):
         line = lines[number].strip()
