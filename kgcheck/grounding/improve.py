@@ -1,7 +1,6 @@
 """Improve a manuscript round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause."""
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -33,6 +32,7 @@ from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
+from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.resources import resource_dir
 
@@ -98,8 +98,7 @@ class ImproveRules(Value):
 @cache
 def improve_rules() -> ImproveRules:
     """The rules."""
-    file = resource_dir("corpus") / "grounding" / "improve.toml"
-    return ImproveRules.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    return read_value(resource_dir("corpus") / "grounding" / "improve.toml", ImproveRules)
 
 
 def deep_every(rounds: int) -> int:

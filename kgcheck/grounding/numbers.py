@@ -34,54 +34,6 @@ _FORMS = (
 _WORD = re.compile(rf"(?<!\w){_IN_WORDS}(?!\w)")
 _HUNDRED = Decimal(100)
 
-
-class Share(NamedTuple):
-    """A percentage with the counts that it is of; ``start`` and ``end`` are of the percentage."""
-
-    start: int
-    end: int
-    percent: Decimal
-    part: int
-    whole: int
-
-    @property
-    def right(self) -> bool:
-        return _makes(self.part, self.whole, self.percent)
-
-
-def shares(text: str) -> Iterator[Share]:
-    """The percentages of a text that stand beside the counts that they are of.
-
-    >>> [(s.part, s.whole, str(s.percent), s.right) for s in shares("In 12 of 48 mice (25%), and 7/9 (66%) of others")]
-    [(12, 48, '25', True), (7, 9, '66', False)]
-    """
-    text = with_points(text)
-    for form in _FORMS:
-        for match in form.finditer(text):
-            part, whole = (_count(match[name]) for name in ("part", "whole"))
-            if 0 <= part <= whole and whole:
-                yield Share(*match.span("percent"), Decimal(match["percent"]), part, whole)
-
-
-def is_share_of_others(quantity: WrittenNumber, text: str, stated: Sequence[WrittenNumber]) -> bool:
-    """Tell whether a percentage is that of two counts of its sentence, wherever they stand."""
-    if quantity.unit != "%":
-        return False
-    counts = {int(q.value) for q in stated if not q.unit and q.value > 0 and q.value == q.value.to_integral_value()}
-    counts |= {_WORDS[found[0].casefold()] for found in _WORD.finditer(text)}
-    half = quantity.step / 2
-    return any(abs(_HUNDRED * a / b - quantity.value) <= half for a in counts for b in counts if a < b)
-
-
-def _count(written: str) -> int:
-    return _WORDS.get(written.casefold()) or int(written.replace(",", ""))
-
-
-def _makes(part: int, whole: int, percent: Decimal) -> bool:
-    step = Decimal(1).scaleb(int(percent.as_tuple().exponent))
-    return abs(_HUNDRED * part / whole - percent) < step
-
-
 _FAR = 5
 """What is so many times another number was not meant to be it."""
 
@@ -106,12 +58,92 @@ _PLACES = 2
 _KEPT = 128
 """Numbers whose results are kept, and pairs of numbers: those of some sentences."""
 
+_COMPANIONS = 2
+"""Other numbers of a sentence that another one has, too, from which on both are of the same things."""
 
-class NumberMatches:
+_ALIKE_BESIDE = 0.3
+"""Share of the words about a number that stand about another one, too, from which on one companion is enough."""
+
+_ALIKE_ALONE = 0.5
+"""And none is needed."""
+
+_IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0,2}\s?$")
+"""Before a number over 1: no probability and no correlation is."""
+
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+
+_TABLE = re.compile(r"\bTables?\s(\d{1,3})\b")
+
+_NAMED = 0.5
+"""Least share of the words of a canonical result that stand about a number of its."""
+
+_ALIKE = 0.3
+"""Least share of the words about a number that stand about the same one in the results, too."""
+
+_KEEPS = 0.4
+"""An equal number counts if what it is named by is at least so much as like as what is most alike."""
+
+_SURE_DIGITS = 3
+"""A number of so many digits is hardly equal to a result by accident."""
+
+_MOST_NUMBERS = 40
+"""Numbers of a sentence; one with more is a list, in which words do not tell which number is what."""
+
+_MOST_STATED = 300
+"""Numbers of an abstract; the sentences after them are part of a list, too."""
+
+_READ = ("abstract", "results", "discussion", "conclusion")
+
+
+class _Share(NamedTuple):
+    """A percentage with the counts that it is of; ``start`` and ``end`` are of the percentage."""
+
+    start: int
+    end: int
+    percent: Decimal
+    part: int
+    whole: int
+
+    @property
+    def right(self) -> bool:
+        # Rounded or cut off.
+        step = Decimal(1).scaleb(int(self.percent.as_tuple().exponent))
+        return abs(_HUNDRED * self.part / self.whole - self.percent) < step
+
+
+def _shares(text: str) -> Iterator[_Share]:
+    """The percentages of a text that stand beside the counts that they are of.
+
+    >>> [(s.part, s.whole, str(s.percent), s.right) for s in _shares("In 12 of 48 mice (25%), and 7/9 (66%) of others")]
+    [(12, 48, '25', True), (7, 9, '66', False)]
+    """
+    text = with_points(text)
+    for form in _FORMS:
+        for match in form.finditer(text):
+            part, whole = (_count(match[name]) for name in ("part", "whole"))
+            if 0 <= part <= whole and whole:
+                yield _Share(*match.span("percent"), Decimal(match["percent"]), part, whole)
+
+
+def _is_share_of_others(quantity: WrittenNumber, text: str, stated: Sequence[WrittenNumber]) -> bool:
+    """Tell whether a percentage is that of two counts of its sentence, wherever they stand."""
+    if quantity.unit != "%":
+        return False
+    counts = {int(q.value) for q in stated if not q.unit and q.value > 0 and q.value == q.value.to_integral_value()}
+    counts |= {_WORDS[found[0].casefold()] for found in _WORD.finditer(text)}
+    half = quantity.step / 2
+    return any(abs(_HUNDRED * a / b - quantity.value) <= half for a in counts for b in counts if a < b)
+
+
+def _count(written: str) -> int:
+    return _WORDS.get(written.casefold()) or int(written.replace(",", ""))
+
+
+class _NumberMatches:
     """The results that numbers are equal to, or may have been meant to be."""
 
     def __init__(self, against: Results) -> None:
-        self._against = against
+        self.against = against
         # Those that are alike are looked at once: a text has its 10 and its 0.05 a hundred times.
         alike: dict[tuple[Decimal, Decimal, str], list[int]] = defaultdict(list)
         for place, result in enumerate(against.all):
@@ -130,7 +162,7 @@ class NumberMatches:
         return self._comparable(_value_alone(quantity))
 
     def _found_equal(self, quantity: WrittenNumber) -> frozenset[int]:
-        size, results = abs(quantity.value), self._against.all
+        size, results = abs(quantity.value), self.against.all
         if quantity.comparator == "=":
             rounding = max(size * _ROUNDING, quantity.step / 2)
             bounds = [(size - rounding, size + rounding)]
@@ -141,12 +173,12 @@ class NumberMatches:
         if quantity.unit == "%":
             bounds.append((bounds[0][0] / 100, bounds[0][1] / 100))
         found = {places[0]: places for low, high in bounds for places in self._between(low, high)}
-        equal = (places for n, places in found.items() if _is_equal(quantity, results[n], self._against.canonical))
+        equal = (places for n, places in found.items() if _is_equal(quantity, results[n], self.against.canonical))
         return frozenset(chain.from_iterable(equal))
 
     def _found_comparable(self, quantity: WrittenNumber) -> tuple[int, ...]:
-        results = self._against.all
-        if self._against.canonical:
+        results = self.against.all
+        if self.against.canonical:
             # A result need not name its unit; a share may be written in per cent.
             return tuple(n for n, result in enumerate(results) if not result.unit or quantity.unit == result.unit)
         size = abs(quantity.value)
@@ -157,19 +189,19 @@ class NumberMatches:
         yield from self._order[bisect_left(self._sizes, low) : bisect_right(self._sizes, high)]
 
 
-def near_enough(quantity: WrittenNumber, result: Result) -> bool:
+def _near_enough(quantity: WrittenNumber, result: Result) -> bool:
     """Tell whether one of two numbers may have been meant to be the other."""
     values = [abs(result.value), *([abs(result.value) * 100] if quantity.unit == "%" and result.unit != "%" else [])]
     return any(max(v, abs(quantity.value)) <= _FAR * min(v, abs(quantity.value)) for v in values)
 
 
-def same_digits(quantity: WrittenNumber, result: Result) -> bool:
+def _same_digits(quantity: WrittenNumber, result: Result) -> bool:
     """Tell whether two numbers are written alike but for one digit, or two that changed places."""
-    return _same_digits(quantity.value, quantity.step, result.value)
+    return _digits_alike(quantity.value, quantity.step, result.value)
 
 
 @lru_cache(_KEPT)
-def _same_digits(stated: Decimal, step: Decimal, found: Decimal) -> bool:
+def _digits_alike(stated: Decimal, step: Decimal, found: Decimal) -> bool:
     places = max(0, *(-int(size.normalize().as_tuple().exponent) for size in (step, found)))
     one, other = (f"{abs(value):.{places}f}" for value in (stated, found))
     if len(one) != len(other):
@@ -208,14 +240,14 @@ def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
     return any(abs(v) <= times * size and (size < 1 or size <= times * abs(v)) for v in values) or not size
 
 
-def verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
+def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
     """That a number is a result."""
     state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
     note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
-def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
+def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
     """That another number stands where it would have to."""
     note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
@@ -231,7 +263,7 @@ def differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against
     return made.model_copy(update={"repair": repair}) if re.fullmatch(r"\d++(?:\.\d++)?|\.\d++", plain) else made
 
 
-def unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:
+def _unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:
     """That no result is a number."""
     shown = _shown(sentence, quantity)
     note = f"no result in {against.source} is {shown}" if against.canonical else f"the rest of the text has no {shown}"
@@ -240,7 +272,7 @@ def unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where
     return _remarked(sentence, quantity, Remark.NUMBER_UNKNOWN, state, None, against, note)
 
 
-def share_differs(sentence: Sentence, share: Share, manuscript: Manuscript) -> Remarked:
+def _share_differs(sentence: Sentence, share: _Share, manuscript: Manuscript) -> Remarked:
     """That a percentage is not that of the counts beside it."""
     right = f"{100 * share.part / share.whole:.{max(1, -int(share.percent.as_tuple().exponent))}f}%"
     counts = f"{share.part} of {share.whole}"
@@ -317,23 +349,7 @@ def _valued(result: Result | None) -> str:
     return f"{result.value:f} {result.unit}".strip() if result else ""
 
 
-_COMPANIONS = 2
-"""Other numbers of a sentence that another one has, too, from which on both are of the same things."""
-
-_ALIKE_BESIDE = 0.3
-"""Share of the words about a number that stand about another one, too, from which on one companion is enough."""
-
-_ALIKE_ALONE = 0.5
-"""And none is needed."""
-
-_IMPOSSIBLE = re.compile(r"(?<!\w)(?:[pP](?:[- ]value)?|r)\s?[=<>\u2264\u2265]{0,2}\s?$")
-"""Before a number over 1: no probability and no correlation is."""
-
-_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
-_TABLE = re.compile(r"\bTables?\s(\d{1,3})\b")
-
-
-class StatedElsewhere:
+class _StatedElsewhere:
     """The numbers of a manuscript outside of its abstract."""
 
     def __init__(self, manuscript: Manuscript) -> None:
@@ -353,12 +369,11 @@ class StatedElsewhere:
         return found is not None and found[0].replace(",", "") in self._written
 
 
-def without_slips(
+def _without_slips(
     read: Sequence[Sentence],
     found: Sequence[Remarked],
-    against: Results,
-    matches: NumberMatches,
-    elsewhere: StatedElsewhere,
+    matches: _NumberMatches,
+    elsewhere: _StatedElsewhere,
 ) -> list[Remarked]:
     """Remarks about an abstract's numbers by the rest of the text.
 
@@ -369,7 +384,7 @@ def without_slips(
     for sentence in read:
         stated = quantities_of(sentence)
         taken = {place for quantity in stated for place in matches.equal(quantity)}
-        company = _company(stated, against, matches)
+        company = _company(stated, matches)
         for quantity in stated:
             written = sentence.text[quantity.start : quantity.number_end]
             impossible = (
@@ -379,23 +394,23 @@ def without_slips(
                 continue
             if matches.equal(quantity).intersection(matches.comparable(quantity)):
                 continue
-            other = _in_its_place(sentence, quantity, company, taken, against, sure=not elsewhere.lacks)
+            other = _in_its_place(sentence, quantity, company, taken, matches.against, sure=not elsewhere.lacks)
             if other:
-                remarked[sentence.number, quantity.start] = differs(sentence, quantity, other, against)
-            elif not is_share_of_others(quantity, sentence.text, stated):
-                remarked[sentence.number, quantity.start] = unknown(sentence, quantity, against, elsewhere.lacks)
+                remarked[sentence.number, quantity.start] = _differs(sentence, quantity, other, matches.against)
+            elif not _is_share_of_others(quantity, sentence.text, stated):
+                remarked[sentence.number, quantity.start] = _unknown(
+                    sentence, quantity, matches.against, elsewhere.lacks
+                )
     return sorted(remarked.values(), key=lambda r: (r.sentence or 0, r.start))
 
 
-def _company(
-    stated: Sequence[WrittenNumber], against: Results, matches: NumberMatches
-) -> Mapping[str, Mapping[Decimal, set[int]]]:
+def _company(stated: Sequence[WrittenNumber], matches: _NumberMatches) -> Mapping[str, Mapping[Decimal, set[int]]]:
     """By sentence or row of the results, the values of a sentence that it has, and where that sentence states them."""
     found: dict[str, dict[Decimal, set[int]]] = {}
     for quantity in stated:
         for place in matches.equal(quantity) if quantity.digits > 1 else ():
-            if against.all[place].unit == quantity.unit:
-                values = found.setdefault(against.all[place].quote, {})
+            if matches.against.all[place].unit == quantity.unit:
+                values = found.setdefault(matches.against.all[place].quote, {})
                 values.setdefault(quantity.value, set()).add(quantity.start)
     return found
 
@@ -422,30 +437,9 @@ def _in_its_place(
         if not (beside or alike >= _ALIKE_ALONE) or shared + alike <= best[0]:
             continue
         # Any other number may be of something else that the text tells at the same place.
-        if result.unit == quantity.unit and place not in taken and same_digits(quantity, result):
+        if result.unit == quantity.unit and place not in taken and _same_digits(quantity, result):
             best = (shared + alike, result)
     return best[1]
-
-
-_NAMED = 0.5
-"""Least share of the words of a canonical result that stand about a number of its."""
-
-_ALIKE = 0.3
-"""Least share of the words about a number that stand about the same one in the results, too."""
-
-_KEEPS = 0.4
-"""An equal number counts if what it is named by is at least so much as like as what is most alike."""
-
-_SURE_DIGITS = 3
-"""A number of so many digits is hardly equal to a result by accident."""
-
-_MOST_NUMBERS = 40
-"""Numbers of a sentence; one with more is a list, in which words do not tell which number is what."""
-
-_MOST_STATED = 300
-"""Numbers of an abstract; the sentences after them are part of a list, too."""
-
-_READ = ("abstract", "results", "discussion", "conclusion")
 
 
 def check_numbers(manuscript: Manuscript, results: Results | None = None) -> list[Remarked]:
@@ -453,24 +447,24 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
     against = results or own_results(manuscript)
     found = _against_results(manuscript, against) if against.all else []
     # What the words of a percentage and of its counts tell is told by themselves.
-    wrong = [remarked for sentence in manuscript.sentences for remarked in _of_shares(sentence, manuscript)]
+    wrong = [
+        _share_differs(sentence, share, manuscript)
+        for sentence in manuscript.sentences
+        if "%" in sentence.text
+        for share in _shares(sentence.text)
+        if not share.right
+    ]
     places = {(remarked.sentence, remarked.start) for remarked in wrong}
     return [*(r for r in found if (r.sentence, r.start) not in places), *wrong]
 
 
 def _against_results(manuscript: Manuscript, against: Results) -> list[Remarked]:
-    matches, elsewhere = NumberMatches(against), StatedElsewhere(manuscript)
+    matches, elsewhere = _NumberMatches(against), _StatedElsewhere(manuscript)
     read = list(_read(manuscript, _READ if against.canonical else ("abstract",)))
-    found = [remarked for sentence in read for remarked in _of_sentence(sentence, against, matches)]
+    found = [remarked for sentence in read for remarked in _of_sentence(sentence, matches)]
     if not against.canonical:
-        return without_slips(read, found, against, matches, elsewhere)
-    return _with_left_over(read, found, against, matches, elsewhere)
-
-
-def _of_shares(sentence: Sentence, manuscript: Manuscript) -> Iterator[Remarked]:
-    for share in shares(sentence.text) if "%" in sentence.text else ():
-        if not share.right:
-            yield share_differs(sentence, share, manuscript)
+        return _without_slips(read, found, matches, elsewhere)
+    return _with_left_over(read, found, matches, elsewhere)
 
 
 def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentence]:
@@ -484,12 +478,9 @@ def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentenc
 
 
 def _with_left_over(
-    read: Sequence[Sentence],
-    found: list[Remarked],
-    against: Results,
-    matches: NumberMatches,
-    elsewhere: StatedElsewhere,
+    read: Sequence[Sentence], found: list[Remarked], matches: _NumberMatches, elsewhere: _StatedElsewhere
 ) -> list[Remarked]:
+    against = matches.against
     # A number of the abstract that no result is, and a result that it lacks, differ where the words fit. Where one
     # digit is another, whatever the size of both: 7.003 may be a slip of 0.003.
     stated = {(s.number, q.start): (s, q) for s in read if s.section == "abstract" for q in quantities_of(s)}
@@ -498,7 +489,7 @@ def _with_left_over(
     left = [(place, result) for place, result in enumerate(against.all) if result.name not in there]
     for at, remarked in enumerate(found):
         if remarked.remark is Remark.NUMBER_DIFFERS and remarked.evidence[0].record in there:
-            found[at] = unknown(*stated[remarked.sentence or 0, remarked.start], against)
+            found[at] = _unknown(*stated[remarked.sentence or 0, remarked.start], against)
     named = []
     for at, remarked in enumerate(found):
         if remarked.remark is Remark.NUMBER_UNKNOWN and left:
@@ -512,7 +503,7 @@ def _with_left_over(
                 for place, result in left
                 if likeness[place] >= _NAMED
                 and place in comparable
-                and (near_enough(quantity, result) or same_digits(quantity, result))
+                and (_near_enough(quantity, result) or _same_digits(quantity, result))
             ]
     done: set[int] = set()
     used: set[int] = set()
@@ -521,7 +512,7 @@ def _with_left_over(
             done.add(at)
             used.add(place)
             sentence, quantity = stated[found[at].sentence or 0, found[at].start]
-            found[at] = (verified if same else differs)(sentence, quantity, result, against)
+            found[at] = (_verified if same else _differs)(sentence, quantity, result, against)
     return [_of_others(remarked, stated, against, elsewhere) for remarked in found]
 
 
@@ -529,16 +520,16 @@ def _of_others(
     remarked: Remarked,
     stated: Mapping[tuple[int, int], tuple[Sentence, WrittenNumber]],
     against: Results,
-    elsewhere: StatedElsewhere,
+    elsewhere: _StatedElsewhere,
 ) -> Remarked:
     # A file that has only some results tells nothing of a number that the text has elsewhere, too.
     if remarked.remark is not Remark.NUMBER_UNKNOWN:
         return remarked
     sentence, quantity = stated[remarked.sentence or 0, remarked.start]
     if sentence.text[quantity.start : quantity.number_end] in elsewhere:
-        return unknown(sentence, quantity, against, "the rest of the text has it, and the file may not have all")
-    if is_share_of_others(quantity, sentence.text, quantities_of(sentence)):
-        return unknown(sentence, quantity, against, "the counts of the sentence make it")
+        return _unknown(sentence, quantity, against, "the rest of the text has it, and the file may not have all")
+    if _is_share_of_others(quantity, sentence.text, quantities_of(sentence)):
+        return _unknown(sentence, quantity, against, "the counts of the sentence make it")
     return remarked
 
 
@@ -548,39 +539,32 @@ def numbers_of_results(text: str, results: Results) -> list[Span]:
     if not numbers:
         return []
     sentence = Sentence(number=1, block=0, start=0, end=len(text), text=text, section="results")
-    remarks = _of_sentence(sentence, results, NumberMatches(results))
+    remarks = _of_sentence(sentence, _NumberMatches(results))
     verified = {r.start for r in remarks if r.remark is Remark.NUMBER_VERIFIED}
     return [(q.start, q.number_end) for q in numbers if q.start in verified]
 
 
-def _of_sentence(sentence: Sentence, against: Results, matches: NumberMatches) -> Iterator[Remarked]:
-    stated = quantities_of(sentence)
+def _of_sentence(sentence: Sentence, matches: _NumberMatches) -> Iterator[Remarked]:
+    stated, against = quantities_of(sentence), matches.against
     # What a text has of its results is named by whole sentences: there, nearness tells little.
     others = _others_results(sentence, stated, against) if against.canonical else [frozenset[int]()] * len(stated)
-    equals = _nearest_equals(stated, against, matches)
+    equals = _nearest_equals(stated, matches)
     times = Counter(place for own in equals for place in own)
     for quantity, of_others, own in zip(stated, others, equals, strict=True):
         taken = {place for place, count in times.items() if count > (place in own)}
-        yield from _of_number(sentence, quantity, own, taken, of_others, against, matches)
+        yield from _of_number(sentence, quantity, own, taken, of_others, matches)
 
 
-def _nearest_equals(stated: Sequence[WrittenNumber], against: Results, matches: NumberMatches) -> list[frozenset[int]]:
+def _nearest_equals(stated: Sequence[WrittenNumber], matches: _NumberMatches) -> list[frozenset[int]]:
     """For each number, the results that it is; one that says 90.5 is no 90, too, where the sentence has both."""
-    if not against.canonical:
+    if not matches.against.canonical:
         return [matches.equal(quantity) for quantity in stated]
-    nearest: dict[int, Decimal] = {}
-    for quantity in stated:
-        for place in matches.equal(quantity):
-            distance = abs(abs(against.all[place].value) - abs(quantity.value))
-            nearest[place] = min(distance, nearest.get(place, distance))
-    return [
-        frozenset(
-            place
-            for place in matches.equal(quantity)
-            if abs(abs(against.all[place].value) - abs(quantity.value)) <= nearest[place]
-        )
+    far = [
+        {place: abs(abs(matches.against.all[place].value) - abs(quantity.value)) for place in matches.equal(quantity)}
         for quantity in stated
     ]
+    nearest = {place: min(own[place] for own in far if place in own) for own in far for place in own}
+    return [frozenset(place for place, distance in own.items() if distance <= nearest[place]) for own in far]
 
 
 def _others_results(sentence: Sentence, stated: Sequence[WrittenNumber], against: Results) -> list[frozenset[int]]:
@@ -596,11 +580,10 @@ def _of_number(
     equals: Collection[int],
     taken: Collection[int],
     others: frozenset[int],
-    against: Results,
-    matches: NumberMatches,
+    matches: _NumberMatches,
 ) -> Iterator[Remarked]:
-    about = words_about(sentence.text, (quantity.start, quantity.end))
-    scores = against.likeness(about)
+    against = matches.against
+    scores = against.likeness(words_about(sentence.text, (quantity.start, quantity.end)))
     compared = [(place, scores[place], against.all[place]) for place in matches.comparable(quantity)]
     equal = [(score, r) for place, score, r in compared if place in equals]
     likeness = [(score, r) for place, score, r in compared if place not in others]
@@ -614,7 +597,7 @@ def _of_number(
         # What stands in the results may be about something else; so may what is like it.
         by_itself = quantity.digits >= _SURE_DIGITS and best < least and whole
         if named or by_itself or (not against.canonical and score >= _KEEPS * best):
-            yield verified(sentence, quantity, nearest, against)
+            yield _verified(sentence, quantity, nearest, against)
             return
     if not whole:
         return
@@ -622,19 +605,19 @@ def _of_number(
     left = [
         (score, r)
         for place, score, r in compared
-        if place not in others and place not in taken and score >= least and near_enough(quantity, r)
+        if place not in others and place not in taken and score >= least and _near_enough(quantity, r)
     ]
     if left:
         score, nearest = max(left, key=lambda pair: pair[0])
         if score >= 0.8 * best:
-            yield differs(sentence, quantity, nearest, against)
+            yield _differs(sentence, quantity, nearest, against)
             return
     # What is equal when it is rounded, and is called otherwise, is another result.
     same = [(score, r) for score, r in equal if not against.canonical or score >= least or _is_exact(quantity, r)]
     if same:
-        yield verified(sentence, quantity, max(same, key=lambda pair: pair[0])[1], against)
+        yield _verified(sentence, quantity, max(same, key=lambda pair: pair[0])[1], against)
     elif against.canonical:
-        yield unknown(sentence, quantity, against)
+        yield _unknown(sentence, quantity, against)
 
 
 def _is_exact(quantity: WrittenNumber, result: Result) -> bool:

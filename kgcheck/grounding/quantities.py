@@ -5,7 +5,6 @@ and tables by their numbers, names with digits, years, levels of confidence, cit
 """
 
 import re
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -13,6 +12,7 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
 from kgcheck.resources import resource_dir
 
@@ -123,16 +123,13 @@ def _quantities(text: str) -> Iterator[WrittenNumber]:
 
 def _unit(text: str, end: int, rules: "_QuantityRules") -> tuple[str, int]:
     """The unit of a number and where it ends; 12 of `12-14 mg` has that of the other end."""
-    if found := rules.unit.match(text, end):
-        return _named_unit(found, rules), found.end()
-    other = _OTHER_END.match(text, end)
-    found = rules.unit.match(text, other.end()) if other else None
-    return (_named_unit(found, rules) if found else ""), end
-
-
-def _named_unit(found: re.Match[str], rules: "_QuantityRules") -> str:
-    parts = [rules.units[part] for part in found.group("unit", "per") if part]
-    return "/".join(parts)
+    found, after = rules.unit.match(text, end), end
+    if found:
+        after = found.end()
+    elif other := _OTHER_END.match(text, end):
+        found = rules.unit.match(text, other.end())
+    parts = found.group("unit", "per") if found else ()
+    return "/".join(rules.units[part] for part in parts if part), after
 
 
 def _comparator(sign: str | None, before: str) -> str:
@@ -180,7 +177,7 @@ class _QuantityRules(NamedTuple):
 
 @cache
 def _rules() -> _QuantityRules:
-    raw = tomllib.loads((resource_dir("corpus") / "grounding" / "quantities.toml").read_text(encoding="utf-8"))
+    raw = read_toml(resource_dir("corpus") / "grounding" / "quantities.toml")
     units = {spelling: unit for unit, spellings in raw["units"].items() for spelling in spellings}
     spelt = _either(units)
     gap = r"[ \u00a0\u2009\u202f-]?"

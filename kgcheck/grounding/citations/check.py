@@ -2,9 +2,8 @@
 
 import math
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from kgcheck.grounding.citations.references import JudgedReference, judge_reference, listed_by_sources
@@ -44,13 +43,17 @@ def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
     if len(first) < FEWEST or len(kept) < ORDERED_FROM * len(first):
         return []
     fit = _Fit(manuscript)
-    return [
-        _misplaced(manuscript, one, before, after)
-        for place, one in enumerate(first)
-        if place not in kept
-        for before, after in [_due(first, kept, one.rank)]
-        if fit.share(one.rank, one.sentence.block) <= BETTER + _best(fit, one.rank, before, after)
-    ]
+    ordered = [first[place] for place in sorted(kept)]
+    found: list[Remarked] = []
+    for one in (one for place, one in enumerate(first) if place not in kept):
+        at = bisect_left(ordered, one.rank, key=lambda cited: cited.rank)
+        # The citations in order between which the work was due.
+        neighbours = ordered[max(at - 1, 0) : at + 1]
+        blocks = [cited.sentence.block for cited in neighbours]
+        best = max(fit.share(one.rank, block) for block in range(min(blocks), max(blocks) + 1))
+        if fit.share(one.rank, one.sentence.block) <= BETTER + best:
+            found.append(_misplaced(manuscript, one, neighbours))
+    return found
 
 
 def _first_citations(manuscript: Manuscript) -> Iterator[_FirstCitation]:
@@ -88,25 +91,8 @@ def _longest_rise(ranks: Sequence[int]) -> set[int]:
     return found
 
 
-def _due(
-    first: Sequence[_FirstCitation], kept: set[int], rank: int
-) -> tuple[_FirstCitation | None, _FirstCitation | None]:
-    """The citations in order between which a work was due."""
-    ordered = [first[place] for place in sorted(kept)]
-    at = bisect_left([f.rank for f in ordered], rank)
-    return (ordered[at - 1] if at else None, ordered[at] if at < len(ordered) else None)
-
-
-def _best(fit: "_Fit", rank: int, before: _FirstCitation | None, after: _FirstCitation | None) -> float:
-    """Score a title against the best of the blocks in which it was due."""
-    ends = [f.sentence.block for f in (before, after) if f]
-    return max(fit.share(rank, block) for block in range(min(ends), max(ends) + 1))
-
-
-def _misplaced(
-    manuscript: Manuscript, one: _FirstCitation, before: _FirstCitation | None, after: _FirstCitation | None
-) -> Remarked:
-    labels = [manuscript.references[f.rank].label or f.key for f in (before, after) if f]
+def _misplaced(manuscript: Manuscript, one: _FirstCitation, neighbours: Sequence[_FirstCitation]) -> Remarked:
+    labels = [manuscript.references[f.rank].label or f.key for f in neighbours]
     label = manuscript.references[one.rank].label or one.key
     return Remarked(
         remark=Remark.CITED_UNRELATED,
@@ -126,21 +112,11 @@ class _Fit:
     """Share of a reference's title that a block and those beside it speak of, rarer words weighing more."""
 
     def __init__(self, manuscript: Manuscript) -> None:
-        self._manuscript = manuscript
-
-    @cached_property
-    def _spoken(self) -> list[set[str]]:
-        return [_stems(block.text) for block in self._manuscript.blocks]
-
-    @cached_property
-    def _titles(self) -> list[set[str]]:
-        return [_stems(reference.title) for reference in self._manuscript.references]
-
-    @cached_property
-    def _weights(self) -> dict[str, float]:
+        self._spoken = [_stems(block.text) for block in manuscript.blocks]
+        self._titles = [_stems(reference.title) for reference in manuscript.references]
         texts = [*self._spoken, *self._titles]
         counts = Counter(word for text in texts for word in text)
-        return {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in counts.items()}
+        self._weights = {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in counts.items()}
 
     def share(self, rank: int, block: int) -> float:
         title = self._titles[rank]
@@ -211,20 +187,20 @@ _MOST_KEYS = 10
 
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
     """Check the citations of a manuscript."""
-    remarks = list(_markers(manuscript))
     judged: dict[str, JudgedReference] = {}
+    unheard = ""
     if works is not None and manuscript.references:
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
         unheard = _little_known(manuscript.references, judged)
-        remarks += [
-            _doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks
-        ]
-    remarks += _of_sentences(manuscript, judged)
-    remarks += misplaced_citations(manuscript)
-    remarks += _repeated(manuscript.references, judged)
-    remarks += _not_cited(manuscript)
-    return remarks
+    return [
+        *_markers(manuscript),
+        *(_doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks),
+        *_of_sentences(manuscript, judged),
+        *misplaced_citations(manuscript),
+        *_repeated(manuscript.references, judged),
+        *_not_cited(manuscript),
+    ]
 
 
 def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
@@ -272,9 +248,7 @@ def _doubted(remark: Remarked, why: str) -> Remarked:
 
 def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
     """Repeat what is found of a reference at every place that rests on it."""
-    grave = {
-        key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()
-    }  # fmt: skip
+    grave = {key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()}
     for sentence in manuscript.sentences:
         for marker in sentence.markers:
             for key in dict.fromkeys(marker.keys):
@@ -316,16 +290,10 @@ def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[
 
 
 def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
-    cited: dict[str, int] = defaultdict(int)
-    for block in manuscript.blocks:
-        for marker in block.markers:
-            for key in marker.keys:
-                cited[key] += 1
-    if not cited:
-        # Citations of a form that is not read: nothing is known of any entry.
-        return
+    cited = {key for block in manuscript.blocks for marker in block.markers for key in marker.keys}
     for reference in manuscript.references:
-        if not cited[reference.key]:
+        # Without any citation, they are of a form that is not read: nothing is known of any entry.
+        if cited and reference.key not in cited:
             yield Remarked(
                 remark=Remark.REFERENCE_NOT_CITED,
                 check=Check.CITATION,

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
+from types import ModuleType
 from typing import NamedTuple
 
 from kgcheck.errors import MissingExtra
@@ -62,7 +63,7 @@ def compare_titles(stated: str, found: str) -> Likeness:
         return Likeness.SAME
     if _is_part(stated, found) or _is_part(found, stated):
         return Likeness.SAME
-    return Likeness.NEAR if _ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
+    return Likeness.NEAR if _rapidfuzz().fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -110,20 +111,16 @@ def _is_slip(one: str, other: str) -> bool:
     return _distance(one, other) <= 1
 
 
-def _ratio(one: str, other: str) -> float:
+def _rapidfuzz() -> ModuleType:
     try:
-        from rapidfuzz.fuzz import ratio
+        import rapidfuzz
     except ImportError as error:
         raise MissingExtra("comparing titles", "grounding") from error
-    return ratio(one, other)
+    return rapidfuzz
 
 
 def _distance(one: str, other: str) -> int:
-    try:
-        from rapidfuzz.distance import OSA
-    except ImportError as error:
-        raise MissingExtra("comparing titles", "grounding") from error
-    return OSA.distance(one, other, score_cutoff=2)
+    return int(_rapidfuzz().distance.OSA.distance(one, other, score_cutoff=2))
 
 
 def same_author(stated: str, found: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from kgcheck.grounding.manuscript import Block, BlockKind, Marker, MarkerForm, Table
+from kgcheck.grounding.manuscript import Block, BlockKind, Marker, Table
 from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written, check_length
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, labelled, split_entries, works_of_csl
 from kgcheck.grounding.manuscripts.text import HeadingPath, legend_label
@@ -18,8 +18,6 @@ ENTRY = "kgcheckentry"
 """Begins the paragraph of an entry, with its number."""
 
 
-_PLAIN = frozenset({"Emph", "Strong", "Underline", "SmallCaps", "Subscript"})
-_SPACES = frozenset({"Space", "SoftBreak", "LineBreak"})
 _ESCAPED = re.compile(r"\\([\[\]()<>_*#!~^`{}.+|\\-])")
 _DOI_LINK = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
 _PUBMED_LINK = re.compile(
@@ -31,7 +29,7 @@ _CITE = re.compile(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]{0,200}\]){0,2}\{([^{}
 _QUOTES = {"SingleQuote": ("\u2018", "\u2019"), "DoubleQuote": ("\u201c", "\u201d")}
 
 
-class Inlines:
+class _Inlines:
     """Text that is taken in, cleaned, so that the places of citations stay right."""
 
     def __init__(self, works: Mapping[str, str], *, breaks: bool = False) -> None:
@@ -65,21 +63,24 @@ class Inlines:
     def take(self, elements: Sequence[Any]) -> None:
         """The elements of a list."""
         for element in elements:
-            kind, content = element.get("t"), element.get("c")
-            if kind == "Str":
-                self.add(content)
-            elif kind in _SPACES:
-                self._break() if kind != "Space" and self._breaks else self._space()
-            elif kind in _PLAIN:
-                self.take(content)
-            else:
-                self._take_other(kind, content)
+            self._take_one(element.get("t"), element.get("c"))
 
     def _break(self) -> None:
-        self._text = self._text.rstrip() + "\n"
+        if self._breaks:
+            self._text = self._text.rstrip() + "\n"
+        else:
+            self._space()
 
-    def _take_other(self, kind: str, content: Any) -> None:
+    def _take_one(self, kind: str, content: Any) -> None:
         match kind:
+            case "Str":
+                self.add(content)
+            case "Space":
+                self._space()
+            case "SoftBreak" | "LineBreak":
+                self._break()
+            case "Emph" | "Strong" | "Underline" | "SmallCaps" | "Subscript":
+                self.take(content)
             case "Superscript":
                 start = len(self._text)
                 self.take(content)
@@ -109,23 +110,22 @@ class Inlines:
     def _raise(self, start: int) -> None:
         self._text = self._text[:start] + set_high(self._text[start:])
 
-    def _mark(self, start: int, keys: Sequence[str], form: MarkerForm) -> None:
+    def _mark(self, start: int, keys: Sequence[str]) -> None:
         end = len(self._text.rstrip())
         keys = tuple(dict.fromkeys(filter(None, keys)))
         if end > start and keys:
-            self.markers.append(Marker(start=start, end=end, keys=keys, form=form))
+            self.markers.append(Marker(start=start, end=end, keys=keys, form="key"))
 
     def _cite(self, content: Any) -> None:
         start = len(self._text)
-        inner = content[1]
-        self.take([{"t": "Str", "c": e["c"][1]} if e.get("t") == "RawInline" else e for e in inner])
+        self.take([{"t": "Str", "c": e["c"][1]} if e.get("t") == "RawInline" else e for e in content[1]])
         keys = [clean(str(c["citationId"])) for c in content[0]]
         if len(self._text.rstrip()) <= start:
             self.add("[" + "; ".join(keys) + "]")
         # Pandoc takes every @word for a citation: one that no list has is a name, as of a service or a person.
         shown = self._text[start:].lstrip()
         start = len(self._text) - len(shown)
-        self._mark(start, keys, "key")
+        self._mark(start, keys)
 
     def _math(self, content: Any) -> None:
         start = len(self._text)
@@ -151,14 +151,15 @@ class Inlines:
             self._text = self._text[:start]
             self.add(f"[{shown}]({unquote(target)})")
             return
+        name = ""
         if doi := _DOI_LINK.match(target):
             name = f"doi:{doi[1].rstrip('.,;').lower()}"
-            self._mark(start, [self._works.get(name, name)], "key")
         elif pubmed := _PUBMED_LINK.match(target):
             name = f"pmid:{pubmed[1]}"
-            self._mark(start, [self._works.get(name, name)], "key")
+        if name:
+            self._mark(start, [self._works.get(name, name)])
         elif (anchor := _ANCHOR.match(target)) and (key := self._works.get(target[1:]) or self._works.get(anchor[1])):
-            self._mark(start, [key], "key")
+            self._mark(start, [key])
 
     def _note(self, content: Any) -> None:
         start = len(self._text.rstrip())
@@ -169,14 +170,14 @@ class Inlines:
         if cite := _CITE.fullmatch(raw.strip()):
             start = len(self._text)
             self.add(raw)
-            self._mark(start, [k.strip() for k in cite[1].split(",")], "key")
+            self._mark(start, [k.strip() for k in cite[1].split(",")])
         elif raw.strip().lower() == "<sup>":
             self._raised = len(self._text)
         elif raw.strip().lower() == "</sup>" and self._raised is not None:
             self._raise(self._raised)
             self._raised = None
         elif raw.strip().lower() in ("<br>", "<br/>", "<br />"):
-            self._break() if self._breaks else self._space()
+            self._break()
 
 
 _SIGNS = {
@@ -210,42 +211,38 @@ def _plain_math(source: str) -> str:
 _ENTRY_MARK = re.compile(rf"^{ENTRY}(\d+)x\s*")
 
 
-def words_of(value: Any) -> str:
-    """Text of a value of the metadata."""
+def _plain_value(value: Any) -> Any:
+    """Read a value of the metadata as lists, mappings and texts."""
     if not isinstance(value, Mapping):
         return ""
-    kind, content = value.get("t"), value.get("c") or []
-    if kind == "MetaString":
-        return clean(str(content))
-    if kind in ("MetaInlines", "MetaBlocks"):
-        text = Inlines({})
-        for inlines in [content] if kind == "MetaInlines" else [b["c"] for b in content if b["t"] in ("Para", "Plain")]:
-            text.take(inlines)
-            text.add(" ")
-        return text.text
+    content = value.get("c") or []
+    match value.get("t"):
+        case "MetaString":
+            return clean(str(content))
+        case "MetaInlines":
+            return _flat_text(content)
+        case "MetaBlocks":
+            return " ".join(_flat_text(b["c"]) for b in content if b["t"] in ("Para", "Plain"))
+        case "MetaList":
+            return [_plain_value(v) for v in content]
+        case "MetaMap":
+            return {k: _plain_value(v) for k, v in dict(content).items()}
     return ""
 
 
-def plain_value(value: Any) -> Any:
-    """A value of the metadata as lists, mappings and texts."""
-    if not isinstance(value, Mapping):
-        return None
-    kind, content = value.get("t"), value.get("c") or []
-    if kind == "MetaList":
-        return [plain_value(v) for v in content]
-    if kind == "MetaMap":
-        return {k: plain_value(v) for k, v in dict(content).items()}
-    return words_of(value)
+def _title_of(meta: Mapping[str, Any]) -> str:
+    title = _plain_value(meta.get("title"))
+    return title if isinstance(title, str) else ""
 
 
 def bibliographies(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Files that the document names as its lists of references."""
-    value = plain_value((document.get("meta") or {}).get("bibliography"))
+    value = _plain_value((document.get("meta") or {}).get("bibliography"))
     names = value if isinstance(value, list) else [value]
     return tuple(str(n) for n in names if n)
 
 
-def as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
+def _as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
     """A heading, also one that is only a paragraph in bold, or by its words; with its level."""
     if block["t"] == "Header":
         return int(block["c"][0]), block["c"][2]
@@ -253,25 +250,24 @@ def as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
         return None
     inlines = [i for i in block["c"] if i["t"] not in ("Space", "SoftBreak", "LineBreak")]
     if len(inlines) == 1 and inlines[0]["t"] in ("Strong", "Underline"):
-        text = flat_text(inlines)
+        text = _flat_text(inlines)
         if 0 < len(text) <= 120 and not text.endswith((".", ",", ";")):
             known = kind_of(text) != "other" or REFERENCES_HEADING.match(text) is not None
             return (2 if known else 6), inlines
         return None
-    text = flat_text(block["c"]) if len(block["c"]) <= 5 else ""
+    text = _flat_text(block["c"]) if len(block["c"]) <= 5 else ""
     known = bool(text) and not text.endswith((".", ",", ":")) and kind_of(text) != "other" and len(text.split()) <= 3
     return (2, block["c"]) if known or (text and REFERENCES_HEADING.match(text)) else None
 
 
-def flat_text(inlines: Sequence[Any]) -> str:
-    """The text of inline elements, without what is cited in it."""
-    text = Inlines({})
+def _flat_text(inlines: Sequence[Any]) -> str:
+    text = _Inlines({})
     text.take(inlines)
     return text.text
 
 
-class ReferenceSections:
-    """Collects the entries of the list of references."""
+class _ReferenceSections:
+    """Entries of the list of references, as they are collected."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = keys
@@ -282,10 +278,9 @@ class ReferenceSections:
     def read(self, blocks: Iterable[Any]) -> None:
         """The entries of all sections that are such a list."""
         for block in blocks:
-            heading = as_heading(block)
-            if heading:
+            if heading := _as_heading(block):
                 level, inlines = heading
-                if REFERENCES_HEADING.match(flat_text(inlines)):
+                if REFERENCES_HEADING.match(_flat_text(inlines)):
                     self._level = level
                 elif self._level is not None and level <= self._level:
                     self._level = None
@@ -293,7 +288,7 @@ class ReferenceSections:
             if block["t"] == "Div":
                 identifier, classes = block["c"][0][0], block["c"][0][1]
                 if identifier.startswith("ref-") and "csl-entry" in classes:
-                    self._entries.append(Entry(text_of_blocks(block["c"][1]), key=identifier[4:]))
+                    self._entries.append(Entry(_text_of_blocks(block["c"][1]), key=identifier[4:]))
                 else:
                     self.read(block["c"][1])
             elif self._level is not None:
@@ -303,26 +298,25 @@ class ReferenceSections:
         match block["t"]:
             case "OrderedList":
                 first = int(block["c"][0][0])
-                self._entries += [Entry(text_of_blocks(item), str(n)) for n, item in enumerate(block["c"][1], first)]
+                self._entries += [Entry(_text_of_blocks(item), str(n)) for n, item in enumerate(block["c"][1], first)]
             case "BulletList":
-                self._entries += [labelled(text_of_blocks(item)) for item in block["c"]]
+                self._entries += [labelled(_text_of_blocks(item)) for item in block["c"]]
             case "DefinitionList":
                 self._entries += [
-                    Entry(text_of_blocks(d[0]), flat_text(term).strip("[]")) for term, d in block["c"] if d
+                    Entry(_text_of_blocks(d[0]), _flat_text(term).strip("[]")) for term, d in block["c"] if d
                 ]
             case "BlockQuote":
                 for inner in block["c"]:
                     self._block(inner)
             case "Para" | "Plain" | "LineBlock":
-                self._lines += [*text_of_blocks([block], breaks=True).split("\n"), ""]
+                self._lines += [*_text_of_blocks([block], breaks=True).split("\n"), ""]
 
     def works(self) -> tuple[CitedWork, ...]:
         """The entries as works."""
         keyed: list[Entry] = []
         rest: list[str] = []
         for line in self._lines:
-            match = _ENTRY_MARK.match(line)
-            if match:
+            if match := _ENTRY_MARK.match(line):
                 number = int(match[1])
                 keyed.append(Entry(line[match.end() :], key=self._keys[number] if number < len(self._keys) else ""))
             elif keyed and line:
@@ -333,14 +327,14 @@ class ReferenceSections:
         return cited_works([e for e in entries if any(map(str.isalpha, e.text))])
 
 
-def text_of_blocks(blocks: Iterable[Any], *, breaks: bool = False) -> str:
+def _text_of_blocks(blocks: Iterable[Any], *, breaks: bool = False) -> str:
     """The text of blocks, with the addresses of links that are not shown."""
-    text = Inlines({}, breaks=breaks)
+    text = _Inlines({}, breaks=breaks)
     _take_blocks(text, blocks)
     return text.text
 
 
-def _take_blocks(text: Inlines, blocks: Iterable[Any]) -> None:
+def _take_blocks(text: _Inlines, blocks: Iterable[Any]) -> None:
     for block in blocks:
         match block["t"]:
             case "Para" | "Plain":
@@ -377,31 +371,31 @@ _TO = re.compile(r" ?[-\u2010-\u2015]{1,3} ?")
 _LONGEST_RANGE = 50
 
 
-def written_of(
+def read_pandoc_document(
     document: Mapping[str, Any],
     lines: SourceLines,
     works: Sequence[CitedWork] = (),
     keys: Sequence[str] = (),
 ) -> Written:
-    r"""The parts of a document."""
+    """Read the parts of a document."""
     meta, blocks = document.get("meta") or {}, document.get("blocks") or []
-    listing = ReferenceSections(keys)
+    listing = _ReferenceSections(keys)
     listing.read(blocks)
     own = listing.works()
-    given = [w for w in works_of_csl(plain_value(meta.get("references")) or []) if w.key]
+    stated = _plain_value(meta.get("references"))
+    items = [item for item in stated if isinstance(item, Mapping)] if isinstance(stated, list) else []
+    given = [w for w in works_of_csl(items) if w.key]
     references = _joined(own, (*given, *works))
     reader = _BlockReader(lines, references)
-    title = words_of(meta.get("title"))
+    title = _title_of(meta)
     if abstract := meta.get("abstract"):
         reader.abstract(abstract)
     reader.read(blocks)
-    drafts = [*reader.drafts]
     if not references:
-        references = (*reader.noted, *_linked(drafts))
-    drafts = [d._replace(block=_without_links(d.block, {r.key for r in references})) for d in drafts]
-    if not title:
-        title = _only_title(drafts)
-    return Written(title, tuple(drafts), references, tuple(reader.tables))
+        references = (*reader.noted, *_linked(reader.drafts))
+    keys_of_list = {r.key for r in references}
+    drafts = [d._replace(block=_without_links(d.block, keys_of_list)) for d in reader.drafts]
+    return Written(title or _only_title(drafts), tuple(drafts), references, tuple(reader.tables))
 
 
 def _joined(own: Sequence[CitedWork], given: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
@@ -438,7 +432,7 @@ def _only_title(drafts: Sequence[BlockDraft]) -> str:
 
 
 class _BlockReader:
-    """Collects blocks and tables in order."""
+    """Blocks and tables, as they are collected in order."""
 
     def __init__(self, lines: SourceLines, references: Sequence[CitedWork]) -> None:
         self._lines = lines
@@ -469,7 +463,7 @@ class _BlockReader:
     def read(self, blocks: Iterable[Any]) -> None:
         """Blocks in order, and those within them."""
         for block in blocks:
-            if heading := as_heading(block):
+            if heading := _as_heading(block):
                 self._heading(*heading)
             elif block["t"] == "Div":
                 classes = block["c"][0][1]
@@ -481,7 +475,7 @@ class _BlockReader:
                 self._block(block)
 
     def _heading(self, level: int, inlines: Sequence[Any]) -> None:
-        text = flat_text(inlines)
+        text = _flat_text(inlines)
         if self._listing is not None and level > self._listing:
             return
         self._listing = level if REFERENCES_HEADING.match(text) else None
@@ -526,14 +520,14 @@ class _BlockReader:
     def _table(self, content: Any) -> None:
         caption, head, bodies, foot = content[1], content[3], content[4], content[5]
         rows = [*head[1], *(r for body in bodies for part in (body[2], body[3]) for r in part), *foot[1]]
-        cells = tuple(tuple(text_of_blocks(cell[4]) for cell in row[1]) for row in rows)
-        words = text_of_blocks(caption[1] or ())
+        cells = tuple(tuple(_text_of_blocks(cell[4]) for cell in row[1]) for row in rows)
+        words = _text_of_blocks(caption[1] or ())
         label = legend_label(words) or f"Table {len(self.tables) + 1}"
         self.tables.append(Table(label=label, caption=words, rows=cells))
         self._legend(caption, label)
 
     def _add(self, kind: BlockKind, inlines: Sequence[Any], label: str = "") -> None:
-        text = Inlines(self._works)
+        text = _Inlines(self._works)
         text.take(inlines)
         shown = text.text
         if not any(c.isalnum() for c in shown):
@@ -589,7 +583,7 @@ class _BlockReader:
         for block in blocks:
             if block["t"] not in ("Para", "Plain"):
                 continue
-            text = Inlines(self._works)
+            text = _Inlines(self._works)
             text.take(block["c"])
             if any(c.isalnum() for c in text.text):
                 note = Block(

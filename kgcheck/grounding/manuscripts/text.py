@@ -17,6 +17,7 @@ _LEGEND = re.compile(
     r"[.:|]\s"
 )
 
+_AUTHORS = re.compile(r"[@;]|\bet al\b|^\d{4}\b")
 _RULE = re.compile(r"(?=[ +|:=-]*?(?:-{3}|={3}))[ +|:=-]+")
 _COLUMN = re.compile(r"[-=:]+")
 
@@ -45,7 +46,7 @@ class HeadingPath:
         return tuple(heading for _, heading, _ in self._open)
 
 
-class TextPart(NamedTuple):
+class _TextPart(NamedTuple):
     """Lines that stand together; ``level`` of a heading, 0 of a paragraph."""
 
     line: int
@@ -53,7 +54,7 @@ class TextPart(NamedTuple):
     level: int = 0
 
 
-def parts_of_text(lines: Sequence[str]) -> Iterator[TextPart]:
+def _parts_of_text(lines: Sequence[str]) -> Iterator[_TextPart]:
     """The parts of a text, which empty lines are between."""
     start = 0
     for number in range(len(lines) + 1):
@@ -64,20 +65,20 @@ def parts_of_text(lines: Sequence[str]) -> Iterator[TextPart]:
         start = number + 1
 
 
-def _part(start: int, lines: Sequence[str]) -> Iterator[TextPart]:
+def _part(start: int, lines: Sequence[str]) -> Iterator[_TextPart]:
     """A heading is a line of its own, or one that is known at the top of its paragraph."""
     first = lines[0].strip()
-    level = heading_level(first)
+    level = _heading_level(first)
     known = level and (kind_of(first) != "other" or len(lines) == 1)
     if not known:
-        yield TextPart(start + 1, tuple(lines))
+        yield _TextPart(start + 1, tuple(lines))
         return
-    yield TextPart(start + 1, (first,), level)
+    yield _TextPart(start + 1, (first,), level)
     if len(lines) > 1:
-        yield TextPart(start + 2, tuple(lines[1:]))
+        yield _TextPart(start + 2, tuple(lines[1:]))
 
 
-def heading_level(line: str) -> int:
+def _heading_level(line: str) -> int:
     """Level of a line as a heading; 0 where it is none."""
     if len(line) > _LONGEST_HEADING or line.endswith((",", ";", ".", ":", "?")) or not any(map(str.isalpha, line)):
         return 0
@@ -97,10 +98,10 @@ def legend_label(text: str) -> str:
     return match[1].rstrip(".") if match else ""
 
 
-def drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The rows of a table that is drawn by lines of dashes; none where the lines are no table.
 
-    >>> drawn_table(["  Group   Mice", "  ------- -----", "  A       12", "  B b     14"])
+    >>> _drawn_table(["  Group   Mice", "  ------- -----", "  A       12", "  B b     14"])
     (('Group', 'Mice'), ('A', '12'), ('B b', '14'))
     """
     ruled = [line for line in lines if _RULE.fullmatch(line)]
@@ -126,8 +127,8 @@ def read_text_manuscript(text: str) -> Written:
     tables: list[Table] = []
     title = ""
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
-    for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
-        if rows := drawn_table(part.lines):
+    for part in _parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
+        if rows := _drawn_table(part.lines):
             tables.append(Table(rows=rows))
             continue
         shown = joined([line.strip() for line in part.lines])
@@ -136,7 +137,9 @@ def read_text_manuscript(text: str) -> Written:
             continue
         if part.line == first and _is_title(shown):
             # What follows it in the same paragraph are the authors.
-            title = joined(line.strip() for line in takewhile(_no_author, part.lines)) or shown
+            title = (
+                joined(line.strip() for line in takewhile(lambda line: not _AUTHORS.search(line), part.lines)) or shown
+            )
             drafts.append(BlockDraft(Block(kind="heading", text=title, path=(title,), line=part.line)))
             continue
         if part.level:
@@ -161,18 +164,10 @@ def _is_title(text: str) -> bool:
     return len(text) <= 300 and kind_of(text) == "other" and not text.endswith(".")
 
 
-def _no_author(line: str) -> bool:
-    return not re.search(r"[@;]|\bet al\b|^\d{4}\b", line)
-
-
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
     """Find the list of references, without its heading: up to the next heading that is known."""
     begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
-    for number in range(begin, len(lines)):
-        line = lines[number].strip()
-        if number > begin and _ends_list(line):
-            return begin, number
-    return begin, len(lines)
+    return begin, next((n for n in range(begin + 1, len(lines)) if _ends_list(lines[n].strip())), len(lines))
 
 
 def _ends_list(line: str) -> bool:
