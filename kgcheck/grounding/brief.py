@@ -1,4 +1,7 @@
-"""Make a grounded fact sheet: what is verified, what papers say, and what is open, with what each rests on."""
+"""Make a grounded fact sheet: what is verified, what papers say, and what is open, with what each rests on.
+
+Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -168,7 +171,7 @@ class Known(NamedTuple):
 
 
 class BriefMaker:
-    """Makes the facts of a brief."""
+    """Facts of a brief, as they are added."""
 
     def __init__(self, schema: Schema, name: Namer, reader: TripleReader | None = None) -> None:
         self._schema = schema

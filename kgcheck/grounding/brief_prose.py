@@ -1,4 +1,4 @@
-"""The facts of a brief as prose by a language model: a sentence counts only where the facts that it names bear it out.
+"""Put the facts of a brief into prose by a model: a sentence counts only where its facts bear it out.
 
 What a model writes is data. A sentence must name facts of one kind that there are, hold no word or number that is not
 in them but for words that join, say how they stand where they are not verified, keep the order of their names, and not

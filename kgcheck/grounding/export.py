@@ -1,4 +1,4 @@
-"""A manuscript in Markdown as LaTeX, Word, HTML or PDF, its references set by a citation style.
+"""Export a manuscript in Markdown as LaTeX, Word, HTML or PDF, its references set by a citation style.
 
 Pandoc writes and sets the references (its citeproc), Typst makes the PDF. What is written raw in LaTeX, HTML or Typst
 is shown as it stands and never run: a manuscript may come from anybody.

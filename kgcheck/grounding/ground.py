@@ -1,7 +1,7 @@
-"""A manuscript held against everything that can be looked at: the graph, papers, its citations and its results."""
+"""Ground a manuscript: hold it against the graph, papers, its citations and its results."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -71,12 +71,20 @@ class Grounded(Value):
     @cached_property
     def of_sentences(self) -> dict[int, list[Remarked]]:
         """Remarks by number of the sentence."""
-        return _by(self.remarks, "sentence")
+        found: dict[int, list[Remarked]] = {}
+        for remarked in self.remarks:
+            if remarked.sentence is not None:
+                found.setdefault(remarked.sentence, []).append(remarked)
+        return found
 
     @cached_property
     def of_references(self) -> dict[str, list[Remarked]]:
         """Remarks by key of the reference."""
-        return _by(self.remarks, "reference")
+        found: dict[str, list[Remarked]] = {}
+        for remarked in self.remarks:
+            if remarked.reference is not None:
+                found.setdefault(remarked.reference, []).append(remarked)
+        return found
 
     def text_of(self, remarked: Remarked) -> str:
         """The sentence or the reference that a remark is about."""
@@ -195,34 +203,22 @@ def ground(
         remarks += check_numbers(manuscript, results)
         step.advance()
     measures = citation_measures(manuscript)
-    mismatches = _mismatches(manuscript, remarks) if results else None
+    mismatches = penalty = None
+    if results:
+        abstract = {s.number for s in manuscript.sentences if s.section == "abstract"}
+        mismatches = sum(r.remark is Remark.NUMBER_DIFFERS and r.sentence in abstract for r in remarks)
+        if measures.out_of_range is not None and measures.coverage is not None:
+            penalty = hallucination_penalty(measures.out_of_range, mismatches, measures.coverage)
+    # Remarks about references stand behind those about sentences.
+    remarks.sort(key=lambda r: (r.sentence is None, r.sentence or 0, r.reference or "", r.start))
     return Grounded(
         manuscript=manuscript,
-        remarks=tuple(sorted(remarks, key=_place)),
+        remarks=tuple(remarks),
         citations=measures,
         mismatches=mismatches,
-        penalty=None
-        if measures.out_of_range is None or measures.coverage is None or mismatches is None
-        else hallucination_penalty(measures.out_of_range, mismatches, measures.coverage),
+        penalty=penalty,
         not_looked=dict(not_looked or {}),
     )
-
-
-def _mismatches(manuscript: Manuscript, remarks: Iterable[Remarked]) -> int:
-    abstract = {s.number for s in manuscript.sentences if s.section == "abstract"}
-    return sum(r.remark is Remark.NUMBER_DIFFERS and r.sentence in abstract for r in remarks)
-
-
-def _place(remarked: Remarked) -> tuple[int, str, int]:
-    return (remarked.sentence or 1_000_000_000, remarked.reference or "", remarked.start)
-
-
-def _by(remarks: Sequence[Remarked], field: str) -> dict[Any, list[Remarked]]:
-    found: dict[Any, list[Remarked]] = defaultdict(list)
-    for remarked in remarks:
-        if (key := getattr(remarked, field)) is not None:
-            found[key].append(remarked)
-    return found
 
 
 def _row(remarked: Remarked) -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""Improve a manuscript round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause."""
+"""Improve a manuscript round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause.
+
+A judge scores, a worker writes one section again, guards hold what it wrote against what is known, and a round counts
+only if the score is not worse than the best. All that a round depends on is in the log of the rounds before it, so that
+it goes on where a process was killed.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +60,7 @@ class Experiment(NamedTuple):
 
 
 class Experiments(Protocol):
-    """Runs experiments about a manuscript."""
+    """Runner of experiments about a manuscript."""
 
     def run(self, request: ExperimentRequest) -> Experiment:
         """Run the next one."""
@@ -232,7 +237,7 @@ def standing_of(card: ScoreCard) -> float:
 
 
 class Improver:
-    """Improves one manuscript."""
+    """Improvement of one manuscript."""
 
     def __init__(
         self,

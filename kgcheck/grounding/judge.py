@@ -1,4 +1,4 @@
-"""A language model as judge of a manuscript: one question for each dimension, on the sections that it depends on.
+"""Let a language model judge a manuscript: one question for each dimension, on the sections that it depends on.
 
 A judgement counts only with a quote that stands in these sections. What is not of the form after some tries is left
 out, never a neutral score, and an error where nothing is left. What was judged before is kept where the sections are

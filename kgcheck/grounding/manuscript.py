@@ -1,4 +1,4 @@
-"""Where sentences are in a text with citations: none is cut, and one that follows a full stop belongs before it."""
+"""A manuscript: its text by blocks and sentences, its citations, its references and its tables."""
 
 import re
 from bisect import bisect_left

@@ -1,4 +1,8 @@
-"""Percentages against the counts beside them: 12 of 48 (25 %)."""
+"""Check the numbers of a manuscript against its canonical results, or without a file of them, against its own text.
+
+A number is compared with the result that the words about it name, not with whatever is equal to it: a wrong percentage
+that happens to be that of another group is wrong.
+"""
 
 import re
 from bisect import bisect_left, bisect_right

@@ -1,4 +1,4 @@
-"""What papers have to do with the sentences of a manuscript: support, contradiction or silence, with quotes.
+"""Search papers for what sentences claim: support, contradiction or silence, with quotes.
 
 Only sentences that claim something are looked up: in the abstract, results and discussion, with names, or with a
 number and a comparison. The manuscript itself never speaks for itself, whatever index holds it, and a retracted paper
@@ -60,7 +60,7 @@ _STATES = {
 
 
 class PaperSupport:
-    """Checks what sentences claim against the papers of an index."""
+    """Check of what sentences claim against the papers of an index."""
 
     def __init__(
         self, index: LiteratureIndex, verifier: Verifier, names: NameTable | None = None, most: int = MOST_SENTENCES

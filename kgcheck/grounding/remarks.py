@@ -1,4 +1,4 @@
-"""What is found of a manuscript: remarks by check, and the state of a sentence that they make."""
+"""Remarks about a manuscript by check, and the state of a sentence that they make."""
 
 from collections.abc import Iterable
 from enum import StrEnum

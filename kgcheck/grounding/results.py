@@ -1,4 +1,4 @@
-"""The results that numbers of a text are held against: canonical ones from a file, or those that a text has itself."""
+"""Results that numbers of a text are held against: canonical ones from a file, or those of the text itself."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""What the new text of a section may not do: bring in a citation, a number or an address, or lose something unsaid.
+"""Reject a section that a model wrote again if it brings in a citation, number or address, or loses one unsaid.
 
 Everything that a model wrote is held against the old text, the results and the passages that it was given. What cannot
 be found there is a reason to reject the text, never to put it right.

@@ -1,4 +1,4 @@
-"""Questions and what comes of them: answers with their paths, a number, yes, or why there is none."""
+"""Answer questions: with nodes and their paths, a number, yes, or the reason why there is no answer."""
 
 from enum import StrEnum
 from typing import Any
@@ -65,7 +65,7 @@ class Answer(Value):
 
 
 class Questions:
-    """Answers questions over a store without a model. Reads the names of the graph once."""
+    """Answers to questions over a store, without a model. Reads the names of the graph once."""
 
     def __init__(self, store: GraphStore, progress: Progress | None = None) -> None:
         lexicon = load_lexicon(store.schema)

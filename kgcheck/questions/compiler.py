@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import product
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.model import Ref
 from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.joining import Joiner, Node, NodeMaker, Way
-from kgcheck.questions.names import Candidate, NameIndex
+from kgcheck.questions.names import NameIndex
 from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable
 from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader, Scoped
 
@@ -21,7 +21,7 @@ _AND = re.compile(r"\band\b")
 
 
 class Scope:
-    """Settles the scoped words of one question."""
+    """Scoped words of one question, as the plan settles them."""
 
     def __init__(
         self, reading: QuestionReading, nodes: Sequence[Node], target: Node, ways: Sequence[tuple[Node, Way]]
@@ -154,7 +154,7 @@ _NOTHING = "the question names nothing that is in the graph"
 
 
 class Compiler:
-    """Makes plans from questions."""
+    """Compiler of questions to plans."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, index: NameIndex) -> None:
         self._schema = schema
@@ -165,11 +165,12 @@ class Compiler:
         """Understand a question."""
         forms = self._reader.forms(question)
         for form in forms[:-1]:
-            try:
-                return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
-            except NotUnderstood:
-                continue
-        return _Compilation(self._schema, self._lexicon, self._reader.read(forms[-1])).plan()
+            with suppress(NotUnderstood):
+                return self._plan(form)
+        return self._plan(forms[-1])
+
+    def _plan(self, form: str) -> Plan:
+        return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
 
 
 class _Compilation:
@@ -326,7 +327,6 @@ class _Compilation:
         return min((n for n in nodes if n.start >= mark.end), key=lambda n: n.start, default=None)
 
     def _phrase_between(self, mark: Mark, node: Node) -> Phrase | None:
-        """The phrase between a mark and a node."""
         return next((p for p in self._phrases if mark.end <= p.start < node.start), None)
 
     # --- marks and filters ---------------------------------------------------------------------------
@@ -424,13 +424,15 @@ class _Compilation:
         for way in target.ways:
             properties = way.pattern.properties
             if name in properties and not way.negated:
-                to = self._step(way, self._end(way)) if not way.to.is_named else self._steps(way)[0][0]
+                to = self._step(way, self._variable(way.to)) if not way.to.is_named else self._steps(way)[0][0]
                 return Rank(step=to, property=name, descending=descending, limit=limit)
         if target.labels and name in self._schema.label(target.labels[0]).properties:
             return Rank(property=name, descending=descending, limit=limit)
         for way in target.ways:
             if not way.to.is_named and name in self._schema.label(way.to.labels[0]).properties:
-                return Rank(step=self._step(way, self._end(way)), property=name, descending=descending, limit=limit)
+                return Rank(
+                    step=self._step(way, self._variable(way.to)), property=name, descending=descending, limit=limit
+                )
         raise NotUnderstood(f"nothing in the question has a {name} to rank by", "say what the order is of")
 
     # --- the plan ------------------------------------------------------------------------------------
@@ -460,9 +462,6 @@ class _Compilation:
             among=among,
         )
 
-    def _end(self, way: Way) -> Variable:
-        return self._variable(way.to)
-
     def _step(self, way: Way, to: Anchor | Variable) -> PlanStep:
         """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
         one_way_values = self._lexicon.relation(way.pattern.type).one_way
@@ -485,8 +484,7 @@ class _Compilation:
         return [tuple(steps)] if way.to.mode == "or" else [(s,) for s in steps]
 
     def _anchor(self, name: Name, label: str) -> Anchor:
-        meant: list[Candidate] = [c for c in name.candidates if c.ref.label == label]
-        refs: tuple[Ref, ...] = tuple(c.ref for c in meant)
+        refs = tuple(c.ref for c in name.candidates if c.ref.label == label)
         note = f"{name.text} names {len(refs)} {label} nodes; all are meant"
         if len(refs) > 1 and note not in self._notes:
             self._notes.append(note)

@@ -4,15 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Pattern, Schema
-from kgcheck.questions.plan import Filter
+from kgcheck.questions.plan import Direction, Filter
 from kgcheck.questions.reading import Mention, Name, Noun, Phrase, QuestionReading
-
-Direction = Literal["out", "in", "either"]
 
 _IS_A = re.compile(r"^\s+(?:(?:is|are|was|were|be)\s+)?(?:indeed\s+)?(?:an?|the|one of the|among the)\s+$")
 _COPULA = re.compile(r"^\s+(?:that\s+|which\s+)?(?:is|are|was|were)\s+(?:an?|the|one of the|among the|also|known)?\s*$")
@@ -62,7 +59,7 @@ class Way:
 
 
 class NodeMaker:
-    """Makes the nodes of one question."""
+    """Nodes of one question, as they are made."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
@@ -222,40 +219,6 @@ Step = tuple[Pattern, Direction, str]
 """A relation, its direction seen from the near end, and the label at the far end."""
 
 
-class Routes:
-    """Finds them."""
-
-    def __init__(self, schema: Schema, lexicon: Lexicon) -> None:
-        self._schema = schema
-        self._lexicon = lexicon
-
-    def between(self, starts: tuple[str, ...], ends: tuple[str, ...], most: int) -> Iterator[tuple[str, list[Step]]]:
-        """Ways from one label to another of at most so many relations that need no words; none visits a label twice."""
-        usable = [
-            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
-        ]
-        ways: list[tuple[str, list[Step]]] = [(start, []) for start in starts]
-        for _ in range(most):
-            longer: list[tuple[str, list[Step]]] = []
-            for start, steps in ways:
-                here = steps[-1][2] if steps else start
-                seen = {start, *(label for _, _, label in steps)}
-                for p in usable:
-                    if here not in (p.head, p.tail):
-                        continue
-                    there, direction = (p.tail, "out") if p.head == here else (p.head, "in")
-                    if there not in seen:
-                        step: Step = (p, "out" if direction == "out" else "in", there)
-                        longer.append((start, [*steps, step]))
-            yield from ((start, steps) for start, steps in longer if steps[-1][2] in ends)
-            ways = longer
-
-    def same(self, starts: tuple[str, ...], ends: tuple[str, ...]) -> list[tuple[str, list[Step]]]:
-        """One relation between things that are said for each other, as a gene for its protein."""
-        routes = self.between(starts, ends, 1)
-        return [(start, steps) for start, steps in routes if self._lexicon.relation(steps[0][0].type).stands_for]
-
-
 _MOST_HIDDEN = 3
 """Relations of a way through labels that nobody named."""
 
@@ -274,13 +237,12 @@ _LINKING = re.compile(
 
 
 class Joiner:
-    """Joins the nodes of one question."""
+    """Joints between the nodes of one question."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
-        self._routes = Routes(schema, lexicon)
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
         self.notes: list[str] = []
@@ -541,10 +503,10 @@ class Joiner:
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
             direction: Direction = "either" if words.mutual else "out" if out else "in"
             named: Step = (pattern, direction, far)
-            for route in self._routes.same(self._labels(variable), (near,)) if self._may(node, far) else ():
+            for route in self._standing_for(self._labels(variable), (near,)) if self._may(node, far) else ():
                 self._used.add(phrase.start)
                 return self._way_along([*route[1], named], route[0], variable, node, phrase)
-            for route in self._routes.same((far,), self._labels(node)) if self._may(variable, near) else ():
+            for route in self._standing_for((far,), self._labels(node)) if self._may(variable, near) else ():
                 self._used.add(phrase.start)
                 return self._way_along([named, *route[1]], near, variable, node, phrase)
         return []
@@ -568,10 +530,10 @@ class Joiner:
             if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
                 named: Step = (pattern, direction, at_node)
                 if noun_is_variable:
-                    for route in self._routes.same((end,), other.labels):
+                    for route in self._standing_for((end,), other.labels):
                         self._used.add(noun.start)
                         return self._way_along([named, *route[1]], at_variable, variable, node, None)
-                for route in self._routes.same(other.labels, (end,)) if not noun_is_variable else ():
+                for route in self._standing_for(other.labels, (end,)) if not noun_is_variable else ():
                     self._used.add(noun.start)
                     return self._way_along([*route[1], named], route[0], variable, node, None)
         return []
@@ -588,10 +550,36 @@ class Joiner:
 
     # --- through labels that nobody named ------------------------------------------------------------
 
+    def _routes(self, starts: tuple[str, ...], ends: tuple[str, ...], most: int) -> Iterator[tuple[str, list[Step]]]:
+        """Ways from one label to another of at most so many relations that need no words; none visits a label twice."""
+        usable = [
+            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
+        ]
+        ways: list[tuple[str, list[Step]]] = [(start, []) for start in starts]
+        for _ in range(most):
+            longer: list[tuple[str, list[Step]]] = []
+            for start, steps in ways:
+                here = steps[-1][2] if steps else start
+                seen = {start, *(label for _, _, label in steps)}
+                for p in usable:
+                    if here not in (p.head, p.tail):
+                        continue
+                    there, direction = (p.tail, "out") if p.head == here else (p.head, "in")
+                    if there not in seen:
+                        step: Step = (p, "out" if direction == "out" else "in", there)
+                        longer.append((start, [*steps, step]))
+            yield from ((start, steps) for start, steps in longer if steps[-1][2] in ends)
+            ways = longer
+
+    def _standing_for(self, starts: tuple[str, ...], ends: tuple[str, ...]) -> list[tuple[str, list[Step]]]:
+        """One relation between things that are said for each other, as a gene for its protein."""
+        routes = self._routes(starts, ends, 1)
+        return [(start, steps) for start, steps in routes if self._lexicon.relation(steps[0][0].type).stands_for]
+
     def _hidden(self, variable: Node, node: Node) -> list[Way]:
         """The shortest way through labels that nobody named, by relations that need no words."""
         for most in range(2, _MOST_HIDDEN + 1 if variable.labels and node.labels else 2):
-            for start, steps in self._routes.between(self._labels(variable), self._labels(node), most):
+            for start, steps in self._routes(self._labels(variable), self._labels(node), most):
                 if len(steps) > 1:
                     return self._way_along(steps, start, variable, node, None)
         return []

@@ -1,4 +1,4 @@
-"""Names in a question, linked to nodes of the graph: by id, name or synonym. The index is made from the store once."""
+"""Link names in a question to nodes of the graph: by id, name or synonym. The index is made from the store once."""
 
 import gc
 import re

@@ -12,6 +12,9 @@ from kgcheck.profile.schema import Pattern
 MOST_HOPS = 4
 
 
+Direction = Literal["out", "in", "either"]
+
+
 class Filter(Value):
     """A condition on a property of an edge or a node."""
 
@@ -70,8 +73,8 @@ class PlanStep(Value):
     """
 
     pattern: Pattern
-    direction: Literal["out", "in", "either"]
-    wanted_direction: Literal["out", "in", "either"] = "either"
+    direction: Direction
+    wanted_direction: Direction = "either"
     one_way: Filter | None = None
     filters: tuple[Filter, ...] = ()
     to: "Anchor | Variable"

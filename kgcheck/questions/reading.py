@@ -1,9 +1,9 @@
 """Read a question as mentions: nouns, names of nodes, phrases for relations, filters, and words that modify."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.profile.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, compiled, phrase
@@ -37,33 +37,19 @@ class Mark:
 
 
 class Marks:
-    """Finds them."""
+    """Finder of marks."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *_negations(lexicon)]
 
     def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
         """The marks of a question; the longest first, none over another."""
-        found = [(match, shape) for pattern, shape in self._shapes for match in pattern.finditer(low)]
-        kept: list[Mark] = []
-        for match, shape in sorted(found, key=lambda pair: pair[0].start() - pair[0].end()):
-            spans = [*taken, *((k.start, k.end) for k in kept)]
-            if any(a < match.end() and match.start() < b for a, b in spans):
-                continue
-            number = _as_number(match.groupdict().get("number"))
-            kept.append(
-                Mark(
-                    shape.kind,
-                    match.start(),
-                    match.end(),
-                    match[0],
-                    shape.comparison,
-                    shape.number if number is None else number,
-                    shape.property,
-                    shape.descending,
-                )
-            )
-        return sorted(kept, key=lambda m: m.start)
+        found = [
+            replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
+            for pattern, shape in self._shapes
+            for m in pattern.finditer(low)
+        ]
+        return _longest(found, taken)
 
 
 @dataclass(frozen=True)
@@ -76,8 +62,11 @@ class Scoped:
     text: str
 
 
+_Found = TypeVar("_Found", Mark, Scoped)
+
+
 class ScopedFinder:
-    """Finds such words."""
+    """Finder of scoped words."""
 
     def __init__(self, words: ScopedWords) -> None:
         kinds: dict[ScopedKind, tuple[str, ...]] = {
@@ -93,17 +82,26 @@ class ScopedFinder:
     def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
         """The words of a question that nothing else explains; the longest first, none over another."""
         found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
-        kept: list[Scoped] = []
-        for word in sorted(found, key=lambda s: s.start - s.end):
-            spans = [*taken, *((k.start, k.end) for k in kept)]
-            if not any(a < word.end and word.start < b for a, b in spans):
-                kept.append(word)
-        return sorted(kept, key=lambda s: s.start)
+        return _longest(found, taken)
 
 
-def _as_number(text: str | None) -> int | None:
+def _longest(found: Sequence[_Found], taken: Sequence[tuple[int, int]]) -> list[_Found]:
+    """Keep the longest words, none over another or what is taken, in order."""
+    kept: list[_Found] = []
+    for word in sorted(found, key=lambda w: w.start - w.end):
+        if not _overlaps(word.start, word.end, [*taken, *((k.start, k.end) for k in kept)]):
+            kept.append(word)
+    return sorted(kept, key=lambda w: w.start)
+
+
+def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(a < end and start < b for a, b in spans)
+
+
+def _number_in(match: re.Match[str], otherwise: int) -> int:
+    text = match.groupdict().get("number")
     if text is None:
-        return None
+        return otherwise
     return _WORDS.index(text) if text in _WORDS else int(text[:9])
 
 
@@ -262,7 +260,7 @@ class QuestionReading:
 
 
 class Reader:
-    """Finds what the lexicon and the names of a graph know in a question."""
+    """Reader of what the lexicon and the names of a graph know in a question."""
 
     def __init__(self, lexicon: Lexicon, index: NameIndex) -> None:
         self._lexicon = lexicon
@@ -327,12 +325,9 @@ class Reader:
         found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
         if not found:
             return [question]
-        again = (
-            [question[: found.start()]]
-            if self._adds_nothing(question[: found.start()], question[found.end() :])
-            else []
-        )
-        return [*again, self._aside.sub(" ", question)]
+        before, again = question[: found.start()], question[found.end() :]
+        shorter = [before] if self._adds_nothing(before, again) else []
+        return [*shorter, self._aside.sub(" ", question)]
 
     def _adds_nothing(self, before: str, again: str) -> bool:
         """Tell whether words add nothing to a question: no name, condition or quantity."""
@@ -376,7 +371,7 @@ class Reader:
         kept: list[Mention] = []
         for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
             spans = [*taken, *((k.start, k.end) for k in kept)]
-            if not any(a < mention.end and mention.start < b for a, b in spans):
+            if not _overlaps(mention.start, mention.end, spans):
                 kept.append(mention)
             elif isinstance(mention, Phrase):
                 same = next((k for k in kept if (k.start, k.end) == (mention.start, mention.end)), None)
@@ -396,17 +391,7 @@ class Reader:
     def _nouns(self, low: str) -> Iterator[Noun]:
         for pattern, noun in self._nouns_of:
             for match in pattern.finditer(low):
-                yield Noun(
-                    match.start(),
-                    match.end(),
-                    match[0],
-                    noun.labels,
-                    noun.ends,
-                    noun.relation,
-                    noun.role,
-                    noun.steps,
-                    noun.soft,
-                )
+                yield replace(noun, start=match.start(), end=match.end(), text=match[0])
 
     def _phrases(self, low: str) -> list[Phrase]:
         by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
@@ -460,7 +445,7 @@ def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:
 
 
 def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | str = 0) -> bool:
-    return not any(a < match.end(group) and match.start(group) < b for a, b in spans)
+    return not _overlaps(match.start(group), match.end(group), spans)
 
 
 def _predicate(noun: Noun, low: str, mutual: frozenset[str]) -> Noun | Phrase:

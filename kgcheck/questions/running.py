@@ -1,4 +1,4 @@
-"""Runs a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
+"""Run a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
 
 from typing import Any, NamedTuple
 

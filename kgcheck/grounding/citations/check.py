@@ -37,7 +37,11 @@ class _FirstCitation(NamedTuple):
 
 
 def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
-    """Citations that stand out of the order of their list, and fit not much better where they stand."""
+    """Find citations that stand out of the order of their list, and fit not much better where they stand.
+
+    Many journals number references in the order in which the text cites them first. Where a list is so ordered, a work
+    that is first cited out of order was moved, unless its title fits the place much better than where it was due.
+    """
     first = list(_first_citations(manuscript))
     kept = _longest_rise([f.rank for f in first])
     if len(first) < FEWEST or len(kept) < ORDERED_FROM * len(first):

@@ -1,4 +1,4 @@
-"""Whether the paper that a sentence cites says so: the sentence verified against that paper alone.
+"""Verify sentences against the very papers that they cite.
 
 Where it says nothing of it, and another paper of the list is far nearer to the sentence, the citation may have been
 moved here from somewhere else.
@@ -44,7 +44,7 @@ _UNRELATED = (
 
 
 class CitedPapers:
-    """Verifies sentences against the papers that they cite, as far as an index has them."""
+    """Verifier of sentences against the papers that they cite, as far as an index has them."""
 
     def __init__(self, index: LiteratureIndex, verifier: Verifier) -> None:
         self._index = index

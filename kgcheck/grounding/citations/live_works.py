@@ -1,4 +1,4 @@
-"""References looked up where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
+"""Look up references where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

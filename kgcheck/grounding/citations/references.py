@@ -1,4 +1,9 @@
-"""Whether two titles are one: the same but for spelling and length, near with another word, or those of two works."""
+"""Judge one reference by what a world of works knows of it: which work it is, and where it states something else.
+
+Pure. A work is the one that is meant where its id and its title agree, or its id with author and year, or its place in
+print (author, volume, page), or a title that names one work with the author or the year. A title that is merely like
+another is not enough: series and replies differ in one word, and are works of one author and year.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""How claims of different papers stand to each other: supports, contradicts, orthogonal.
+"""Relate claims of different papers: supports, contradicts, orthogonal.
 
 Pairs are looked at whose vectors, or words, are near: not all. Each is read in both directions by the trained verifier
 behind the gate of named things. A wrong contradiction is worse than none: both directions must agree on it, or one
@@ -47,7 +47,7 @@ Place = tuple[int, int]
 
 
 class ClaimReader:
-    """Judges pairs of sentences."""
+    """Judge of pairs of sentences."""
 
     def __init__(self, vectors: Mapping[str, Vectors] | None = None, model: str = "") -> None:
         self._vectors = vectors

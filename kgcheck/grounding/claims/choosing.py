@@ -1,4 +1,4 @@
-"""The claims of a paper: at most five sentences that assert a finding which somebody could refute, chosen by rules.
+"""Choose the claims of a paper: at most five sentences that assert a finding which somebody could refute, by rules.
 
 What a sentence is worth is counted: whether it reports or sums up, what it says of what, and whether the paper comes
 back to it in its title and elsewhere. What a paper was for, what was done, what others found, what is not known and
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from kgcheck.inputs import read_toml
 from kgcheck.ledger.paper_claims import PaperClaim
@@ -110,14 +110,25 @@ def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
     """The claims of a paper, the strongest first."""
     if paper.head.retracted or any(instructs(d.abstract) for d in paper.documents):
         return ()
-    found = _weighed(paper)
     chosen: list[_Candidate] = []
-    for candidate in sorted(found, key=lambda c: (-c.score, c.place)):
+    for candidate in sorted(_weighed(paper), key=lambda c: (-c.score, c.place)):
         if candidate.score < _LEAST or len(chosen) == most:
             break
         if not any(_alike(candidate.words, other.words) for other in chosen):
             chosen.append(candidate)
-    return tuple(c.claim(paper.head.id) for c in chosen)
+    return tuple(
+        PaperClaim(
+            paper=paper.head.id,
+            document=c.document.id,
+            section=c.document.section,
+            heading=c.document.heading,
+            start=c.start,
+            stop=c.end,
+            quote=c.text,
+            score=round(c.score, 3),
+        )
+        for c in chosen
+    )
 
 
 class _Candidate(NamedTuple):
@@ -129,18 +140,6 @@ class _Candidate(NamedTuple):
     score: float
     place: int
 
-    def claim(self, paper: str) -> PaperClaim:
-        return PaperClaim(
-            paper=paper,
-            document=self.document.id,
-            section=self.document.section,
-            heading=self.document.heading,
-            start=self.start,
-            stop=self.end,
-            quote=self.text,
-            score=round(self.score, 3),
-        )
-
 
 def _weighed(paper: PaperText) -> list[_Candidate]:
     sentences = [*_sentences(paper)][:_MOST_SENTENCES]
@@ -149,7 +148,8 @@ def _weighed(paper: PaperText) -> list[_Candidate]:
     found = []
     for sentence in sentences:
         worth = sentence.score + _worth(sentence.text)
-        worth += _weight("title") * _share(sentence.words, title)
+        if title:
+            worth += _weight("title") * len(sentence.words & title) / len(title)
         worth += _weight("shared") * _sharing(sentence.words, common, len(sentences))
         found.append(sentence._replace(score=worth))
     return found
@@ -205,28 +205,16 @@ def _worth(text: str) -> float:
     if things < 2 or rules.cues["not_its_own"].search(lower):
         return _NOTHING
     worth = _weight("things") * min(things, _THINGS)
-    for name, pattern in rules.cues.items():
-        if pattern.search(lower):
-            worth += _weight(name)
+    worth += sum(_weight(name) for name, pattern in rules.cues.items() if pattern.search(lower))
     if not rules.cues["finding"].search(lower):
         worth -= 2.0
-    if rules.statistics.search(text):
-        worth += _weight("statistics")
-    if _CITES.search(text):
-        worth += _weight("cites")
-    if _FIGURE.search(text):
-        worth += _weight("figure")
-    if _BROKEN.search(text):
-        worth += _weight("broken")
+    shapes = {"statistics": rules.statistics, "cites": _CITES, "figure": _FIGURE, "broken": _BROKEN}
+    worth += sum(_weight(name) for name, pattern in shapes.items() if pattern.search(text))
     if len(text.split()) > _LONG:
         worth += _weight("long")
     if rules.points_back.match(lower) and not rules.cues["reports"].search(lower[:80]):
         worth += _weight("points_back")
     return worth
-
-
-def _share(words: frozenset[str], wanted: frozenset[str]) -> float:
-    return len(words & wanted) / len(wanted) if wanted else 0.0
 
 
 def _sharing(words: frozenset[str], common: Mapping[str, int], count: int) -> float:
@@ -287,11 +275,11 @@ def _rules() -> _ClaimRules:
     cues = {name: pattern(name) for name in names}
     cues |= {"finding": pattern("findings"), "reports": re.compile(reports)}
     return _ClaimRules(
-        cues,
-        {part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
-        pattern("points_back"),
-        re.compile("".join(raw["statistics"].split("\n"))),
-        cast(Mapping[str, float], raw["weights"]),
-        cast(Mapping[str, float], raw["sections"]),
-        cast(Mapping[str, float], raw["places"]),
+        cues=cues,
+        parts={part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
+        points_back=pattern("points_back"),
+        statistics=re.compile("".join(raw["statistics"].split("\n"))),
+        weights=raw["weights"],
+        sections=raw["sections"],
+        places=raw["places"],
     )

@@ -1,4 +1,8 @@
-"""Work out what the papers of an index claim, how their claims stand to each other, and who cites whom."""
+"""Work out what the papers of an index claim, how their claims stand to each other, and who cites whom.
+
+What the ledger has of a text that has not changed is taken from there. What is new is written down as it comes, so that
+a call that was cut off goes on where it was.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,8 +27,6 @@ try:
     import rustworkx as rx
 except ImportError as error:
     raise MissingExtra("ranking papers", "grounding") from error
-
-__all__ = ["rx"]
 
 
 DAMPING = 0.85
@@ -61,7 +63,7 @@ class KnownWorks:
                 self._titles.setdefault(words, []).append((ids[0], year))
 
     def by_id(self, name: str) -> str | None:
-        """The paper with this id, whatever its case."""
+        """Find the paper with an id, whatever its case."""
         return self._ids.get(name.casefold())
 
     def cited(self, work: CitedWork) -> str | None:

@@ -8,10 +8,16 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper, rx
+from kgcheck.errors import MissingExtra
+from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
 from kgcheck.report.documents import page
+
+try:
+    import rustworkx as rx
+except ImportError as error:
+    raise MissingExtra("drawing papers", "grounding") from error
 
 MOST_DRAWN = 120
 """Papers in the picture: those that something holds between first, then by PageRank."""

@@ -28,7 +28,7 @@ _GONE = (
 
 
 class OutdatedNames:
-    """Finds symbols and ids that their owners have replaced or withdrawn."""
+    """Finder of symbols and ids that their owners have replaced or withdrawn."""
 
     def __init__(self, schema: Schema, reference: SnapshotSource) -> None:
         self._reference = reference

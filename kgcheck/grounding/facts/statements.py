@@ -1,4 +1,8 @@
-"""Read what a sentence states of the things that it names: edges, affirmed or denied, by rules over words."""
+"""Read what a sentence states of the things that it names: edges, affirmed or denied, by rules over words.
+
+Only plain statements are read: who, a word that relates, and whom, with nothing between that this module does not
+know. A question, a hedge, what was tested, what others claim, and what is said of a part of a thing state nothing.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set

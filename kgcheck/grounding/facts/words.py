@@ -1,4 +1,4 @@
-"""The words by which sentences of a manuscript are read for what they state: `corpus/grounding/statements.toml`."""
+"""Words by which sentences of a manuscript are read for what they state: `corpus/grounding/statements.toml`."""
 
 import re
 from collections.abc import Iterable

@@ -58,7 +58,7 @@ _AHEAD_OF_SHORT = 3_000
 
 
 class SourceLines:
-    """Finds texts in a file, one after the other, by their letters and digits."""
+    """Letters of a file, in which texts are found one after the other, by their letters and digits."""
 
     def __init__(self, source: str, *, markup: bool = False) -> None:
         letters: list[str] = []

@@ -1,4 +1,4 @@
-"""Reads a manuscript in JATS XML: what an index keeps of a paper, and its notes, cells and lost citations."""
+"""Read a manuscript in JATS XML: sections as an index keeps them, with notes, cells and lost citations."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs pandoc over files that nobody vouches for: it reads no other file; its time, memory and output are bounded."""
+"""Run pandoc over files that nobody vouches for: it reads no other file; time, memory and output are bounded."""
 
 import os
 import resource

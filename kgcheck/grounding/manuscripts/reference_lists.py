@@ -1,4 +1,4 @@
-"""Reads lists of references: from the text of their section, and from CSL JSON.
+"""Read lists of references: from the text of their section, and from CSL JSON.
 
 Of free text only what is sure is taken: a field that could be read in two ways stays empty.
 """
