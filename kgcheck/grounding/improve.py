@@ -80,6 +80,10 @@ def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tu
     return whole, Results(whole.source, whole.release, whole.at, canonical=True, found=own)
 
 
+ANALYSIS = "add_analysis"
+"""Action that results of an analysis answer."""
+
+
 class ActionRule(Value):
     """An action of the ladder."""
 
@@ -184,16 +188,12 @@ def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
     """Sum up earlier rounds: the last ones whole, older ones a line each."""
     most = improve_rules().memory
     done = [r for r in rounds if r.dimension]
-    older = [f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{_change(r)}" for r in done[:-most]]
+    older = []
+    for r in done[:-most]:
+        change = "" if r.after is None or r.before is None else f" {r.after - r.before:+.2f}"
+        older.append(f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{change}")
     kept = {"number", "outcome", "dimension", "action", "section", "reason", "before", "after", "left_out"}
     return [*older, *(r.model_dump(mode="json", include=kept) for r in done[-most:])]
-
-
-def _change(done: ImprovementRound) -> str:
-    return "" if done.after is None or done.before is None else f" {done.after - done.before:+.2f}"
-
-
-ANALYSIS = "add_analysis"
 
 
 class ModelRole(NamedTuple):
@@ -273,7 +273,7 @@ class Improver:
                 step.advance(min(rounds, len(self._log.done)))
                 while (number := len(self._log.done) + 1) <= rounds:
                     deep = number % deep_every(rounds) == 0
-                    aim = (deep_aim if deep else self._aim)(now.draft, now.card, self._log.done)
+                    aim = self._aim(now, deep=deep)
                     if aim is None:
                         break
                     now = self._recorded(number, aim, now, deep=deep)
@@ -282,11 +282,12 @@ class Improver:
         finally:
             self._log.plot()
 
-    def _aim(self, draft: ManuscriptSource, card: ScoreCard, done: Sequence[ImprovementRound]) -> Aim | None:
-        file = self._log.results_file(self._around.results)
-        return next_aim(
-            draft, card, done, {ANALYSIS: file is not None, "gather_evidence": self._around.gather is not None}
-        )
+    def _aim(self, now: _Standing, *, deep: bool) -> Aim | None:
+        if deep:
+            return deep_aim(now.draft, now.card, self._log.done)
+        has_results = self._log.results_file(self._around.results) is not None
+        possible = {ANALYSIS: has_results, "gather_evidence": self._around.gather is not None}
+        return next_aim(now.draft, now.card, self._log.done, possible)
 
     def _recorded(self, number: int, aim: Aim, now: _Standing, *, deep: bool) -> _Standing:
         """Do a round and keep it; the manuscript after it."""
@@ -330,14 +331,8 @@ class Improver:
         return done.model_copy(update={"results": digest}), kept._replace(given=results)
 
     def _line(self, number: int, outcome: str, reason: str, **more: object) -> ImprovementRound:
-        fields = {
-            "number": number,
-            "outcome": outcome,
-            "reason": reason,
-            "best": self._best(),
-            "cost": self._costs.next(),
-        }
-        return ImprovementRound.model_validate(fields | more)
+        fields = {"number": number, "outcome": outcome, "reason": reason, "best": self._best()}
+        return ImprovementRound.model_validate(fields | {"cost": self._costs.next()} | more)
 
     def _first(self, found: Grounded, corpus: CorpusFigures | None) -> ScoreCard:
         """The score of the manuscript as it stands."""
@@ -384,16 +379,16 @@ class Improver:
         passages: list[GivenPassage] = []
         if self._around.gather and aim.action == "gather_evidence":
             judgement = card.dimensions[aim.dimension].judgement
-            parts = (draft.manuscript.title, section.heading, section.body[:300], judgement.advice if judgement else "")
-            query = " ".join(parts)
+            advice = judgement.advice if judgement else ""
+            query = " ".join((draft.manuscript.title, section.heading, section.body[:300], advice))
             passages = citable(draft, self._around.gather(query, improve_rules().passages))
             if not passages:
                 return done("no passage was found that the manuscript can cite"), None
         given = now.given if aim.action == ANALYSIS else None
-        memory = memory_of(self._log.done)
+        worker = self._working
         try:
             written, left_out = revised(
-                draft, aim, card, memory, given, passages, self._working.client, self._working.meter
+                draft, aim, card, memory_of(self._log.done), given, passages, worker.client, worker.meter
             )
         except ModelAnswer as error:
             return done(error.message), None

@@ -53,9 +53,9 @@ _COMPARES = re.compile(
     r"\b(?:than|versus|vs|compared|increas\w+|decreas\w+|reduc\w+|higher|lower|greater|fewer|significant\w*|ratio)\b"
 )
 _STATES = {
-    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED),
-    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED),
-    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED),
+    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED, "support it"),
+    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED, "say otherwise"),
+    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED, "say so or deny it"),
 }
 
 
@@ -88,21 +88,20 @@ class PaperSupport:
         read: dict[str, Document] = {}
         for document in others:
             # What does not name all that the claim is about is silent, whoever reads it.
-            if len(read) < _READ and document.paper_id not in read:
-                if not missing(claim, [document.abstract], document.abstract, synonyms):
-                    read[document.paper_id] = document
+            is_new = len(read) < _READ and document.paper_id not in read
+            if is_new and not missing(claim, [document.abstract], document.abstract, synonyms):
+                read[document.paper_id] = document
         judged = verify(claim, read.values(), self._verifier, synonyms)
         papers = {document.id: document for document in read.values()}
         spoken = [
             o
             for o in judged.opinions
-            if o.stance is judged.stance and o.probability >= SURE_ENOUGH and not _repeats(o, claim)
+            if o.stance is judged.stance is not Stance.SILENT
+            and o.probability >= SURE_ENOUGH
+            and not _repeats(o, claim)
         ]
-        stance = judged.stance if spoken else Stance.SILENT
-        remark, state = _STATES[stance]
-        counted = () if stance is Stance.SILENT else spoken
-        evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in counted)
-        spoke = {Stance.SUPPORTS: "support it", Stance.CONTRADICTS: "say otherwise"}.get(stance, "say so or deny it")
+        remark, state, spoke = _STATES[judged.stance if spoken else Stance.SILENT]
+        evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in spoken)
         count = len(evidence) if evidence else "none"
         return Remarked(
             remark=remark,
@@ -130,15 +129,15 @@ def _repeats(opinion: Opinion, claim: str) -> bool:
 
 
 def _claims(text: str) -> bool:
-    bare = without_marks(text)
-    words = re.findall(r"[\w-]+", bare.lower())
-    if len(words) < _WORDS or _POINTS.search(bare) or bare.rstrip().endswith("?") or asks_only(bare):
+    plain = without_marks(text)
+    words = re.findall(r"[\w-]+", plain.lower())
+    if len(words) < _WORDS or _POINTS.search(plain) or plain.rstrip().endswith("?") or asks_only(plain):
         return False
     if any(statement_words().clouding.match(word) for word in words[:4]):
         return False
-    if _NUMBER.search(bare) and _COMPARES.search(bare.lower()):
+    if _NUMBER.search(plain) and _COMPARES.search(plain.lower()):
         return True
-    return sum(argument.kind in _NAMED for argument in arguments(bare)) >= _NAMES
+    return sum(argument.kind in _NAMED for argument in arguments(plain)) >= _NAMES
 
 
 def is_itself(manuscript: Manuscript, document: Document) -> bool:
@@ -152,5 +151,4 @@ def is_itself(manuscript: Manuscript, document: Document) -> bool:
 
 def _bare_id(name: str) -> str:
     """An id in one form: without the address, the prefix and the number of a paragraph."""
-    bare = name.casefold().partition("#")[0]
-    return re.sub(r"^(?:https?://(?:dx\.)?doi\.org/|doi:|pmid:|pmcid:)\s*", "", bare)
+    return re.sub(r"^(?:https?://(?:dx\.)?doi\.org/|doi:|pmid:|pmcid:)\s*", "", name.casefold().partition("#")[0])

@@ -155,7 +155,8 @@ def _named(plan: Plan, store: GraphStore) -> dict[Ref, str]:
     """Look up the names of the nodes that a plan names."""
     ranked = [plan.rank.step] if plan.rank and plan.rank.step else []
     wanted: dict[str, set[str]] = {}
-    for anchor in [*_all_anchors(plan.target), *(a for step in ranked for a in _anchors(step))]:
+    named = [*plan.target.among, *plan.target.excluded]
+    for anchor in [*named, *(a for step in (*plan.target.steps, *ranked) for a in _anchors(step))]:
         wanted.setdefault(anchor.label, set()).update(ref.id for ref in anchor.refs)
     return {
         Ref(label=label, id=id_): str(properties["name"])
@@ -183,7 +184,3 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
 def _anchors(step: PlanStep) -> list[Anchor]:
     """Named nodes that a step leads to, at any distance."""
     return [step.to] if isinstance(step.to, Anchor) else [a for s in step.to.steps for a in _anchors(s)]
-
-
-def _all_anchors(variable: Variable) -> list[Anchor]:
-    return [*variable.among, *variable.excluded, *(a for s in variable.steps for a in _anchors(s))]

@@ -318,16 +318,14 @@ class _Compilation:
         for mark in [m for m in self._reading.marks if m.kind == "except"]:
             node = self._next(mark, nodes)
             shared = [label for label in node.labels if label in target.labels] if node and node.is_named else []
-            if node and node is not target and len(shared) == 1 and not self._phrase_between(mark, node):
+            between = node and any(mark.end <= p.start < node.start for p in self._phrases)
+            if node and node is not target and len(shared) == 1 and not between:
                 nodes.remove(node)
                 found += [self._anchor(name, shared[0]) for name in node.names]
         return found
 
     def _next(self, mark: Mark, nodes: list[Node]) -> Node | None:
         return min((n for n in nodes if n.start >= mark.end), key=lambda n: n.start, default=None)
-
-    def _phrase_between(self, mark: Mark, node: Node) -> Phrase | None:
-        return next((p for p in self._phrases if mark.end <= p.start < node.start), None)
 
     # --- marks and filters ---------------------------------------------------------------------------
 

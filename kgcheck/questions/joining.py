@@ -162,7 +162,7 @@ class NodeMaker:
             before = merged[-1] if merged else None
             if before and isinstance(before.mention, Noun) and isinstance(node.mention, Noun) and not before.is_named:
                 same = before.labels == node.labels and not before.mention.relation and not node.mention.relation
-                if same and not self._joins_itself(node, before):
+                if same and not self._joins_itself(node):
                     continue
                 if node.mention.relation and not before.mention.relation and self._is_predicate(before, node):
                     node.labels = tuple(i for i in before.labels if not node.labels or i in node.labels)
@@ -176,16 +176,10 @@ class NodeMaker:
         fits = not node.labels or not before.labels or set(node.labels) & set(before.labels)
         return bool(fits) and bool(_COPULA.match(self._reading.between(before.mention, node.mention)))
 
-    def _joins_itself(self, node: Node, before: Node) -> bool:
+    def _joins_itself(self, node: Node) -> bool:
         """Tell whether a relation between nodes of one label is said around two nouns of that label."""
-        for label in node.labels:
-            for pattern in self._schema.relations:
-                if pattern.head == pattern.tail == label and self._is_mentioned(pattern.type):
-                    return True
-        return False
-
-    def _is_mentioned(self, relation: str) -> bool:
-        return any(r == relation for p in self._phrases for r, _ in p.readings)
+        said = {relation for phrase in self._phrases for relation, _ in phrase.readings}
+        return any(p.head == p.tail and p.head in node.labels and p.type in said for p in self._schema.relations)
 
     def _grouped(self, nodes: list[Node]) -> list[Node]:
         """Names joined by "and", "or" and commas, of a label in common."""
@@ -465,7 +459,9 @@ class Joiner:
                 return Way(pattern, "either" if words.mutual else "out" if out else "in", node)
             if words.words_needed and not (self._may(head, pattern.head) and self._may(tail, pattern.tail)):
                 # Said of other labels: perhaps there is a way through one in between.
-                if not (variable.labels and node.labels) or not self._flips(variable, node, pattern):
+                turned = [(pattern.head, pattern.tail), (pattern.tail, pattern.head)]
+                flips = any(self._may(variable, a) and self._may(node, b) for a, b in turned)
+                if not (variable.labels and node.labels and flips):
                     continue
             elif words.words_needed:
                 self._used.add(phrase.start)
@@ -486,12 +482,6 @@ class Joiner:
         ends = (fits[0].head, fits[0].tail) if out else (fits[0].tail, fits[0].head)
         _narrow(variable, ends[0], node, ends[1])
         return Way(fits[0], "out" if out else "in", node)
-
-    def _flips(self, variable: Node, node: Node, pattern: Pattern) -> bool:
-        return any(
-            self._may(variable, a) and self._may(node, b)
-            for a, b in ((pattern.head, pattern.tail), (pattern.tail, pattern.head))
-        )
 
     def _far_ways(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> list[Way]:
         """A relation that is said of two nodes, one of which only has it through a label in between."""

@@ -40,7 +40,9 @@ class Marks:
     """Finder of marks."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *_negations(lexicon)]
+        words = lexicon.words
+        denials = [_shape("not", phrase("|".join(words.negation))), _shape("except", phrase("|".join(words.exclusion)))]
+        self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *denials]
 
     def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
         """The marks of a question; the longest first, none over another."""
@@ -121,14 +123,6 @@ def any_of(phrases: Sequence[str]) -> str:
 def spaced(text: str) -> str:
     """A phrase with any white space between its words, as a pattern."""
     return text.replace(" ", r"\s+")
-
-
-def _negations(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
-    words = lexicon.words
-    return [
-        _shape("not", phrase("|".join(words.negation))),
-        _shape("except", phrase("|".join(words.exclusion))),
-    ]
 
 
 def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
@@ -411,7 +405,8 @@ class Reader:
         patterns = (self._count, self._idle, *((self._whether,) if reading.whether else ()))
         spans += [m.span() for p in patterns for m in p.finditer(low)]
         rest = [w for w in words if not any(a <= w.start and w.end <= b for a, b in spans)]
-        strange = [w for w in rest if not self._is_ignored(w)]
+        ignored = self._lexicon.words.ignored
+        strange = [w for w in rest if any(c.isalnum() for c in w.text) and w.folded not in ignored]
         for word in strange:
             label = self._index.malformed(word)
             if label:
@@ -427,9 +422,6 @@ class Reader:
                 are = "is" if len(symbols) == 1 else "are"
                 raise NotUnderstood(f"{' and '.join(symbols)} {are} not in this graph", hint)
             raise NotUnderstood(f"I did not understand: {', '.join(repr(w.text) for w in strange)}", hint)
-
-    def _is_ignored(self, word: Token) -> bool:
-        return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
 
 
 def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:

@@ -226,14 +226,16 @@ def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
     like = max(others, key=lambda m: m.rank, default=None)
     if best and best.sure:
         remarks = list(_differences(reference, best))
-        remarks += [_id_of_another(reference, m.work, best.work) for m in named if not m.sure and _own_id(reference, m)]
+        strangers = [m.work for m in named if not m.sure and m.title is Likeness.OTHER and not m.place]
+        remarks += [_id_of_another(reference, work, best.work) for work in strangers]
         return _judged(reference, best.work, remarks)
     if best:
         return _of_wrong_id(reference, best, like)
     if like and like.sure:
         remarks = list(_differences(reference, like))
-        wrong = _other_ids(reference, like.work)
-        if wrong or found.absent:
+        stated = ids_of_reference(reference)
+        has_kinds = bool(stated) and all(like.work.named(name.partition(":")[0]) for name in stated)
+        if (has_kinds and not set(stated) & set(like.work.ids)) or found.absent:
             remarks.append(_wrong_id(reference, like.work, found.absent))
         return _judged(reference, like.work, remarks)
     if found.by_id:
@@ -399,18 +401,6 @@ def _id_of_another(reference: CitedWork, work: Work, right: Work | None) -> Rema
     )  # fmt: skip
 
 
-def _own_id(reference: CitedWork, match: _Match) -> bool:
-    return match.title is Likeness.OTHER and not match.place
-
-
-def _other_ids(reference: CitedWork, work: Work) -> bool:
-    """Tell whether the work has ids of the kinds that the reference states, and none of those."""
-    kinds = {i.partition(":")[0] for i in ids_of_reference(reference)}
-    return (
-        bool(kinds) and all(work.named(kind) for kind in kinds) and not set(ids_of_reference(reference)) & set(work.ids)
-    )
-
-
 def _ids(reference: CitedWork, work: Work) -> tuple[str, str]:
     """The id that a reference states and is not the work's, and the work's own of the same kind."""
     for name in ids_of_reference(reference):
@@ -455,11 +445,10 @@ def _state(work: Work) -> SentenceState:
 
 
 def _evidence(work: Work, stance: Stance = Stance.CONTRADICTS) -> tuple[Evidence, ...]:
-    return tuple(s.evidence(stance, _shown(s.titles, s.author, s.years)) for s in work.speaking[:_SHOWN])
-
-
-def _shown(titles: Sequence[str], author: str, years: Sequence[int]) -> str:
-    return ". ".join(filter(None, (author, " / ".join(titles[:1]), ", ".join(map(str, years)))))
+    return tuple(
+        s.evidence(stance, ". ".join(filter(None, (s.author, *s.titles[:1], ", ".join(map(str, s.years))))))
+        for s in work.speaking[:_SHOWN]
+    )
 
 
 def _remark(

@@ -213,7 +213,8 @@ class NameTable:
         return True
 
     def _is_sure(self, known: _NamedNode, written: str, prose: Set[str]) -> bool:
-        if known.how == ID and any(c.isdigit() for c in written) and not self._is_symbol(known):
+        is_symbol = known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
+        if known.how == ID and any(c.isdigit() for c in written) and not is_symbol:
             return True
         if known.label not in self._exact:
             # An abbreviation that nobody explains.
@@ -224,9 +225,6 @@ class NameTable:
         if known.how == SYNONYM:
             return len(written) >= _FEW and bool(digits) and letters > 1
         return len(written) > _LEAST_LETTERS or (len(written) == _LEAST_LETTERS and letters > 1)
-
-    def _is_symbol(self, known: _NamedNode) -> bool:
-        return known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
 
     def _fits(self, known: _NamedNode, long: str) -> bool:
         """Tell whether the long form of an abbreviation is a name of the node, more or less."""

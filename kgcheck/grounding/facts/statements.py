@@ -374,7 +374,8 @@ class Grammar:
         behind = tokens[end : found or end]
         if self._is_clouded(behind) or not self._may_follow(tokens, found or end):
             return
-        aspect = aspect or read.aspect or self._wraps(tokens, one.end, two.begin)
+        between = tokens[one.end : two.begin]
+        aspect = aspect or read.aspect or any(self._is(t, "aspects") and not self._is(t, "kinds") for t in between)
         read = read._replace(
             denials=read.denials + denied + matrix + sum(self._is(t, "negations") for t in behind), aspect=aspect
         )
@@ -516,9 +517,6 @@ class Grammar:
         """Tell whether a second thing follows the first, behind "with", "to", "and" or "in"."""
         at = self._past(tokens, at, "aspects", "kinds")
         return at < len(tokens) and (tokens[at] == "and" or self._is(tokens[at], "prepositions"))
-
-    def _wraps(self, tokens: Sequence[str], first: int, last: int) -> bool:
-        return any(self._is(t, "aspects") and not self._is(t, "kinds") for t in tokens[first:last])
 
     def _joins_at_end(self, tokens: Sequence[str], first: int, last: int) -> bool:
         """Tell whether the name behind a stretch is joined to something else: "A binds them, and B"."""

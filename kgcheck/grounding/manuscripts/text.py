@@ -135,7 +135,8 @@ def read_text_manuscript(text: str) -> Written:
         check_length(len(shown))
         if not any(c.isalnum() for c in shown):
             continue
-        if part.line == first and _is_title(shown):
+        is_title = len(shown) <= 300 and kind_of(shown) == "other" and not shown.endswith(".")
+        if part.line == first and is_title:
             # What follows it in the same paragraph are the authors.
             title = (
                 joined(line.strip() for line in takewhile(lambda line: not _AUTHORS.search(line), part.lines)) or shown
@@ -158,10 +159,6 @@ def read_text_manuscript(text: str) -> Written:
             )
         )
     return Written(title, tuple(drafts), references, tuple(tables))
-
-
-def _is_title(text: str) -> bool:
-    return len(text) <= 300 and kind_of(text) == "other" and not text.endswith(".")
 
 
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
