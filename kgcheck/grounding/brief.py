@@ -3,11 +3,11 @@
 Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -187,7 +187,6 @@ class BriefMaker:
 
     @property
     def facts(self) -> tuple[BriefFact, ...]:
-        """The facts, numbered."""
         return tuple(self._facts)
 
     @property
@@ -209,18 +208,21 @@ class BriefMaker:
                 contested = verified is not None and verified.reason is Reason.CONFLICTING_EVIDENCE
                 kind = FactKind.CONTESTED if contested else FactKind.UNVERIFIED
             text = self._sentence(kind, task, verified, value, against)
-            self._put(kind, task, text, (*_rests_on(task, verified), *against), verified)
-            for reference in self._of_verified(verified):
-                self._references.setdefault(reference.id, reference)
+            rests_on = (*_rests_on(task, verified), *against)
+            reason = verified.reason if verified else None
+            self._add(kind, self._theme(task), text, rests_on, task, outcome=outcome, reason=reason)
+            if verified and verified.source:
+                record = _record(verified.source, verified.release, verified.record)
+                about = f"{verified.source}, release {verified.release}, record {verified.record}"
+                about = f"{about}; looked up by run {verified.run} on {verified.at:%Y-%m-%d}"
+                self._references.setdefault(record, BriefReference(id=record, about=about))
 
     def add_missing(self, findings: Iterable[Finding]) -> None:
         """Add edges that sources know and the graph lacks."""
         for finding in findings:
             if self._again(finding.task):
                 continue
-            best = next((e for e in finding.verdict.evidence if e.stance is Stance.SUPPORTS), None) or next(
-                iter(finding.verdict.evidence), None
-            )
+            best = min(finding.verdict.evidence, key=lambda e: e.stance is not Stance.SUPPORTS, default=None)
             record = (_record(best.source, best.release, best.record),) if best else ()
             for name in record:
                 self._references.setdefault(name, BriefReference(id=name, about=name, url=best.url if best else ""))
@@ -228,7 +230,8 @@ class BriefMaker:
             source = best.source if best else "a source"
             text = f"Missing from the graph, and known to {source}: {self._stated(finding.task)}."
             rests_on = (f"finding {finding.fingerprint}", *record, *against)
-            self._put(FactKind.MISSING, finding.task, text, rests_on, None, finding.verdict.reason)
+            theme, reason = self._theme(finding.task), finding.verdict.reason
+            self._add(FactKind.MISSING, theme, text, rests_on, finding.task, reason=reason)
 
     def add_passages(self, found: Iterable[tuple[Document, str]]) -> None:
         """Add sentences of papers on a topic."""
@@ -271,40 +274,22 @@ class BriefMaker:
     def _quoted(
         self, kind: FactKind, theme: str, begins: str, quote: str, name: str, task: CheckTask | None = None
     ) -> None:
-        names = tuple(map(self._name, _ends(task))) if task else ()
+        self._add(kind, theme, f"{begins}: \u201c{quote}\u201d", (name,), task, quote=quote)
+
+    def _add(
+        self, kind: FactKind, theme: str, text: str, rests_on: tuple[str, ...], task: CheckTask | None, **more: Any
+    ) -> None:
+        ends = (task.subject, *((task.object,) if task.object else ())) if task else ()
         self._facts.append(
             BriefFact(
                 id=f"F{len(self._facts) + 1}",
                 kind=kind,
                 theme=theme,
-                text=f"{begins}: \u201c{quote}\u201d",
-                rests_on=(name,),
-                names=names,
-                task=task,
-                quote=quote,
-            )
-        )
-
-    def _put(
-        self,
-        kind: FactKind,
-        task: CheckTask,
-        text: str,
-        rests_on: tuple[str, ...],
-        verified: Verified | None,
-        reason: Reason | None = None,
-    ) -> None:
-        self._facts.append(
-            BriefFact(
-                id=f"F{len(self._facts) + 1}",
-                kind=kind,
-                theme=self._theme(task),
                 text=text,
                 rests_on=rests_on,
-                names=tuple(map(self._name, _ends(task))),
+                names=tuple(map(self._name, ends)),
                 task=task,
-                outcome=verified.outcome if verified else None,
-                reason=verified.reason if verified else reason,
+                **more,
             )
         )
 
@@ -312,12 +297,6 @@ class BriefMaker:
         about = f"{title or 'without a title'} ({year or 'year unknown'})"
         self._references.setdefault(id_, BriefReference(id=id_, about=about, url=url))
         return id_
-
-    def _of_verified(self, verified: Verified | None) -> Iterator[BriefReference]:
-        if verified and verified.source:
-            record = _record(verified.source, verified.release, verified.record)
-            about = f"{verified.source}, release {verified.release}, record {verified.record}"
-            yield BriefReference(id=record, about=f"{about}; looked up by run {verified.run} on {verified.at:%Y-%m-%d}")
 
     def _sentence(
         self, kind: FactKind, task: CheckTask, verified: Verified | None, value: str, against: tuple[str, ...]
@@ -346,10 +325,6 @@ class BriefMaker:
         if triple is None:
             return "the node itself"
         return f"{triple.head.label} {triple.relation} {triple.tail.label}"
-
-
-def _ends(task: CheckTask) -> Sequence[Ref]:
-    return (task.subject, *((task.object,) if task.object else ()))
 
 
 def _record(source: str, release: str | None, record: str | None) -> str:

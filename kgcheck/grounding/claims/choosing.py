@@ -205,11 +205,13 @@ def _worth(text: str) -> float:
     if things < 2 or rules.cues["not_its_own"].search(lower):
         return _NOTHING
     worth = _weight("things") * min(things, _THINGS)
-    worth += sum(_weight(name) for name, pattern in rules.cues.items() if pattern.search(lower))
+    for name, pattern in rules.cues.items():
+        worth += _weight(name) if pattern.search(lower) else 0.0
     if not rules.cues["finding"].search(lower):
         worth -= 2.0
     shapes = {"statistics": rules.statistics, "cites": _CITES, "figure": _FIGURE, "broken": _BROKEN}
-    worth += sum(_weight(name) for name, pattern in shapes.items() if pattern.search(text))
+    for name, pattern in shapes.items():
+        worth += _weight(name) if pattern.search(text) else 0.0
     if len(text.split()) > _LONG:
         worth += _weight("long")
     if rules.points_back.match(lower) and not rules.cues["reports"].search(lower[:80]):

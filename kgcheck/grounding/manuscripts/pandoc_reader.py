@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -350,17 +350,23 @@ def _take_blocks(text: _Inlines, blocks: Iterable[Any]) -> None:
                 for line in block["c"]:
                     text.take(line)
                     text.take([{"t": "LineBreak"}])
-            case "BlockQuote":
-                _take_blocks(text, block["c"])
-            case "Div":
-                _take_blocks(text, block["c"][1])
-            case "OrderedList":
-                for item in block["c"][1]:
-                    _take_blocks(text, item)
-            case "BulletList":
-                for item in block["c"]:
-                    _take_blocks(text, item)
+            case _:
+                for inner in _inner_blocks(block):
+                    _take_blocks(text, inner)
         text.add(" ")
+
+
+def _inner_blocks(block: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """List the blocks within a quote, a part or a list, by its items."""
+    match block["t"]:
+        case "BlockQuote":
+            yield block["c"]
+        case "Div":
+            yield block["c"][1]
+        case "OrderedList":
+            yield from block["c"][1]
+        case "BulletList":
+            yield from block["c"]
 
 
 _LINKED = ("doi:", "pmid:")
@@ -490,14 +496,6 @@ class _BlockReader:
             case "LineBlock":
                 for line in block["c"]:
                     self._add(self._running, line)
-            case "BlockQuote":
-                self.read(block["c"])
-            case "OrderedList":
-                for item in block["c"][1]:
-                    self.read(item)
-            case "BulletList":
-                for item in block["c"]:
-                    self.read(item)
             case "DefinitionList":
                 for term, definitions in block["c"]:
                     self._add("paragraph", term)
@@ -507,6 +505,9 @@ class _BlockReader:
                 self._legend(block["c"][1], "")
             case "Table":
                 self._table(block["c"])
+            case _:
+                for blocks in _inner_blocks(block):
+                    self.read(blocks)
 
     def _legend(self, caption: Any, label: str) -> None:
         long = caption[1] if isinstance(caption, list) else caption.get("c", [None, []])[1]
@@ -543,15 +544,8 @@ class _BlockReader:
             counts.append((span, len(made)))
             if not self._keys and (work := self._work(made)):
                 markers.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
-        block = Block(
-            kind=kind,
-            section=self._headings.kind,
-            path=self._headings.path,
-            text=shown,
-            label=label,
-            line=self._lines.find(shown),
-            markers=tuple(sorted(markers, key=lambda m: m.start)) if kind != "heading" else (),
-        )
+        ordered = sorted(markers, key=lambda m: m.start) if kind != "heading" else ()
+        block = self._block_of(kind, shown, label, self._lines.find(shown), ordered)
         barred = (*text.barred, *(span for span, _ in text.notes))
         self.drafts += [BlockDraft(block, barred, tuple(counts)), *notes]
 
@@ -586,14 +580,19 @@ class _BlockReader:
             text = _Inlines(self._works)
             text.take(block["c"])
             if any(c.isalnum() for c in text.text):
-                note = Block(
-                    kind="footnote",
-                    section=self._headings.kind,
-                    path=self._headings.path,
-                    text=text.text,
-                    label=label,
-                    line=self._lines.find(text.text, aside=True),
-                    markers=tuple(self._with_ranges(text.text, text.markers)),
-                )
-                made.append(BlockDraft(note, tuple(text.barred)))
+                line = self._lines.find(text.text, aside=True)
+                markers = self._with_ranges(text.text, text.markers)
+                made.append(BlockDraft(self._block_of("footnote", text.text, label, line, markers), tuple(text.barred)))
         return made
+
+    def _block_of(self, kind: BlockKind, text: str, label: str, line: int | None, markers: Iterable[Marker]) -> Block:
+        headings = self._headings
+        return Block(
+            kind=kind,
+            section=headings.kind,
+            path=headings.path,
+            text=text,
+            label=label,
+            line=line,
+            markers=tuple(markers),
+        )
