@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kgcheck.grounding.citations.order import misplaced_citations
+from kgcheck.grounding.citations.check import misplaced_citations
 from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
 from kgcheck.literature.bibliography import build_bibliography

@@ -44,7 +44,7 @@ class TaskType(StrEnum):
 
 
 class Truth(Value):
-    """What is right and why; made without the verdict function."""
+    """Right answer and its reason; made without the verdict function."""
 
     source: str = ""
     record: str = ""
@@ -120,7 +120,7 @@ def _type_of(request: Request) -> TaskType:
 
 
 def request_of(item: Item, schema: Schema, store: GraphStore | None = None) -> Request:
-    """What an item asks the team."""
+    """Request of an item to the team."""
     if item.check:
         return parse_request(item.check, schema)
     nodes = _NODE.findall(item.instruction)

@@ -25,7 +25,7 @@ BrainMaker = Callable[[GraphStore], Brain]
 
 
 class CheckScore(Value):
-    """How one item went; None where the item does not say what is right."""
+    """Score of one item; None where the item does not say what is right."""
 
     exact: bool
     executable: bool
@@ -132,7 +132,7 @@ def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, second
 
 
 def decisive(verdict: Verdict) -> list[Evidence]:
-    """What a verdict rests on: of the evidence that speaks of the fact, that of the highest tier."""
+    """Choose what a verdict rests on: of the evidence that speaks of the fact, that of the highest tier."""
     spoken = [e for e in verdict.evidence if e.stance is not Stance.SILENT]
     facts = [e for e in spoken if e.about == "fact"] or spoken
     highest = min((e.tier.rank for e in facts), default=0)
@@ -140,7 +140,7 @@ def decisive(verdict: Verdict) -> list[Evidence]:
 
 
 def right_path(transcript: Transcript) -> bool:
-    """Whether the graph was asked first, the references after it, and no call was refused."""
+    """Tell whether the graph was asked first, the references after it, and no call was refused."""
     tools = [event.tool for event in transcript.events if event.tool]
     refused = any(event.refused for event in transcript.events)
     graph = [tool for tool in tools if AgentRole.KG in TOOLS[tool].roles]

@@ -39,7 +39,7 @@ class Question(Value):
 
 
 class QuestionScore(Value):
-    """How one question went."""
+    """Score of one question."""
 
     f1: float = Field(ge=0, le=1)
     exact: bool
@@ -136,7 +136,7 @@ def as_gold(found: Found, gold: frozenset[str]) -> str:
 
 
 def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]]:
-    """What a batch does with a question: the answer and its score as a result."""
+    """Work of a batch on a question: the answer and its score as a result."""
 
     def work(question: Question) -> dict[str, Any]:
         answer = ask(question.question)

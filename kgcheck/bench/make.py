@@ -1,4 +1,4 @@
-"""``kgcheck bench make``: a benchmark set over any graph, balanced, with truth that no verdict made.
+"""Make a benchmark set over any graph (``kgcheck bench make``), balanced, with truth that no verdict made.
 
 Real items state what the graph has; seeded ones put an error into the graph for themselves alone, so that the truth is
 known. A cell is a task type on one label, attribute or relation; each cell has as many items to support as to refute.
@@ -9,17 +9,127 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import islice
+from typing import Any, NamedTuple
 
-from kgcheck.bench.drafts import Cell, ItemDraft, balanced
-from kgcheck.bench.items import BenchLabel, Item, TaskType
+from kgcheck.bench.items import BenchLabel, Item, TaskType, Truth
+from kgcheck.bench.seeded import Seed
 from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import NO_ID, GraphStore
-from kgcheck.model import Value
+from kgcheck.model import Ref, Triple, Value
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.progress import NoProgress, Progress
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "existence": (
+        "Does the node of type '{0.label}' with id '{0.id}' still exist in the database that issues the id?",
+        "Look the node of type '{0.label}' with id '{0.id}' up: is it current both in the graph and outside?",
+    ),
+    "attribute": (
+        "Is the '{2}' attribute of the node of type '{0.label}' with id '{0.id}' what its source says today?",
+        "Compare the '{2}' attribute of the node of type '{0.label}' with id '{0.id}' with its source.",
+    ),
+    "edge": (
+        "Is the graph right about {2} from the node of type '{0.label}' with id '{0.id}' to the node of type"
+        " '{1.label}' with id '{1.id}', whether it has that edge or not?",
+        "Check {2} between the node of type '{0.label}' with id '{0.id}' and the node of type '{1.label}'"
+        " with id '{1.id}': does what the graph has, or lacks, agree with the outside world?",
+    ),
+}
+_ASK = " Answer with one of the two words of the benchmark."
+
+
+class ItemDraft(NamedTuple):
+    """One item to be; ``seed`` holds the kind of the change and what it needs beside the ends."""
+
+    kind: TaskType
+    words: tuple[str, ...]
+    label: BenchLabel
+    ends: tuple[tuple[str, str], ...]
+    source: str = ""
+    record: str = ""
+    reason: str = ""
+    seed: tuple[str, str] | None = None
+    error: str = ""
+
+    @property
+    def is_real(self) -> bool:
+        return self.seed is None
+
+    def item(self, truth_from: str = "") -> Item:
+        """Build the item."""
+        refs = [Ref(label=label, id=id_) for label, id_ in self.ends]
+        form, subject = ("edge", self.words[1]) if len(refs) > 1 else (self.words[0], self.words[-1])
+        digest = sha256(" ".join(self.words).encode()).hexdigest()
+        text = _WORDS[form][int(digest[:4], 16) % len(_WORDS[form])].format(refs[0], refs[-1], subject) + _ASK
+        seed = self._seed(refs)
+        named = sha256(f"{' '.join(self.words)}|{seed}".encode()).hexdigest()[:12]
+        truth = Truth(
+            source=self.source,
+            record=self.record,
+            reason=self.reason,
+            origin="real" if seed is None else "seeded",
+            error=self.error,
+            truth_from=truth_from,
+        )
+        return Item(
+            id=named, type=self.kind, instruction=text, check=self.words, label=self.label, seed=seed, truth=truth
+        )
+
+    def _seed(self, refs: Sequence[Ref]) -> Seed | None:
+        if self.seed is None:
+            return None
+        kind, other = self.seed
+        made: dict[str, Any] = {"kind": kind}
+        if kind == "set_value":
+            made |= {"ref": refs[0], "attribute": self.words[-1], "value": other}
+        elif kind == "rename_node":
+            made |= {"ref": Ref(label=refs[0].label, id=other), "to": refs[0].id}
+        elif kind == "move_edge":
+            # What is asked is where the edge was moved to.
+            was = Ref(label=refs[1].label, id=other)
+            made |= {"triple": Triple(head=refs[0], relation=self.words[1], tail=was), "to": refs[1].id}
+        else:
+            made |= {"triple": Triple(head=refs[0], relation=self.words[1], tail=refs[1])}
+        return Seed.model_validate(made)
+
+
+Cell = tuple[list[ItemDraft], list[ItemDraft]]
+"""Drafts to support and to refute, in random order, of one part of the schema."""
+
+
+def balanced(cells: Iterable[Cell], wanted: int) -> list[ItemDraft]:
+    """As many drafts of each label from every cell, cells taking turns, no check twice."""
+    chosen: list[ItemDraft] = []
+    used: set[tuple[str, ...]] = set()
+    queues = [(list(a), list(b)) for a, b in cells]
+    while queues and len(chosen) + 2 <= wanted:
+        left = []
+        for support, refute in queues:
+            if len(chosen) + 2 > wanted:
+                break
+            pair = [_next(support, used), _next(refute, used)]
+            if pair[0] and pair[1]:
+                chosen += [draft for draft in pair if draft]
+                left.append((support, refute))
+        queues = left
+    return chosen
+
+
+def _next(queue: list[ItemDraft], used: set[tuple[str, ...]]) -> ItemDraft | None:
+    """The next draft about something that no item asks yet, three times of four a real one if there is one."""
+    fresh = [draft for draft in queue if draft.words not in used]
+    queue[:] = fresh
+    if not fresh:
+        return None
+    draft = next((d for d in fresh if d.is_real), fresh[0]) if len(used) % 4 else fresh[0]
+    queue.remove(draft)
+    used.add(draft.words)
+    return draft
+
 
 Pair = tuple[str, str]
 
@@ -241,13 +351,13 @@ class BenchMaker:
         return found
 
     def _refutable(self, links: Links, check: EdgeCheck, head: str, tail: str) -> bool:
-        """Whether it is known not to be so: said outright, or a source that would have the link has it in no order."""
+        """Tell whether a link is known not to hold: said outright, or a source that would have it has none."""
         pairs = ((head, tail), (tail, head))
         if any(p in links.refuted for p in pairs[: 1 if check.match != "either_order" else 2]):
             return True
         if any(p in links.linked or p in links.denied for p in pairs) or check.match == "descendant":
             return False
-        return links.lists(head, tail, both=check.both_ends_mapped)
+        return links.lists(head, tail, both_ends=check.both_ends_mapped)
 
     def _current(self, label: str) -> set[str]:
         """Ids in the graph that their authority has as current, or does not speak about."""
@@ -279,7 +389,7 @@ def cell_of(item: Item) -> str:
 
 
 def leaks(items: Sequence[Item]) -> list[Leak]:
-    """What gives answers away: items asked twice, cells out of balance, answers in the words, wordings of one label."""
+    """Find what gives answers away: items asked twice, cells out of balance, answers in the words, wordings."""
     found = [f"{' '.join(c)} is asked {n} times" for c, n in Counter(i.check for i in items).items() if n > 1]
     for name, counts in _counted(items).items():
         if abs(counts.get("support", 0) - counts.get("refute", 0)) > 1:

@@ -25,7 +25,7 @@ _WINDOW = 4
 
 
 class Batch(NamedTuple):
-    """How a batch went: items done now, done before, and those of now that ended with an error."""
+    """Progress of a batch: items done now, done before, and those of now that ended with an error."""
 
     done: int
     before: int

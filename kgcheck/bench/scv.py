@@ -29,7 +29,7 @@ _SPACES = re.compile(r"\s")
 
 
 class ClaimFields(Value):
-    """Where a record has each thing."""
+    """Fields of a record."""
 
     id: str
     claim: str
@@ -42,7 +42,7 @@ class ClaimFields(Value):
 
 
 class ClaimRecipe(Value):
-    """How the claims of one format are read."""
+    """Recipe by which the claims of one format are read."""
 
     name: str
     format: Literal["csv", "json", "jsonl"]
@@ -54,11 +54,11 @@ class ClaimRecipe(Value):
 
     @property
     def mixed(self) -> bool:
-        """Whether one field names the papers of the evidence, and may hold words of it."""
+        """True where one field names the papers of the evidence, and may hold words of it."""
         return bool(self.fields.evidence) and self.fields.evidence == self.fields.documents
 
     def stance(self, label: str) -> Stance | None:
-        """What a label means, however it is capitalised; None for one that is unknown."""
+        """Meaning of a label, however it is capitalised; None for one that is unknown."""
         known = {name.casefold(): stance for name, stance in self.labels.items()}
         return known.get(label.casefold())
 
@@ -193,7 +193,7 @@ def _gold(raw: dict[str, Any], recipe: ClaimRecipe) -> Iterator[Gold]:
 
 
 def _is_id(value: Any) -> bool:
-    """Whether an entry of a list of evidence names a paper: it has no space."""
+    """Tell whether an entry of a list of evidence names a paper: it has no space."""
     return not isinstance(value, list | dict) and not _SPACES.search(str(value).strip())
 
 

@@ -21,7 +21,7 @@ GONE = "gone"
 
 
 class TrueState(NamedTuple):
-    """What became of an id: how it is now, its name, and what its source would say is wrong with it."""
+    """State of an id: how it is now, its name, and what its source would say is wrong with it."""
 
     state: str
     name: str | None
@@ -30,7 +30,7 @@ class TrueState(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known what a verdict about it should be."""
+        """True where it is known what a verdict about it should be."""
         return bool(self.reason) or self.state == GONE
 
     @property
@@ -48,11 +48,11 @@ class Links(NamedTuple):
     complete: bool
     refuted: frozenset[tuple[str, str]] = frozenset()
 
-    def lists(self, head: str, tail: str, *, both: bool) -> bool:
-        """Whether a release would have the link if there were one."""
+    def lists(self, head: str, tail: str, *, both_ends: bool) -> bool:
+        """Tell whether a release would have the link if there were one."""
         if self.complete:
             return True
-        inside = all if both else any
+        inside = all if both_ends else any
         return any(inside(end in ids for end in (head, tail)) for ids in self.covered)
 
 
@@ -62,7 +62,7 @@ def in_one_order(pattern: Pattern, pair: tuple[str, str]) -> tuple[str, str]:
 
 
 class TruthSource(Protocol):
-    """What is true, whoever says so."""
+    """Source of truth."""
 
     name: str
 

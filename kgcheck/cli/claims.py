@@ -23,8 +23,7 @@ def command(index: Path, papers: tuple[str, ...], format_: str, out: Path | None
     rank them. All of it is kept in the ledger, so that only what changed is read again, and what was cut off goes on.
     """
     from kgcheck.cli.console import RichProgress, results
-    from kgcheck.grounding.claims.page import claims_page
-    from kgcheck.grounding.claims.table import agreement_table, claims_table
+    from kgcheck.grounding.claims.page import agreement_table, claims_page, claims_table
     from kgcheck.outputs import write_text
     from kgcheck.workspace import Workspace
 

@@ -78,8 +78,7 @@ def command(
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.grounding.ground import GroundLimits
-    from kgcheck.grounding.rendering import rendered
-    from kgcheck.grounding.repairs import repairs_diff
+    from kgcheck.grounding.rendering import rendered, repairs_diff
     from kgcheck.outputs import write_text
     from kgcheck.workspace import Workspace
 

@@ -17,7 +17,7 @@ def command() -> None:
 def info(ledger: str | None, format_: str) -> None:
     """Show what the ledger is kept in, its format, its size, and how much is in it."""
     from kgcheck.cli.console import results
-    from kgcheck.report.ledger import ledger_table
+    from kgcheck.report.tables import ledger_table
     from kgcheck.workspace import Workspace
 
     with Workspace(ledger=ledger) as workspace:
@@ -39,7 +39,7 @@ def copy(source: str, target: str, format_: str) -> None:
     an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
     """
     from kgcheck.cli.console import RichProgress, results
-    from kgcheck.report.ledger import copied_table
+    from kgcheck.report.tables import copied_table
     from kgcheck.workspace import Workspace
 
     with Workspace(ledger=source, progress=RichProgress()) as workspace:

@@ -109,7 +109,7 @@ def command(
 def _table(metrics: "ClaimMetrics") -> "Table":
     from rich.table import Table
 
-    from kgcheck.bench.scv_report import lines
+    from kgcheck.bench.metrics import lines
 
     table = Table("measure", "value")
     for name, value in lines(metrics):

@@ -12,7 +12,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
-from kgcheck.report.standing import ALONE, Decided, Left, Standing
+from kgcheck.report.comparison import ALONE, Decided, Left, Standing
 
 
 def standing(ledger: Ledger, run: Run) -> Standing:

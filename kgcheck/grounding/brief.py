@@ -1,30 +1,58 @@
-"""A grounded fact sheet: what is verified, what papers say, and what is open, each sentence with what it rests on.
+"""Make a grounded fact sheet: what is verified, what papers say, and what is open, with what each rests on.
 
 Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from kgcheck.errors import UnknownName
-from kgcheck.grounding.stated import Namer, edge_of, stated
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckTask, Finding, Outcome, Reason, Ref, Stance, Value
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Triple, Value
+from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
+LONGEST_VALUE = 300
+"""Characters of a value or a quote that is shown."""
+
+Namer = Callable[[Ref], str]
+"""What a node is called."""
+
+
+def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
+    """Put what a task states into a clause: by the claim form of the profile, else by the words of the relation."""
+    triple = edge_of(task)
+    if triple is None:
+        own = f"{name(task.subject)} ({task.subject})"
+        if task.type is CheckType.ATTRIBUTE:
+            return f"the {task.attribute} of {own} is {value[:LONGEST_VALUE] or 'empty'}"
+        return f"{own} exists"
+    head, tail = name(triple.head), name(triple.tail)
+    form = form_of(triple, schema)
+    if form:
+        return form.claim.format(head=head, tail=tail).strip().rstrip(".")
+    return f"{head} {triple.relation.lower().replace('_', ' ')} {tail}"
+
+
+def edge_of(task: CheckTask) -> Triple | None:
+    """The edge that a task is about; None of another one."""
+    if task.object is None or task.relation is None or task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
+        return None
+    return Triple(head=task.subject, relation=task.relation, tail=task.object)
+
 
 class FactKind(StrEnum):
-    """How a fact stands; the order is that of a brief."""
+    """Standing of a fact; the order is that of a brief."""
 
     VERIFIED = "verified"
     PAPER_FOR = "paper_for"
@@ -71,7 +99,7 @@ class BriefFact(Value):
 
 
 class BriefReference(Value):
-    """What sentences rest on, by its id."""
+    """Source that sentences rest on, by its id."""
 
     id: str
     about: str
@@ -135,7 +163,7 @@ class Brief(Value):
 
 
 class Known(NamedTuple):
-    """What is known of an edge, an attribute or that a node exists, and its value in the graph."""
+    """An edge, an attribute or a node with its verdict, and its value in the graph."""
 
     task: CheckTask
     verified: Verified | None
@@ -143,7 +171,7 @@ class Known(NamedTuple):
 
 
 class BriefMaker:
-    """Makes the facts of a brief."""
+    """Facts of a brief, as they are added."""
 
     def __init__(self, schema: Schema, name: Namer, reader: TripleReader | None = None) -> None:
         self._schema = schema
@@ -159,12 +187,10 @@ class BriefMaker:
 
     @property
     def facts(self) -> tuple[BriefFact, ...]:
-        """The facts, numbered."""
         return tuple(self._facts)
 
     @property
     def references(self) -> tuple[BriefReference, ...]:
-        """What they rest on."""
         return tuple(self._references.values())
 
     def add_known(self, known: Iterable[Known]) -> None:
@@ -182,18 +208,21 @@ class BriefMaker:
                 contested = verified is not None and verified.reason is Reason.CONFLICTING_EVIDENCE
                 kind = FactKind.CONTESTED if contested else FactKind.UNVERIFIED
             text = self._sentence(kind, task, verified, value, against)
-            self._put(kind, task, text, (*_rests_on(task, verified), *against), verified)
-            for reference in self._of_verified(verified):
-                self._references.setdefault(reference.id, reference)
+            rests_on = (*_rests_on(task, verified), *against)
+            reason = verified.reason if verified else None
+            self._add(kind, self._theme(task), text, rests_on, task, outcome=outcome, reason=reason)
+            if verified and verified.source:
+                record = _record(verified.source, verified.release, verified.record)
+                about = f"{verified.source}, release {verified.release}, record {verified.record}"
+                about = f"{about}; looked up by run {verified.run} on {verified.at:%Y-%m-%d}"
+                self._references.setdefault(record, BriefReference(id=record, about=about))
 
     def add_missing(self, findings: Iterable[Finding]) -> None:
         """Add edges that sources know and the graph lacks."""
         for finding in findings:
             if self._again(finding.task):
                 continue
-            best = next((e for e in finding.verdict.evidence if e.stance is Stance.SUPPORTS), None) or next(
-                iter(finding.verdict.evidence), None
-            )
+            best = min(finding.verdict.evidence, key=lambda e: e.stance is not Stance.SUPPORTS, default=None)
             record = (_record(best.source, best.release, best.record),) if best else ()
             for name in record:
                 self._references.setdefault(name, BriefReference(id=name, about=name, url=best.url if best else ""))
@@ -201,7 +230,8 @@ class BriefMaker:
             source = best.source if best else "a source"
             text = f"Missing from the graph, and known to {source}: {self._stated(finding.task)}."
             rests_on = (f"finding {finding.fingerprint}", *record, *against)
-            self._put(FactKind.MISSING, finding.task, text, rests_on, None, finding.verdict.reason)
+            theme, reason = self._theme(finding.task), finding.verdict.reason
+            self._add(FactKind.MISSING, theme, text, rests_on, finding.task, reason=reason)
 
     def add_passages(self, found: Iterable[tuple[Document, str]]) -> None:
         """Add sentences of papers on a topic."""
@@ -212,7 +242,6 @@ class BriefMaker:
             )
 
     def _again(self, task: CheckTask) -> bool:
-        """Whether a fact about it is here: an edge may be between two nodes of a topic."""
         known = task.fingerprint in self._seen
         self._seen.add(task.fingerprint)
         return known
@@ -245,40 +274,22 @@ class BriefMaker:
     def _quoted(
         self, kind: FactKind, theme: str, begins: str, quote: str, name: str, task: CheckTask | None = None
     ) -> None:
-        names = tuple(map(self._name, _ends(task))) if task else ()
+        self._add(kind, theme, f"{begins}: \u201c{quote}\u201d", (name,), task, quote=quote)
+
+    def _add(
+        self, kind: FactKind, theme: str, text: str, rests_on: tuple[str, ...], task: CheckTask | None, **more: Any
+    ) -> None:
+        ends = (task.subject, *((task.object,) if task.object else ())) if task else ()
         self._facts.append(
             BriefFact(
                 id=f"F{len(self._facts) + 1}",
                 kind=kind,
                 theme=theme,
-                text=f"{begins}: \u201c{quote}\u201d",
-                rests_on=(name,),
-                names=names,
-                task=task,
-                quote=quote,
-            )
-        )
-
-    def _put(
-        self,
-        kind: FactKind,
-        task: CheckTask,
-        text: str,
-        rests_on: tuple[str, ...],
-        verified: Verified | None,
-        reason: Reason | None = None,
-    ) -> None:
-        self._facts.append(
-            BriefFact(
-                id=f"F{len(self._facts) + 1}",
-                kind=kind,
-                theme=self._theme(task),
                 text=text,
                 rests_on=rests_on,
-                names=tuple(map(self._name, _ends(task))),
+                names=tuple(map(self._name, ends)),
                 task=task,
-                outcome=verified.outcome if verified else None,
-                reason=verified.reason if verified else reason,
+                **more,
             )
         )
 
@@ -286,12 +297,6 @@ class BriefMaker:
         about = f"{title or 'without a title'} ({year or 'year unknown'})"
         self._references.setdefault(id_, BriefReference(id=id_, about=about, url=url))
         return id_
-
-    def _of_verified(self, verified: Verified | None) -> Iterator[BriefReference]:
-        if verified and verified.source:
-            record = _record(verified.source, verified.release, verified.record)
-            about = f"{verified.source}, release {verified.release}, record {verified.record}"
-            yield BriefReference(id=record, about=f"{about}; looked up by run {verified.run} on {verified.at:%Y-%m-%d}")
 
     def _sentence(
         self, kind: FactKind, task: CheckTask, verified: Verified | None, value: str, against: tuple[str, ...]
@@ -320,10 +325,6 @@ class BriefMaker:
         if triple is None:
             return "the node itself"
         return f"{triple.head.label} {triple.relation} {triple.tail.label}"
-
-
-def _ends(task: CheckTask) -> Sequence[Ref]:
-    return (task.subject, *((task.object,) if task.object else ()))
 
 
 def _record(source: str, release: str | None, record: str | None) -> str:

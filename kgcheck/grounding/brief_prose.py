@@ -1,4 +1,4 @@
-"""The facts of a brief as prose by a language model: a sentence counts only where the facts that it names bear it out.
+"""Put the facts of a brief into prose by a model: a sentence counts only where its facts bear it out.
 
 What a model writes is data. A sentence must name facts of one kind that there are, hold no word or number that is not
 in them but for words that join, say how they stand where they are not verified, keep the order of their names, and not
@@ -141,7 +141,7 @@ _NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")
 
 
 def objection(text: str, facts: Sequence[BriefFact]) -> str:
-    """Why a sentence is not borne out by the facts that it names."""
+    """Say why a sentence is not borne out by the facts that it names."""
     if not facts:
         return "it names no fact"
     if not text or len(text) > LONGEST:

@@ -1,4 +1,4 @@
-"""A manuscript in Markdown as LaTeX, Word, HTML or PDF, its references set by a citation style.
+"""Export a manuscript in Markdown as LaTeX, Word, HTML or PDF, its references set by a citation style.
 
 Pandoc writes and sets the references (its citeproc), Typst makes the PDF. What is written raw in LaTeX, HTML or Typst
 is shown as it stands and never run: a manuscript may come from anybody.
@@ -67,7 +67,7 @@ def _figures(document: dict[str, Any], file: Path) -> tuple[dict[str, Path], lis
 
 
 def _left_out(name: str, file: Path) -> str:
-    """Why a figure cannot stand in a PDF; nothing where it can."""
+    """Say why a figure cannot stand in a PDF; nothing where it can."""
     path = (file.parent / name).resolve()
     if Path(name).is_absolute() or not path.is_relative_to(file.parent.resolve()):
         return f"it is not in the folder of {file.name}"

@@ -1,15 +1,19 @@
-"""A manuscript held against everything that can be looked at: the graph, papers, its citations and its results."""
+"""Ground a manuscript: hold it against the graph, papers, its citations and its results."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from pydantic import Field
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.grounding.citations.check import check_citations
-from kgcheck.grounding.citations.measures import CitationMeasures, citation_measures, hallucination_penalty
+from kgcheck.grounding.citations.check import (
+    CitationMeasures,
+    check_citations,
+    citation_measures,
+    hallucination_penalty,
+)
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
@@ -33,14 +37,14 @@ _OF_SOURCES = frozenset(set(Remark) - {Remark.MARKER_OUT_OF_RANGE})
 
 
 class SentenceCheck(Protocol):
-    """What makes remarks about the sentences of a manuscript."""
+    """Check that makes remarks about the sentences of a manuscript."""
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
         """Remarks, by sentence."""
 
 
 class GroundLimits(Value):
-    """What a manuscript may have before it fails.
+    """Limits of a manuscript, beyond which it fails.
 
     ``most``: at most so many of a remark or of sentences in a state, by name. ``coverage``: at least this citation
     coverage.
@@ -52,7 +56,7 @@ class GroundLimits(Value):
 
 
 class Grounded(Value):
-    """What was found of a manuscript.
+    """Result of grounding a manuscript.
 
     ``not_looked`` says by check why nothing was looked at there. ``penalty`` is none where one of its parts is.
     """
@@ -67,12 +71,20 @@ class Grounded(Value):
     @cached_property
     def of_sentences(self) -> dict[int, list[Remarked]]:
         """Remarks by number of the sentence."""
-        return _by(self.remarks, "sentence")
+        found: dict[int, list[Remarked]] = {}
+        for remarked in self.remarks:
+            if remarked.sentence is not None:
+                found.setdefault(remarked.sentence, []).append(remarked)
+        return found
 
     @cached_property
     def of_references(self) -> dict[str, list[Remarked]]:
         """Remarks by key of the reference."""
-        return _by(self.remarks, "reference")
+        found: dict[str, list[Remarked]] = {}
+        for remarked in self.remarks:
+            if remarked.reference is not None:
+                found.setdefault(remarked.reference, []).append(remarked)
+        return found
 
     def text_of(self, remarked: Remarked) -> str:
         """The sentence or the reference that a remark is about."""
@@ -86,20 +98,20 @@ class Grounded(Value):
 
     @cached_property
     def states(self) -> Counter[SentenceState]:
-        """How many sentences are in each state."""
+        """Number of sentences by state."""
         return Counter(self.state(s.number) for s in self.manuscript.sentences)
 
     @cached_property
     def counts(self) -> Counter[Remark]:
-        """How many remarks of each kind there are."""
+        """Number of remarks by kind."""
         return Counter(r.remark for r in self.remarks)
 
     def counted(self, name: str) -> int:
-        """How many remarks of a kind, or sentences in a state, there are."""
+        """Count the remarks of a kind, or the sentences in a state."""
         return self.counts[Remark(name)] if name in set(Remark) else self.states[SentenceState(name)]
 
     def exceeded(self, limits: GroundLimits) -> list[str]:
-        """What is over the limits, a line each; empty where nothing is."""
+        """List what is over the limits, a line each."""
         failing = FAILING[limits.fail_on]
         over = [
             f"{count:,} remarks are {state.value.replace('_', ' ')}"
@@ -118,11 +130,11 @@ class Grounded(Value):
 
     @property
     def incomplete(self) -> bool:
-        """Whether something could not be looked at."""
+        """True where something could not be looked at."""
         return STATEMENTS in self.not_looked or any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
 
     def exit_code(self, limits: GroundLimits) -> int:
-        """What the command ends with: 1 over the limits, else 3 if something could not be looked at, else 0."""
+        """Exit code of the command: 1 over the limits, else 3 if something could not be looked at, else 0."""
         if self.exceeded(limits):
             return EXIT_FINDINGS
         return EXIT_INCOMPLETE if self.incomplete else EXIT_CLEAN
@@ -191,34 +203,22 @@ def ground(
         remarks += check_numbers(manuscript, results)
         step.advance()
     measures = citation_measures(manuscript)
-    mismatches = _mismatches(manuscript, remarks) if results else None
+    mismatches = penalty = None
+    if results:
+        abstract = {s.number for s in manuscript.sentences if s.section == "abstract"}
+        mismatches = sum(r.remark is Remark.NUMBER_DIFFERS and r.sentence in abstract for r in remarks)
+        if measures.out_of_range is not None and measures.coverage is not None:
+            penalty = hallucination_penalty(measures.out_of_range, mismatches, measures.coverage)
+    # Remarks about references stand behind those about sentences.
+    remarks.sort(key=lambda r: (r.sentence is None, r.sentence or 0, r.reference or "", r.start))
     return Grounded(
         manuscript=manuscript,
-        remarks=tuple(sorted(remarks, key=_place)),
+        remarks=tuple(remarks),
         citations=measures,
         mismatches=mismatches,
-        penalty=None
-        if measures.out_of_range is None or measures.coverage is None or mismatches is None
-        else hallucination_penalty(measures.out_of_range, mismatches, measures.coverage),
+        penalty=penalty,
         not_looked=dict(not_looked or {}),
     )
-
-
-def _mismatches(manuscript: Manuscript, remarks: Iterable[Remarked]) -> int:
-    abstract = {s.number for s in manuscript.sentences if s.section == "abstract"}
-    return sum(r.remark is Remark.NUMBER_DIFFERS and r.sentence in abstract for r in remarks)
-
-
-def _place(remarked: Remarked) -> tuple[int, str, int]:
-    return (remarked.sentence or 1_000_000_000, remarked.reference or "", remarked.start)
-
-
-def _by(remarks: Sequence[Remarked], field: str) -> dict[Any, list[Remarked]]:
-    found: dict[Any, list[Remarked]] = defaultdict(list)
-    for remarked in remarks:
-        if (key := getattr(remarked, field)) is not None:
-            found[key].append(remarked)
-    return found
 
 
 def _row(remarked: Remarked) -> dict[str, Any]:

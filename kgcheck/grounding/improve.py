@@ -1,23 +1,26 @@
-"""A manuscript made better round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause.
+"""Improve a manuscript round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause.
 
 A judge scores, a worker writes one section again, guards hold what it wrote against what is known, and a round counts
 only if the score is not worse than the best. All that a round depends on is in the log of the rounds before it, so that
 it goes on where a process was killed.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+from pydantic import Field
 
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
-from kgcheck.grounding.aims import deep_aim, deep_every, improve_rules, memory_of, next_aim
-from kgcheck.grounding.experiments import RESULTS, ExperimentRequest, Experiments, with_results
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound, ImprovementStart
+from kgcheck.grounding.improvement_log import RESULTS, ImprovementLog, ImprovementRound, ImprovementStart
 from kgcheck.grounding.judge import judge
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.results import Results, read_results
 from kgcheck.grounding.revising import (
+    MOST_CHARACTERS,
     Aim,
     GivenPassage,
     ManuscriptSource,
@@ -25,16 +28,172 @@ from kgcheck.grounding.revising import (
     draft_of,
     revised,
     revision_of,
+    text_digest,
 )
 from kgcheck.grounding.revision_guard import objection_to, objection_to_remarks
-from kgcheck.grounding.score import CorpusFigures, ScoreCard, score
-from kgcheck.grounding.source_sections import text_digest
-from kgcheck.inputs import read_whole
+from kgcheck.grounding.score import CorpusFigures, ScoreCard, score, score_rules
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.llm.client import ChatClient
+from kgcheck.model import Value
+from kgcheck.outputs import write_text
+from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.resources import resource_dir
+
+
+class ExperimentRequest(NamedTuple):
+    """Request of a deep cycle."""
+
+    text: Manuscript
+    wanted: str
+    done: frozenset[str]
+    folder: Path
+
+
+class Experiment(NamedTuple):
+    """Experiment that was run."""
+
+    name: str
+    results: Mapping[str, Any] | None
+    note: str
+
+
+class Experiments(Protocol):
+    """Runner of experiments about a manuscript."""
+
+    def run(self, request: ExperimentRequest) -> Experiment:
+        """Run the next one."""
+
+
+def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
+    """The results of a manuscript with those of an experiment, in a file of the folder."""
+    known = parse_json(read_whole(given)) if given else {}
+    if not isinstance(known, dict):
+        known = {"results": known}
+    if experiment.name in known:
+        raise InputFormat(f"{given} has results called {experiment.name!r} already", "call them by another name")
+    path = folder / RESULTS
+    write_text(path, json.dumps({**known, experiment.name: experiment.results}, indent=2, allow_nan=False) + "\n")
+    whole = read_results(path)
+    own = [r for r in whole.all if r.name.startswith(f"{experiment.name}.")]
+    return whole, Results(whole.source, whole.release, whole.at, canonical=True, found=own)
+
 
 ANALYSIS = "add_analysis"
+"""Action that results of an analysis answer."""
+
+
+class ActionRule(Value):
+    """An action of the ladder."""
+
+    dimensions: tuple[str, ...]
+    task: str
+
+
+class ImproveRules(Value):
+    """Rules by which rounds are chosen; see corpus/grounding/improve.toml."""
+
+    failures: int = Field(gt=0)
+    rest: int = Field(ge=0)
+    memory: int
+    tie: float
+    deep_least: int
+    deep_part: int
+    passages: int
+    actions: dict[str, ActionRule]
+
+
+@cache
+def improve_rules() -> ImproveRules:
+    """The rules."""
+    return read_value(resource_dir("corpus") / "grounding" / "improve.toml", ImproveRules)
+
+
+def deep_every(rounds: int) -> int:
+    """After how many rounds a deep cycle is due.
+
+    >>> deep_every(12), deep_every(60)
+    (5, 10)
+    """
+    rules = improve_rules()
+    return max(rules.deep_least, rounds // rules.deep_part)
+
+
+def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int:
+    """Count the rounds that aimed at a dimension without success since it was last raised."""
+    count = 0
+    for done in reversed(rounds):
+        if done.dimension == dimension:
+            if done.outcome == "accepted":
+                break
+            count += 1
+    return count
+
+
+def next_aim(
+    draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
+) -> Aim | None:
+    """Choose what the next round is to do."""
+    rules = improve_rules()
+    weakest = sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
+    aims: list[Aim] = []
+    for name in weakest:
+        actions = _ladder(name, possible)
+        tried = failures_in_a_row(rounds, name)
+        step = tried // rules.failures
+        places = _sections(draft, name)
+        if not places or step >= len(actions):
+            continue
+        aimed = sum(r.dimension == name for r in rounds)
+        action = actions[step]
+        aim = Aim(dimension=name, action=action, task=rules.actions[action].task, section=places[aimed % len(places)])
+        if tried == 0 or not any(r.dimension == name for r in rounds[len(rounds) - rules.rest :]):
+            return aim
+        aims.append(aim)
+    # Where all rest, the weakest one goes on.
+    return aims[0] if aims else None
+
+
+def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound]) -> Aim | None:
+    """Choose what a deep cycle is to do, whatever failed before it."""
+    for name in sorted(card.dimensions, key=lambda name: card.dimensions[name].partial):
+        if every := _sections(draft, name):
+            # What an analysis found is told among the results, where numbers are held against those of a file.
+            places = [n for n in every if draft.sections[n].kind == "results"] or every
+            action, aimed = _ladder(name, {})[0], sum(r.dimension == name for r in rounds)
+            task = improve_rules().actions[action].task
+            return Aim(dimension=name, action=action, task=task, section=places[aimed % len(places)])
+    return None
+
+
+def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
+    """The actions for a dimension, its own first; those after it follow, and then those before it."""
+    actions = improve_rules().actions
+    names = list(actions)
+    own = next(n for n, name in enumerate(names) if dimension in actions[name].dimensions)
+    return [name for name in (*names[own:], *names[:own]) if possible.get(name, True)]
+
+
+def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
+    reads = score_rules().dimensions[dimension].reads
+    return [
+        n
+        for n, s in enumerate(draft.sections)
+        if s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS
+    ]
+
+
+def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
+    """Sum up earlier rounds: the last ones whole, older ones a line each."""
+    most = improve_rules().memory
+    done = [r for r in rounds if r.dimension]
+    older = []
+    for r in done[:-most]:
+        change = "" if r.after is None or r.before is None else f" {r.after - r.before:+.2f}"
+        older.append(f"{r.dimension}, {r.action}, {r.section}: {r.outcome}{change}")
+    kept = {"number", "outcome", "dimension", "action", "section", "reason", "before", "after", "left_out"}
+    return [*older, *(r.model_dump(mode="json", include=kept) for r in done[-most:])]
 
 
 class ModelRole(NamedTuple):
@@ -45,7 +204,7 @@ class ModelRole(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What a manuscript is held against.
+    """Context of a manuscript that is improved.
 
     ``look`` grounds a text against results and says how it stands to the corpus; ``gather`` finds passages;
     ``experiments`` are those of deep cycles. All of them come from a workspace.
@@ -71,14 +230,14 @@ class _Standing(NamedTuple):
 
 
 def standing_of(card: ScoreCard) -> float:
-    """What rounds are compared by: the overall score; the mean of the tiers that are there where one is missing."""
+    """Score by which rounds are compared: the overall one, or the mean of the tiers that are there."""
     if card.overall is not None:
         return card.overall
     return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)
 
 
 class Improver:
-    """Improves one manuscript."""
+    """Improvement of one manuscript."""
 
     def __init__(
         self,
@@ -114,7 +273,7 @@ class Improver:
                 step.advance(min(rounds, len(self._log.done)))
                 while (number := len(self._log.done) + 1) <= rounds:
                     deep = number % deep_every(rounds) == 0
-                    aim = (deep_aim if deep else self._aim)(now.draft, now.card, self._log.done)
+                    aim = self._aim(now, deep=deep)
                     if aim is None:
                         break
                     now = self._recorded(number, aim, now, deep=deep)
@@ -123,11 +282,12 @@ class Improver:
         finally:
             self._log.plot()
 
-    def _aim(self, draft: ManuscriptSource, card: ScoreCard, done: Sequence[ImprovementRound]) -> Aim | None:
-        file = self._log.results_file(self._around.results)
-        return next_aim(
-            draft, card, done, {ANALYSIS: file is not None, "gather_evidence": self._around.gather is not None}
-        )
+    def _aim(self, now: _Standing, *, deep: bool) -> Aim | None:
+        if deep:
+            return deep_aim(now.draft, now.card, self._log.done)
+        has_results = self._log.results_file(self._around.results) is not None
+        possible = {ANALYSIS: has_results, "gather_evidence": self._around.gather is not None}
+        return next_aim(now.draft, now.card, self._log.done, possible)
 
     def _recorded(self, number: int, aim: Aim, now: _Standing, *, deep: bool) -> _Standing:
         """Do a round and keep it; the manuscript after it."""
@@ -171,14 +331,8 @@ class Improver:
         return done.model_copy(update={"results": digest}), kept._replace(given=results)
 
     def _line(self, number: int, outcome: str, reason: str, **more: object) -> ImprovementRound:
-        fields = {
-            "number": number,
-            "outcome": outcome,
-            "reason": reason,
-            "best": self._best(),
-            "cost": self._costs.next(),
-        }
-        return ImprovementRound.model_validate(fields | more)
+        fields = {"number": number, "outcome": outcome, "reason": reason, "best": self._best()}
+        return ImprovementRound.model_validate(fields | {"cost": self._costs.next()} | more)
 
     def _first(self, found: Grounded, corpus: CorpusFigures | None) -> ScoreCard:
         """The score of the manuscript as it stands."""
@@ -225,16 +379,16 @@ class Improver:
         passages: list[GivenPassage] = []
         if self._around.gather and aim.action == "gather_evidence":
             judgement = card.dimensions[aim.dimension].judgement
-            parts = (draft.manuscript.title, section.heading, section.body[:300], judgement.advice if judgement else "")
-            query = " ".join(parts)
+            advice = judgement.advice if judgement else ""
+            query = " ".join((draft.manuscript.title, section.heading, section.body[:300], advice))
             passages = citable(draft, self._around.gather(query, improve_rules().passages))
             if not passages:
                 return done("no passage was found that the manuscript can cite"), None
         given = now.given if aim.action == ANALYSIS else None
-        memory = memory_of(self._log.done)
+        worker = self._working
         try:
             written, left_out = revised(
-                draft, aim, card, memory, given, passages, self._working.client, self._working.meter
+                draft, aim, card, memory_of(self._log.done), given, passages, worker.client, worker.meter
             )
         except ModelAnswer as error:
             return done(error.message), None

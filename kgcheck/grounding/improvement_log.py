@@ -11,14 +11,16 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from kgcheck.errors import InputFormat
-from kgcheck.grounding.experiments import RESULTS
+from kgcheck.grounding.revising import text_digest
 from kgcheck.grounding.score import ScoreCard
-from kgcheck.grounding.source_sections import text_digest
 from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import PartCost
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import visible
+
+RESULTS = "results.json"
+
 
 RoundOutcome = Literal["accepted", "rejected", "deep_cycle", "stopped"]
 
@@ -57,7 +59,7 @@ class ImprovementRound(Value):
 
 
 class ImprovementLog:
-    """What is in the folder."""
+    """Log of an improvement in its folder."""
 
     def __init__(self, folder: Path, source: str) -> None:
         self.folder = folder
@@ -104,7 +106,6 @@ class ImprovementLog:
         return text
 
     def experiment_folder(self, number: int) -> Path:
-        """Where the experiment of a round is kept."""
         return self.folder / "experiments" / f"{number:03d}"
 
     def results_file(self, given: Path | None) -> Path | None:
@@ -118,7 +119,7 @@ class ImprovementLog:
         return file
 
     def costs(self) -> list[PartCost]:
-        """What was taken up to now, also by rounds that were stopped."""
+        """List the costs up to now, also of rounds that were stopped."""
         return [*([self.start.cost] if self.start else []), *(r.cost for r in self.rounds)]
 
     def begin(self, start: ImprovementStart) -> None:

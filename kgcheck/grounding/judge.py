@@ -1,4 +1,4 @@
-"""A language model as judge of a manuscript: one question for each dimension, on the sections that it depends on.
+"""Let a language model judge a manuscript: one question for each dimension, on the sections that it depends on.
 
 A judgement counts only with a quote that stands in these sections. What is not of the form after some tries is left
 out, never a neutral score, and an error where nothing is left. What was judged before is kept where the sections are
@@ -134,7 +134,7 @@ def _form_of(sent: str, small: bool) -> type[JudgeAnswer]:
 
 
 def _stands(quote: str, sent: str) -> bool:
-    """Whether words stand in a text, and are enough."""
+    """Tell whether words stand in a text, and are enough."""
     words, lines = quote.split(), _lines(sent)
     enough = len(words) >= LEAST_WORDS or words in [line.split() for line in lines]
     there = re.search(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", " ".join(" ".join(lines).split()))

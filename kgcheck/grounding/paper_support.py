@@ -1,4 +1,4 @@
-"""What papers have to do with the sentences of a manuscript: support, contradiction or silence, with quotes.
+"""Search papers for what sentences claim: support, contradiction or silence, with quotes.
 
 Only sentences that claim something are looked up: in the abstract, results and discussion, with names, or with a
 number and a comparison. The manuscript itself never speaks for itself, whatever index holds it, and a retracted paper
@@ -53,14 +53,14 @@ _COMPARES = re.compile(
     r"\b(?:than|versus|vs|compared|increas\w+|decreas\w+|reduc\w+|higher|lower|greater|fewer|significant\w*|ratio)\b"
 )
 _STATES = {
-    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED),
-    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED),
-    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED),
+    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED, "support it"),
+    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED, "say otherwise"),
+    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED, "say so or deny it"),
 }
 
 
 class PaperSupport:
-    """Checks what sentences claim against the papers of an index."""
+    """Check of what sentences claim against the papers of an index."""
 
     def __init__(
         self, index: LiteratureIndex, verifier: Verifier, names: NameTable | None = None, most: int = MOST_SENTENCES
@@ -68,7 +68,7 @@ class PaperSupport:
         self._index, self._verifier, self._names, self._most = index, verifier, names, most
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What papers make of each sentence that claims something."""
+        """Search papers for each sentence that claims something."""
         claiming = sorted(claims_of(manuscript)[: self._most], key=lambda s: s.number)
         things = self._names.things(manuscript) if self._names and claiming else {}
         synonyms = self._names.synonyms(things) if self._names else {}
@@ -88,21 +88,20 @@ class PaperSupport:
         read: dict[str, Document] = {}
         for document in others:
             # What does not name all that the claim is about is silent, whoever reads it.
-            if len(read) < _READ and document.paper_id not in read:
-                if not missing(claim, [document.abstract], document.abstract, synonyms):
-                    read[document.paper_id] = document
+            is_new = len(read) < _READ and document.paper_id not in read
+            if is_new and not missing(claim, [document.abstract], document.abstract, synonyms):
+                read[document.paper_id] = document
         judged = verify(claim, read.values(), self._verifier, synonyms)
         papers = {document.id: document for document in read.values()}
         spoken = [
             o
             for o in judged.opinions
-            if o.stance is judged.stance and o.probability >= SURE_ENOUGH and not _repeats(o, claim)
+            if o.stance is judged.stance is not Stance.SILENT
+            and o.probability >= SURE_ENOUGH
+            and not _repeats(o, claim)
         ]
-        stance = judged.stance if spoken else Stance.SILENT
-        remark, state = _STATES[stance]
-        counted = () if stance is Stance.SILENT else spoken
-        evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in counted)
-        spoke = {Stance.SUPPORTS: "support it", Stance.CONTRADICTS: "say otherwise"}.get(stance, "say so or deny it")
+        remark, state, spoke = _STATES[judged.stance if spoken else Stance.SILENT]
+        evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in spoken)
         count = len(evidence) if evidence else "none"
         return Remarked(
             remark=remark,
@@ -124,25 +123,25 @@ def claims_of(manuscript: Manuscript) -> list[Sentence]:
 
 
 def _repeats(opinion: Opinion, claim: str) -> bool:
-    """Whether a paper has the very words: what a journal puts into every paper claims nothing."""
+    """Tell whether a paper has the very words: what a journal puts into every paper claims nothing."""
     wanted = fingerprint_text(claim)
     return any(fuzz.ratio(fingerprint_text(quote.text), wanted) >= _SAME_TITLE for quote in opinion.quotes)
 
 
 def _claims(text: str) -> bool:
-    bare = without_marks(text)
-    words = re.findall(r"[\w-]+", bare.lower())
-    if len(words) < _WORDS or _POINTS.search(bare) or bare.rstrip().endswith("?") or asks_only(bare):
+    plain = without_marks(text)
+    words = re.findall(r"[\w-]+", plain.lower())
+    if len(words) < _WORDS or _POINTS.search(plain) or plain.rstrip().endswith("?") or asks_only(plain):
         return False
     if any(statement_words().clouding.match(word) for word in words[:4]):
         return False
-    if _NUMBER.search(bare) and _COMPARES.search(bare.lower()):
+    if _NUMBER.search(plain) and _COMPARES.search(plain.lower()):
         return True
-    return sum(argument.kind in _NAMED for argument in arguments(bare)) >= _NAMES
+    return sum(argument.kind in _NAMED for argument in arguments(plain)) >= _NAMES
 
 
 def is_itself(manuscript: Manuscript, document: Document) -> bool:
-    """Whether a document is the manuscript, or a part of it, by one of its ids or by its title."""
+    """Tell whether a document is the manuscript, or a part of it, by one of its ids or by its title."""
     own = {_bare_id(name) for name in manuscript.ids}
     if own & {_bare_id(name) for name in (*document.ids, document.paper_id)}:
         return True
@@ -152,5 +151,4 @@ def is_itself(manuscript: Manuscript, document: Document) -> bool:
 
 def _bare_id(name: str) -> str:
     """An id in one form: without the address, the prefix and the number of a paragraph."""
-    bare = name.casefold().partition("#")[0]
-    return re.sub(r"^(?:https?://(?:dx\.)?doi\.org/|doi:|pmid:|pmcid:)\s*", "", bare)
+    return re.sub(r"^(?:https?://(?:dx\.)?doi\.org/|doi:|pmid:|pmcid:)\s*", "", name.casefold().partition("#")[0])

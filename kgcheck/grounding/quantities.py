@@ -5,7 +5,6 @@ and tables by their numbers, names with digits, years, levels of confidence, cit
 """
 
 import re
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -13,29 +12,30 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
 from kgcheck.resources import resource_dir
 
 
 class WrittenNumber(NamedTuple):
-    """A number in a text: ``text[start:end]`` is the number with its sign, scale and unit, to ``bare`` without both.
+    """A number in a text: ``text[start:end]`` with its sign, scale and unit, to ``number_end`` without scale and unit.
 
-    ``step`` is the value of the last digit that is written: 0.1 of 2.5, 1 of 12, 1000 of 12 thousand. ``about`` says
-    that it is written as one near it.
+    ``step`` is the value of the last digit that is written: 0.1 of 2.5, 1 of 12, 1000 of 12 thousand. ``approximate``
+    says that it is written as one near it.
     """
 
     start: int
-    bare: int
+    number_end: int
     end: int
     value: Decimal
     step: Decimal
     unit: str = ""
     comparator: str = "="
-    about: bool = False
+    approximate: bool = False
 
     @property
     def digits(self) -> int:
-        """How many digits it has that count."""
+        """Number of significant digits."""
         return len((self.value / self.step).normalize().as_tuple().digits) if self.value else 1
 
 
@@ -110,28 +110,26 @@ def _quantities(text: str) -> Iterator[WrittenNumber]:
         negative = (match["sign"] or "").strip() in ("-", "\u2212") and not joined
         yield WrittenNumber(
             start=start,
-            bare=match.end(),
+            number_end=match.end(),
             end=end,
             value=-value if negative else value,
             step=step,
             unit=unit,
             comparator=_comparator(match["comparator"], before),
-            about=bool(rules.about.search(before)) or (match["comparator"] or "").strip() in ("~", "≈", "\u223c"),
+            approximate=bool(rules.approximate.search(before))
+            or (match["comparator"] or "").strip() in ("~", "≈", "\u223c"),
         )
 
 
 def _unit(text: str, end: int, rules: "_QuantityRules") -> tuple[str, int]:
     """The unit of a number and where it ends; 12 of `12-14 mg` has that of the other end."""
-    if found := rules.unit.match(text, end):
-        return _named_unit(found, rules), found.end()
-    other = _OTHER_END.match(text, end)
-    found = rules.unit.match(text, other.end()) if other else None
-    return (_named_unit(found, rules) if found else ""), end
-
-
-def _named_unit(found: re.Match[str], rules: "_QuantityRules") -> str:
-    parts = [rules.units[part] for part in found.group("unit", "per") if part]
-    return "/".join(parts)
+    found, after = rules.unit.match(text, end), end
+    if found:
+        after = found.end()
+    elif other := _OTHER_END.match(text, end):
+        found = rules.unit.match(text, other.end())
+    parts = found.group("unit", "per") if found else ()
+    return "/".join(rules.units[part] for part in parts if part), after
 
 
 def _comparator(sign: str | None, before: str) -> str:
@@ -147,7 +145,7 @@ def _comparator(sign: str | None, before: str) -> str:
 def _measures_nothing(
     text: str, match: re.Match[str], before: str, end: int, unit: str, rules: "_QuantityRules"
 ) -> bool:
-    """Whether a number is a name, a place, a year or a level rather than a result."""
+    """Recognise a number that is a name, a place, a year or a level rather than a result."""
     after = text[end : end + 20]
     # 5S, 3T3, 2'-deoxy, 4-hydroxy: a name that begins with digits.
     if not unit and _NAMED_BY_LETTERS.match(text[end : end + 2]):
@@ -174,12 +172,12 @@ class _QuantityRules(NamedTuple):
     before: frozenset[str]
     after: tuple[str, ...]
     kinds: frozenset[str]
-    about: re.Pattern[str]
+    approximate: re.Pattern[str]
 
 
 @cache
 def _rules() -> _QuantityRules:
-    raw = tomllib.loads((resource_dir("corpus") / "grounding" / "quantities.toml").read_text(encoding="utf-8"))
+    raw = read_toml(resource_dir("corpus") / "grounding" / "quantities.toml")
     units = {spelling: unit for unit, spellings in raw["units"].items() for spelling in spellings}
     spelt = _either(units)
     gap = r"[ \u00a0\u2009\u202f-]?"
@@ -191,7 +189,7 @@ def _rules() -> _QuantityRules:
         before=frozenset(raw["names"]["before"].split()),
         after=tuple(raw["names"]["after"]),
         kinds=frozenset(raw["names"]["kinds"].split()),
-        about=re.compile(rf"(?:^|(?<=[\s(]))(?:{_either(raw['about']['words'])})\s?$", re.IGNORECASE),
+        approximate=re.compile(rf"(?:^|(?<=[\s(]))(?:{_either(raw['about']['words'])})\s?$", re.IGNORECASE),
     )
 
 

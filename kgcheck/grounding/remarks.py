@@ -1,4 +1,4 @@
-"""What is found of a manuscript: remarks by check, and the state of a sentence that they make."""
+"""Remarks about a manuscript by check, and the state of a sentence that they make."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,7 +9,7 @@ from kgcheck.model import CheckTask, Evidence, Value
 
 
 class SentenceState(StrEnum):
-    """What a sentence, or one thing that it states, turned out to be.
+    """State of a sentence, or of one thing that it states.
 
     ``verified``: the audited graph holds it, or the canonical results do. ``supported``: papers say so.
     ``contradicted``: the graph, papers, results or the reference itself say otherwise. ``unsupported``: it was looked,
@@ -33,7 +33,7 @@ class Check(StrEnum):
 
 
 class Remark(StrEnum):
-    """What was remarked. The one list: the report, SARIF and docs/grounding.md take it from here."""
+    """Kind of a remark. The one list: the report, SARIF and docs/grounding.md take it from here."""
 
     EDGE_VERIFIED = "edge_verified"
     EDGE_REFUTED = "edge_refuted"

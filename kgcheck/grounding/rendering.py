@@ -1,14 +1,18 @@
-"""What was found of a manuscript, for people and programs."""
+"""Show what was found of a manuscript: for people, for programs, and as a diff of what could be repaired."""
 
+import difflib
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, SentenceState, state_of
+from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, Repair, SentenceState, state_of
 from kgcheck.grounding.score import ScoreCard
+from kgcheck.inputs import read_whole
 from kgcheck.plurals import how_many
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.documents import page
@@ -29,7 +33,7 @@ _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"
 
 
 def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
-    """What was found, as text."""
+    """Render what was found."""
     match form:
         case "json":
             return as_json(found.as_row(), indent=2) + "\n"
@@ -49,12 +53,19 @@ def alarms(found: Grounded) -> list[Remarked]:
 
 
 def place_of(found: Grounded, remarked: Remarked) -> str:
-    """Where a remark stands, for people."""
+    """Name the place of a remark, for people."""
     if remarked.sentence is None:
         return f"reference {remarked.reference}"
+    if line := _line_of(found, remarked):
+        return f"line {line}"
+    return f"{found.manuscript.sentences[remarked.sentence - 1].section}, sentence {remarked.sentence}"
+
+
+def _line_of(found: Grounded, remarked: Remarked) -> int | None:
+    if remarked.sentence is None:
+        return None
     sentence = found.manuscript.sentences[remarked.sentence - 1]
-    line = found.manuscript.blocks[sentence.block].line
-    return f"line {line}" if line else f"{sentence.section}, sentence {sentence.number}"
+    return found.manuscript.blocks[sentence.block].line
 
 
 def ground_table(found: Grounded) -> RenderableType:
@@ -119,27 +130,23 @@ def _words(found: Grounded, remarked: Remarked) -> str:
 
 
 def _content(found: Grounded) -> dict[str, Any]:
-    """What the templates name."""
+    """Values for the templates."""
     text = found.manuscript
-    blocks: list[dict[str, Any]] = []
-    sentences = iter(text.sentences)
-    upcoming = next(sentences, None)
-    for place, block in enumerate(text.blocks):
-        parts = []
-        while upcoming and upcoming.block == place:
-            remarks = found.of_sentences.get(upcoming.number, [])
-            parts.append({"sentence": upcoming, "state": state_of(remarks), "remarks": remarks})
-            upcoming = next(sentences, None)
-        blocks.append({"block": block, "sentences": parts})
+    blocks: list[dict[str, Any]] = [{"block": block, "sentences": []} for block in text.blocks]
+    for sentence in text.sentences:
+        remarks = found.of_sentences.get(sentence.number, [])
+        blocks[sentence.block]["sentences"].append(
+            {"sentence": sentence, "state": state_of(remarks), "remarks": remarks}
+        )
     entries = {r.key: place for place, r in enumerate(text.references, 1)}
     return {
         "found": found,
         "text": text,
         "blocks": blocks,
         "references": [
-            {"work": r, "state": state_of(of), "remarks": of}
+            {"work": r, "state": state_of(remarks), "remarks": remarks}
             for r in text.references
-            for of in [found.of_references.get(r.key, [])]
+            for remarks in [found.of_references.get(r.key, [])]
         ],
         "alarms": [
             {
@@ -166,30 +173,75 @@ def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
             continue
         kind, level = _LEVELS[remarked.state]
         rules[remarked.remark.value] = REMARKS[remarked.remark]
-        result: dict[str, Any] = {
-            "ruleId": remarked.remark.value,
-            "kind": kind,
-            "level": level,
-            "message": {"text": sarif_text(f"{REMARKS[remarked.remark]}. {remarked.note}")},
-            "locations": [_location(found, remarked)],
-            "properties": {
-                "check": remarked.check.value,
-                "words": visible(_words(found, remarked)),
-                "evidence": [visible(f"{e.source} {e.release} {e.record}") for e in remarked.evidence],
-            },
-        }
-        results.append(result)
-    failures += [f"{what}: {why}" for what, why in found.not_looked.items()]
+        results.append(
+            {
+                "ruleId": remarked.remark.value,
+                "kind": kind,
+                "level": level,
+                "message": {"text": sarif_text(f"{REMARKS[remarked.remark]}. {remarked.note}")},
+                "locations": [_location(found, remarked)],
+                "properties": {
+                    "check": remarked.check.value,
+                    "words": visible(_words(found, remarked)),
+                    "evidence": [visible(f"{e.source} {e.release} {e.record}") for e in remarked.evidence],
+                },
+            }
+        )
+    failures += [f"{check}: {why}" for check, why in found.not_looked.items()]
     return remarks_sarif(rules, results, failures, exit_code)
 
 
 def _location(found: Grounded, remarked: Remarked) -> dict[str, Any]:
-    from urllib.parse import quote
-
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(found.manuscript.name)}}
-    if remarked.sentence is not None:
-        sentence = found.manuscript.sentences[remarked.sentence - 1]
-        if line := found.manuscript.blocks[sentence.block].line:
-            physical["region"] = {"startLine": line}
+    if line := _line_of(found, remarked):
+        physical["region"] = {"startLine": line}
     name = place_of(found, remarked)
     return {"physicalLocation": physical, "logicalLocations": [{"name": visible(name)[:200], "kind": "text"}]}
+
+
+_TEXTS = ("markdown", "latex", "text", "jats")
+"""Formats whose file holds its words as they are read."""
+
+
+def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
+    """The repairs that remarks propose."""
+    wanted = [(r, r.repair) for r in found.remarks if r.repair]
+    if found.manuscript.format not in _TEXTS:
+        return "", [_by_hand(remarked, repair) for remarked, repair in wanted]
+    before = read_whole(file)
+    changes: dict[tuple[int, int], str] = {}
+    left: list[str] = []
+    for remarked, repair in wanted:
+        span = _span(found.text_of(remarked), repair, before)
+        if span:
+            changes[span] = repair.to
+        else:
+            left.append(_by_hand(remarked, repair))
+    after = before
+    end = len(before) + 1
+    for (start, stop), to in sorted(changes.items(), reverse=True):
+        # Of two that overlap, the later one is put in.
+        if stop <= end:
+            after = after[:start] + to + after[stop:]
+            end = start
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, f"a/{file.name}", f"b/{file.name}", n=2)), left
+
+
+def _span(whole: str, repair: Repair, text: str) -> tuple[int, int] | None:
+    """Find the words of a sentence or a reference in the file: the only place of them with the text around them."""
+    if not whole:
+        return None
+    for around in (60, 30, 15):
+        start = max(0, repair.start - around)
+        for stop in (min(len(whole), repair.end + around), repair.end):
+            piece = whole[start:stop]
+            if text.count(piece) == 1:
+                at = text.index(piece) + repair.start - start
+                return at, at + repair.end - repair.start
+    return None
+
+
+def _by_hand(remarked: Remarked, repair: Repair) -> str:
+    where = f"sentence {remarked.sentence}" if remarked.sentence is not None else f"reference {remarked.reference}"
+    return f"{where}, by hand: {REMARKS[remarked.remark]}: {remarked.stated!r} -> {repair.to!r}"

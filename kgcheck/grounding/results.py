@@ -1,4 +1,4 @@
-"""The results that numbers of a text are held against: canonical ones from a file, or those that a text has itself."""
+"""Results that numbers of a text are held against: canonical ones from a file, or those of the text itself."""
 
 import hashlib
 import math
@@ -48,7 +48,7 @@ class Result(NamedTuple):
 
 
 class Results:
-    """What numbers are held against."""
+    """Results that numbers are held against."""
 
     def __init__(self, source: str, release: str, at: datetime, *, canonical: bool, found: Sequence[Result]) -> None:
         self.source = source
@@ -64,13 +64,13 @@ class Results:
         self._rarity = {w: math.log(1 + len(self.all) / len(places)) for w, places in self._with_word.items()}
         self._whole = [sum(self._rarity[w] for w in result.words) for result in self.all]
 
-    def likeness(self, about: Mapping[str, float]) -> list[float]:
+    def likeness(self, words: Mapping[str, float]) -> list[float]:
         """From 0 to 1 for each result, how much of what names it stands about a number."""
         both = [0.0] * len(self.all)
-        for word, weight in about.items():
+        for word, weight in words.items():
             for place in self._with_word.get(word, ()):
                 both[place] += self._rarity[word] * weight
-        own = sum(self._rarity.get(word, 1.0) for word in about)
+        own = sum(self._rarity.get(word, 1.0) for word in words)
         wholes = self._whole if self.canonical else [min(whole, own) for whole in self._whole]
         return [min(1.0, b / whole) if whole else 0.0 for b, whole in zip(both, wholes, strict=True)]
 

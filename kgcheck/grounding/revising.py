@@ -1,8 +1,9 @@
-"""One section written again by a model: what it is sent, the form of its answer, the manuscript that comes of it."""
+"""Write one section of a manuscript again by a model, and put it into the file."""
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,94 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.markers import plain_number
+from kgcheck.grounding.manuscripts.pandoc import pandoc_json
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.results import Results
-from kgcheck.grounding.revision_guard import Revision
 from kgcheck.grounding.score import ScoreCard, score_rules
-from kgcheck.grounding.source_sections import SourceSection, source_sections, with_body, with_references
 from kgcheck.literature.documents import sentences
+from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema
 from kgcheck.model import Value
+
+_FORM = "commonmark_x+sourcepos"
+"""Pandoc's only reader that says where a block stands."""
+
+_ENTRY = re.compile(r" {0,3}(\[?)\d{1,4}(\]|[.)])\s")
+
+
+class SourceSection(Value):
+    """From below a heading to before the next one: lines ``first`` to ``last``, from 1, none where it is empty."""
+
+    heading: str
+    level: int
+    kind: SectionKind
+    listing: bool
+    first: int
+    last: int
+    body: str
+
+
+def source_sections(text: str, path: Path) -> tuple[SourceSection, ...]:
+    """The sections of a Markdown text."""
+    lines = text.split("\n")
+    places: list[tuple[int, int, int]] = []
+    for block in pandoc_json(text.encode(), _FORM, path)["blocks"]:
+        if block["t"] != "Header":
+            continue
+        level, (_, _, attributes), _ = block["c"]
+        numbers = [int(n) for n in re.findall(r"(?<!\d)(\d{1,9}):\d", dict(attributes).get("data-pos", ""))]
+        if numbers:
+            places.append((level, min(numbers), max(numbers)))
+    found: list[SourceSection] = []
+    above: list[SourceSection] = []
+    for place, (level, start, end) in enumerate(places):
+        last = places[place + 1][1] - 1 if place + 1 < len(places) else len(lines)
+        above = [s for s in above if s.level < level]
+        heading = " ".join(lines[start - 1].strip().strip("#").split())
+        kind = kind_of(heading)
+        if kind == "other":
+            kind = next((s.kind for s in reversed(above) if s.kind != "other"), "other")
+        listing = bool(REFERENCES_HEADING.match(heading)) or any(s.listing for s in above)
+        body = "\n".join(lines[end - 1 : last])
+        section = SourceSection(
+            heading=heading, level=level, kind=kind, listing=listing, first=end, last=last, body=body
+        )
+        above.append(section)
+        found.append(section)
+    return tuple(found)
+
+
+def with_body(text: str, section: SourceSection, body: str) -> str:
+    """A text with another body of a section."""
+    lines = text.split("\n")
+    return "\n".join([*lines[: section.first - 1], "", *body.strip("\n").split("\n"), "", *lines[section.last :]])
+
+
+def with_references(text: str, sections: Sequence[SourceSection], entries: Mapping[int, str]) -> str:
+    """A text with more entries at the end of its numbered list of references."""
+    lines = text.split("\n")
+    for section in reversed(sections):
+        if not section.listing:
+            continue
+        numbered = [n for n in range(section.first - 1, section.last) if _ENTRY.match(lines[n])]
+        if not numbered:
+            continue
+        mark = _ENTRY.match(lines[numbered[-1]])
+        opening, closing = (mark[1], mark[2]) if mark else ("", ".")
+        end = max(n for n in range(numbered[-1], section.last) if lines[n].strip()) + 1
+        apart = [""] if any(not line.strip() for line in lines[numbered[0] : end]) or opening == "[" else []
+        added = [line for number, entry in entries.items() for line in (*apart, f"{opening}{number}{closing} {entry}")]
+        return "\n".join([*lines[:end], *added, *lines[end:]])
+    return text
+
+
+def text_digest(text: str) -> str:
+    """By which a text is known again: SHA-256 of it as UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 MOST_CHARACTERS = 24_000
 """Of a section that is sent; a longer one is left alone."""
@@ -55,6 +133,22 @@ _LONGER = 1.2
 """A section that a weak model wrote, of the length of the old one."""
 
 
+class Revision(Value):
+    """A manuscript before and after one section of it was written again.
+
+    ``given`` is what the model was given as facts besides results; ``added`` are keys of references that came with it;
+    ``left_out`` is what the model says that it left out.
+    """
+
+    section: SourceSection
+    body: str
+    old: Manuscript
+    new: Manuscript
+    given: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 class WrittenSection(BaseModel):
     """The form of an answer."""
 
@@ -65,7 +159,7 @@ class WrittenSection(BaseModel):
 
 
 class GivenPassage(Value):
-    """What a paper says, with the ids of the paper and the entry that it would have in a list of references."""
+    """Passage of a paper, with the ids of the paper and the entry that it would have in a list of references."""
 
     text: str
     ids: tuple[str, ...]
@@ -91,7 +185,7 @@ def draft_of(source: str, path: Path) -> ManuscriptSource:
 
 
 class Aim(Value):
-    """What a round is to do: raise a dimension by an action in a section."""
+    """Aim of a round: raise a dimension by an action in a section."""
 
     dimension: str
     action: str

@@ -1,4 +1,4 @@
-"""What the new text of a section may not do: bring in a citation, a number or an address, or lose something unsaid.
+"""Reject a section that a model wrote again if it brings in a citation, number or address, or loses one unsaid.
 
 Everything that a model wrote is held against the old text, the results and the passages that it was given. What cannot
 be found there is a reason to reject the text, never to put it right.
@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.manuscript import Block, Manuscript, Table
-from kgcheck.grounding.manuscripts.author_years import AuthorYears
+from kgcheck.grounding.manuscript import Block, Table
+from kgcheck.grounding.manuscripts.markers import AuthorYears
 from kgcheck.grounding.numbers import numbers_of_results
 from kgcheck.grounding.quantities import quantities
 from kgcheck.grounding.remarks import REMARKS, Check, Remarked, SentenceState
 from kgcheck.grounding.results import Results
-from kgcheck.grounding.source_sections import SourceSection
+from kgcheck.grounding.revising import Revision
 from kgcheck.literature.documents import Span
-from kgcheck.model import Value
 from kgcheck.visible import visible
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -38,24 +37,8 @@ _MARKUP = re.compile(
 )
 
 
-class Revision(Value):
-    """A manuscript before and after one section of it was written again.
-
-    ``given`` is what the model was given as facts besides results; ``added`` are keys of references that came with it;
-    ``left_out`` is what the model says that it left out.
-    """
-
-    section: SourceSection
-    body: str
-    old: Manuscript
-    new: Manuscript
-    given: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-
 def objection_to(revision: Revision, results: Results | None) -> str:
-    """Why the new text of a section is rejected, before it is grounded."""
+    """Say why the new text of a section is rejected, before it is grounded."""
     before, after = _changed(revision.old.blocks, revision.new.blocks)
     return (
         _list_differs(revision)
@@ -68,7 +51,7 @@ def objection_to(revision: Revision, results: Results | None) -> str:
 
 
 def objection_to_remarks(old: Grounded, new: Grounded, left_out: Sequence[str]) -> str:
-    """Why the new text is rejected for what was found of it."""
+    """Say why the new text is rejected for what was found of it."""
     more = Counter(map(_contradiction, _contradicted(new))) - Counter(map(_contradiction, _contradicted(old)))
     for remarked in _contradicted(new):
         if more[_contradiction(remarked)] > 0:
@@ -97,7 +80,7 @@ def _list_differs(revision: Revision) -> str:
 
 
 def _hidden(revision: Revision) -> str:
-    """What nobody sees may be read by programs."""
+    """Object to signs that nobody sees: programs may read them."""
     text = revision.body.replace("\t", " ").replace("\r", "")
     if visible(text, layout=True) != text and visible(revision.section.body, layout=True) == revision.section.body:
         return "it holds signs that cannot be seen"
@@ -139,7 +122,7 @@ def _strange_number(revision: Revision, after: Sequence[Block], results: Results
             right.update(text[start:end] for start, end in numbers_of_results(text, results))
     body = revision.body
     own = quantities(body)
-    measured = [(q.start, q.bare) for q in own]
+    measured = [(q.start, q.number_end) for q in own]
     most = len(revision.new.references)
     cited = [m.span() for m in _CITED.finditer(body) if all(0 < int(n) <= most for n in re.findall(r"\d+", m[0]))]
     for at, word in _numbered(body):
@@ -153,7 +136,7 @@ def _strange_number(revision: Revision, after: Sequence[Block], results: Results
             fine = (quantity.value, quantity.unit, quantity.comparator) in known
             if not fine:
                 # As often as it is right: a result may stand in a sentence about something else, too.
-                shown = body[quantity.start : quantity.bare]
+                shown = body[quantity.start : quantity.number_end]
                 right[shown] -= 1
                 fine = right[shown] >= 0
         if not fine:
@@ -170,7 +153,7 @@ def _numbered(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _covering(spans: Sequence[Span], at: int) -> int | None:
-    """Which of some spans in order covers a place."""
+    """Find which of some spans in order covers a place."""
     place = bisect_right(spans, at, key=lambda span: span[0]) - 1
     return place if place >= 0 and at < spans[place][1] else None
 
@@ -197,7 +180,7 @@ def _lost(revision: Revision, before: Sequence[Block], after: Sequence[Block]) -
     kept = {q for b in after for q in _measured(b.text, _places(b))} | _measured(revision.body)
     for block in before:
         for q in quantities(block.text, _places(block)):
-            shown = block.text[q.start : q.bare].strip()
+            shown = block.text[q.start : q.number_end].strip()
             if (q.value, q.unit, q.comparator) not in kept and not {shown, block.text[q.start : q.end]} & named:
                 return f"it loses the number {block.text[q.start : q.end]}, and does not say so"
     tables = [t.rows for t in revision.new.tables]
@@ -219,7 +202,6 @@ def _contradiction(remarked: Remarked) -> tuple[object, ...]:
 
 
 def _verified(found: Grounded) -> set[str]:
-    """What the graph was found to hold of the text."""
     return {
         r.stated for r in found.remarks if r.check is Check.GRAPH and r.state is SentenceState.VERIFIED and r.stated
     }

@@ -6,7 +6,6 @@ corpus/grounding/score.toml.
 
 import hashlib
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -16,6 +15,7 @@ from pydantic import Field
 
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.inputs import read_toml
 from kgcheck.literature.papers import SectionKind
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.literature.works import ids_of_reference
@@ -34,7 +34,7 @@ Feature = Literal["words", "tables", "signs", "sections"]
 
 
 class DimensionRule(Value):
-    """How a dimension is scored."""
+    """Rule of a dimension."""
 
     mean: float
     reads: tuple[SectionKind, ...]
@@ -44,7 +44,7 @@ class DimensionRule(Value):
 
 
 class SurfaceBounds(Value):
-    """What counts as full marks on the surface."""
+    """Counts that give full marks on the surface."""
 
     words: int
     tables: int
@@ -63,7 +63,7 @@ class ScoreRules(Value):
 
 
 class DimensionJudgement(Value):
-    """What a judge said of a dimension; ``of`` is the digest of the sections that it read."""
+    """Judge's opinion on a dimension; ``of`` is the digest of the sections that it read."""
 
     raw: float = Field(ge=0, le=10)
     quote: str = Field(default="", description="words of these sections that decide")
@@ -74,7 +74,7 @@ class DimensionJudgement(Value):
 
 
 class CorpusFigures(Value):
-    """How a manuscript stands to a corpus, both from 0 to 1."""
+    """Standing of a manuscript to a corpus, both figures from 0 to 1."""
 
     coverage: float
     cited: float
@@ -107,7 +107,7 @@ class ScoreCard(Value):
 @cache
 def score_rules() -> ScoreRules:
     """The rules, from corpus/grounding/score.toml."""
-    raw = tomllib.loads((resource_dir("corpus") / "grounding" / "score.toml").read_text(encoding="utf-8"))
+    raw = read_toml(resource_dir("corpus") / "grounding" / "score.toml")
     tiers = dict(raw["tiers"])
     sigma = tiers.pop("sigma")
     return ScoreRules.model_validate(raw | {"tiers": tiers, "sigma": sigma})
@@ -122,20 +122,17 @@ def score(
     dimensions = {}
     for name, rule in rules.dimensions.items():
         judgement = (judgements or {}).get(name)
-        judged = None if judgement is None else normalised(judgement.raw, rule.mean, rules.sigma)
-        dimensions[name] = _dimension(
-            rule, judged, _corpus_tier(rule, corpus), features, found.penalty, name, judgement
-        )
+        factor = 1 - found.penalty if found.penalty is not None and name in PENALISED else 1.0
+        dimensions[name] = _dimension(rule, judgement, corpus, features, factor)
     missing = [
         *_unjudged(found.manuscript, judgements or {}),
         *([] if corpus else ["no corpus is named: the second tier is missing"]),
         *([] if found.penalty is not None else ["no penalty: it needs citations, a list and canonical results"]),
     ]
-    scores = [d.score for d in dimensions.values()]
+    scores = [d.score for d in dimensions.values() if d.score is not None]
     overall = None
-    if found.penalty is not None and all(s is not None for s in scores):
-        whole = sum(s for s in scores if s is not None) / len(scores)
-        overall = whole * (1 - _GLOBAL * found.penalty)
+    if found.penalty is not None and len(scores) == len(dimensions):
+        overall = sum(scores) / len(scores) * (1 - _GLOBAL * found.penalty)
     return ScoreCard(
         manuscript=found.manuscript.name,
         sha256=found.manuscript.sha256,
@@ -166,7 +163,7 @@ def grade_of(overall: float) -> str:
 
 
 def surface_features(text: Manuscript) -> dict[Feature, float]:
-    """What can be counted on the surface of a text, each from 0 to 100."""
+    """Count the surface of a text, each feature from 0 to 100."""
     bounds = score_rules().surface
     running = [b for b in text.blocks if b.kind in ("paragraph", "legend")]
     words = sum(len(b.text.split()) for b in running)
@@ -185,12 +182,11 @@ def surface_features(text: Manuscript) -> dict[Feature, float]:
 def corpus_figures(
     text: Manuscript, documents: Iterable[str], holds: Callable[[str], bool], papers: int
 ) -> CorpusFigures:
-    """How a manuscript stands to a corpus."""
+    """Compare a manuscript with a corpus."""
     counts: Counter[str] = Counter()
     total = 0
-    for document in documents:
+    for total, document in enumerate(documents, 1):  # noqa: B007
         counts.update(_terms(document))
-        total += 1
     common = [(n, term) for term, n in counts.items() if n > 1 and n <= max(2, 0.5 * total)]
     terms = {term for _, term in sorted(common, key=lambda pair: (-pair[0], pair[1]))[:KEY_TERMS]}
     there = {term for block in text.blocks for term in _terms(block.text)}
@@ -222,7 +218,7 @@ def digest_of(text: str) -> str:
 
 
 def _unjudged(text: Manuscript, judgements: Mapping[str, DimensionJudgement]) -> Iterator[str]:
-    """Where the first tier is missing, and why."""
+    """Say where the first tier is missing, and why."""
     if not judgements:
         yield "nobody judged: the first tier, 55 % of the score, is missing"
         return
@@ -236,25 +232,24 @@ def _unjudged(text: Manuscript, judgements: Mapping[str, DimensionJudgement]) ->
 
 def _dimension(
     rule: DimensionRule,
-    judged: float | None,
-    corpus: float | None,
-    features: Mapping[Feature, float],
-    penalty: float | None,
-    name: str,
     judgement: DimensionJudgement | None,
+    corpus: CorpusFigures | None,
+    features: Mapping[Feature, float],
+    factor: float,
 ) -> DimensionScore:
-    weights = score_rules().tiers
+    rules = score_rules()
+    tiers = {
+        "judged": None if judgement is None else normalised(judgement.raw, rule.mean, rules.sigma),
+        "corpus": _corpus_tier(rule, corpus),
+    }
     surface = sum(features[f] for f in rule.surface) / len(rule.surface)
-    parts = {"judged": judged, "corpus": corpus, "surface": surface}
-    there = {tier: part for tier, part in parts.items() if part is not None}
-    blend = sum(weights[tier] * part for tier, part in there.items())
-    factor = 1 - penalty if penalty is not None and name in PENALISED else 1.0
+    there = {tier: part for tier, part in tiers.items() if part is not None} | {"surface": surface}
+    blend = sum(rules.tiers[tier] * part for tier, part in there.items())
     return DimensionScore(
-        judged=judged,
-        corpus=corpus,
+        **tiers,
         surface=surface,
-        partial=blend / sum(weights[tier] for tier in there) * factor,
-        score=blend * factor if len(there) == len(parts) else None,
+        partial=blend / sum(rules.tiers[tier] for tier in there) * factor,
+        score=blend * factor if None not in tiers.values() else None,
         judgement=judgement,
     )
 

@@ -25,7 +25,7 @@ Comparison = Literal[">=", "<=", ">", "<", "="]
 
 
 class ScopedWords(Value):
-    """Words whose meaning hangs on what they stand beside: see `kgcheck.questions.scope`."""
+    """Words whose meaning hangs on what they stand beside: see `kgcheck.questions.compiler`."""
 
     or_: tuple[str, ...] = Field(alias="or")
     either: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Questions and what comes of them: answers with their paths, a number, yes, or why there is none."""
+"""Answer questions: with nodes and their paths, a number, yes, or the reason why there is no answer."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,9 +12,8 @@ from kgcheck.profile.lexicon import load_lexicon
 from kgcheck.progress import Progress
 from kgcheck.questions.compiler import Compiler
 from kgcheck.questions.names import NameIndex
-from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable
+from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable, sentence
 from kgcheck.questions.running import Edge, Reached, Runner
-from kgcheck.questions.sentence import sentence
 
 MOST_PATHS = 200
 """Answers that are told with their path; the others only by their id."""
@@ -25,7 +24,7 @@ __all__ = ["Answer", "Edge", "Found", "Questions", "Status", "run_plan"]
 
 
 class Status(StrEnum):
-    """What came of a question.
+    """Outcome of a question.
 
     ``nothing``: it was understood, and the graph has no such node. ``unsupported``: a model answered, and what its
     tools have shown does not bear that out.
@@ -48,7 +47,7 @@ class Found(Value):
 
 
 class Answer(Value):
-    """What a question came to."""
+    """Answer to a question."""
 
     question: str
     status: Status
@@ -66,12 +65,12 @@ class Answer(Value):
 
 
 class Questions:
-    """Answers questions over a store without a model. Reads the names of the graph once."""
+    """Answers to questions over a store, without a model. Reads the names of the graph once."""
 
     def __init__(self, store: GraphStore, progress: Progress | None = None) -> None:
         lexicon = load_lexicon(store.schema)
         self._store = store
-        self.index = NameIndex.of(store, lexicon, progress)
+        self.index = NameIndex.from_store(store, lexicon, progress)
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
     def plan(self, question: str) -> Plan:
@@ -139,7 +138,7 @@ def _only_back(target: Variable, ids: set[str], run: Runner) -> set[str]:
 
 
 def _holds(plan: Plan, ids: list[str]) -> bool:
-    """Whether it is so: of any of the nodes, or of each of the named ones where all are asked about."""
+    """Tell whether it is so: of any of the nodes, or of each of the named ones where all are asked about."""
     there = set(ids)
     if plan.every and plan.target.among:
         return all(any(ref.id in there for ref in anchor.refs) for anchor in plan.target.among)
@@ -153,10 +152,11 @@ def _answer(question: str, plan: Plan, status: Status, read_as: str, **rest: Any
 
 
 def _named(plan: Plan, store: GraphStore) -> dict[Ref, str]:
-    """What the graph calls the nodes that a plan names."""
+    """Look up the names of the nodes that a plan names."""
     ranked = [plan.rank.step] if plan.rank and plan.rank.step else []
     wanted: dict[str, set[str]] = {}
-    for anchor in [*_all_anchors(plan.target), *(a for step in ranked for a in _anchors(step))]:
+    named = [*plan.target.among, *plan.target.excluded]
+    for anchor in [*named, *(a for step in (*plan.target.steps, *ranked) for a in _anchors(step))]:
         wanted.setdefault(anchor.label, set()).update(ref.id for ref in anchor.refs)
     return {
         Ref(label=label, id=id_): str(properties["name"])
@@ -184,7 +184,3 @@ def _found(label: str, ids: list[str], reached: Reached, store: GraphStore) -> l
 def _anchors(step: PlanStep) -> list[Anchor]:
     """Named nodes that a step leads to, at any distance."""
     return [step.to] if isinstance(step.to, Anchor) else [a for s in step.to.steps for a in _anchors(s)]
-
-
-def _all_anchors(variable: Variable) -> list[Anchor]:
-    return [*variable.among, *variable.excluded, *(a for s in variable.steps for a in _anchors(s))]

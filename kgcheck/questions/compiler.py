@@ -1,23 +1,150 @@
-"""From mentions to a plan: nouns and names are joined by the relations that the schema has between them.
-
-The first noun is what is asked for, or, of a yes or no question without one, the first name. Words such as not, most
-and at least three then change the relations that they stand before.
-"""
+"""Compile a question to a plan: its target, what is joined to it, conditions, negations and order."""
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import product
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.model import Ref
-from kgcheck.profile.lexicon import Lexicon
+from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Schema
-from kgcheck.questions.joining import Joiner
-from kgcheck.questions.modifiers import Mark
-from kgcheck.questions.names import Candidate, NameIndex
-from kgcheck.questions.nodes import Node, NodeMaker, Way
+from kgcheck.questions.joining import Joiner, Node, NodeMaker, Way
+from kgcheck.questions.names import NameIndex
 from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable
-from kgcheck.questions.reading import Name, Noun, Phrase, QuestionReading, Reader
-from kgcheck.questions.scope import Scope
+from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader, Scoped
+
+_PAIR = 2
+_MIXED = re.compile(r"\b(?:and|as well as|together with)\b|&")
+_OR = re.compile(r"\bor\b")
+_PREPOSITION = re.compile(r"\b(?:in|within|on|at|by|with|to|from|for)\s+$")
+_AND = re.compile(r"\band\b")
+
+
+class Scope:
+    """Scoped words of one question, as the plan settles them."""
+
+    def __init__(
+        self, reading: QuestionReading, nodes: Sequence[Node], target: Node, ways: Sequence[tuple[Node, Way]]
+    ) -> None:
+        self._reading = reading
+        self._target = target
+        self._ways = ways
+        self._groups = [n for n in nodes if len(n.names) >= _PAIR]
+
+    def check(self) -> None:
+        """Refuse a question with a word that means nothing where it stands."""
+        settled = {
+            "or": self._is_or,
+            "either": self._is_either,
+            "both": self._is_both,
+            "shared": self._is_shared,
+            "every": self._is_every,
+            "distinct": self._is_distinct,
+        }
+        for word in self._reading.scoped:
+            if not settled[word.kind](word):
+                raise NotUnderstood(*changes_meaning(word.text))
+        self._check_mixed()
+        self._check_one()
+
+    def _check_mixed(self) -> None:
+        """Refuse "A or B and C", which may mean two things."""
+        for group in self._groups:
+            gaps = [self._reading.between(a, b) for a, b in zip(group.names, group.names[1:], strict=False)]
+            if any(map(_OR.search, gaps)) and any(map(_MIXED.search, gaps)):
+                raise NotUnderstood("'and' and 'or' between the same names may mean two things", "ask two questions")
+
+    def _check_one(self) -> None:
+        """Refuse a second question after the first: "Which genes ...? Give the proteins."."""
+        text = self._reading.text.lower()
+        nouns = [m for m in self._reading.mentions if isinstance(m, Noun) and m.text]
+        for end in re.finditer(r"\?|[:;]\s*(?:and\s+)?(?:which|what|how many)\b", text):
+            before = [m for m in nouns if m.end <= end.start()]
+            after = [m for m in self._reading.mentions if m.start >= end.end() and not self._is_target_again(m)]
+            if after and (before or text[end.start()] == "?"):
+                raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
+
+    def _is_target_again(self, mention: Noun | Name | Phrase) -> bool:
+        """Recognise a noun that only says again what is asked for: "... Just tell me the PDB id."."""
+        return isinstance(mention, Noun) and not mention.relation and set(mention.labels) <= set(self._target.labels)
+
+    def _next(self, at: int) -> Noun | Name | Phrase | None:
+        return next((m for m in self._reading.mentions if m.start >= at), None)
+
+    def _is_or(self, word: Scoped) -> bool:
+        """Between the names of a group, or before another relation that will do as well."""
+        for group in self._groups:
+            if group.mode == "or" and group.names[0].end <= word.start and word.end <= group.names[-1].start:
+                return True
+        after = self._next(word.end)
+        return any(
+            way.alternative and (after is way.phrase or after is way.to.mention or after in way.to.names)
+            for _, way in self._ways
+        )
+
+    def _is_either(self, word: Scoped) -> bool:
+        after = self._next(word.end)
+        if isinstance(after, Noun) and word.text.startswith("any"):
+            return True
+        if any(g.mode == "or" and after is g.names[0] for g in self._groups):
+            return True
+        alternatives = [s for s in self._reading.scoped if s.kind == "or" and s.start >= word.end]
+        return isinstance(after, Phrase) and any(self._is_or(s) for s in alternatives)
+
+    def _touches(self, word: Scoped, group: Node) -> bool:
+        """Tell whether a word stands right before or after the names of a group, of which all are meant."""
+        if group.mode == "or" or any(way.negated and way.to is group for _, way in self._ways):
+            return False
+        before = [m for m in self._reading.mentions if m.end <= word.start]
+        beside = bool(before) and before[-1].end == group.end
+        return beside or self._next(word.end) in (group.names[0], group.noun)
+
+    def _is_both(self, word: Scoped) -> bool:
+        if any(len(g.names) == _PAIR and self._touches(word, g) for g in self._groups):
+            return True
+        wanted = [way for node, way in self._ways if node is self._target and not way.negated and not way.alternative]
+        joined = bool(_AND.search(self._reading.text[word.end :].lower()))
+        by_phrase = isinstance(self._next(word.end), Phrase)
+        return by_phrase and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
+
+    def _is_shared(self, word: Scoped) -> bool:
+        """Settle "the same": of several names, or of the target and a name, as in "in the same pathway as A"."""
+        after = self._next(word.end)
+        for group in self._groups:
+            if self._touches(word, group):
+                return True
+            belongs = any(way.to is group and node.mention is after and not way.negated for node, way in self._ways)
+            if belongs and group.mode != "or":
+                return True
+        for node, way in self._ways:
+            if way.to.mention is after and not way.to.is_named and len(way.to.ways) == 1 and not way.negated:
+                (back,) = way.to.ways
+                if back.pattern == way.pattern and back.to.is_named and back.to.labels == node.labels:
+                    return not back.negated
+        return False
+
+    def _is_every(self, word: Scoped) -> bool:
+        """Before what is asked for, of which all are given anyway; or before names of which all are meant."""
+        after = self._next(word.end)
+        if any(after is g.names[0] and self._touches(word, g) for g in self._groups):
+            return True
+        return not self._reading.whether and self._is_before_target(word)
+
+    def _is_distinct(self, word: Scoped) -> bool:
+        """Settle "different": what is given, or counted, is never the same twice."""
+        if any(m.kind == "amount" and m.end <= word.start and not self._reading.text[m.end : word.start].strip()
+               for m in self._reading.marks):  # fmt: skip
+            return True
+        return not self._reading.whether and self._is_before_target(word)
+
+    def _is_before_target(self, word: Scoped) -> bool:
+        """Tell whether a word stands before the target, with nothing but names between them."""
+        noun = self._target.mention
+        if self._target.is_named or not isinstance(noun, Noun) or not noun.text or noun.start < word.end:
+            return False
+        earlier = [m for m in self._reading.mentions if not isinstance(m, Name) and m.start < noun.start]
+        return not earlier and not _PREPOSITION.search(self._reading.text[: word.start].lower())
+
 
 _WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
 _SECOND = re.compile(r"^\W*+\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
@@ -27,7 +154,7 @@ _NOTHING = "the question names nothing that is in the graph"
 
 
 class Compiler:
-    """Makes plans from questions."""
+    """Compiler of questions to plans."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, index: NameIndex) -> None:
         self._schema = schema
@@ -38,11 +165,12 @@ class Compiler:
         """Understand a question."""
         forms = self._reader.forms(question)
         for form in forms[:-1]:
-            try:
-                return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
-            except NotUnderstood:
-                continue
-        return _Compilation(self._schema, self._lexicon, self._reader.read(forms[-1])).plan()
+            with suppress(NotUnderstood):
+                return self._plan(form)
+        return self._plan(forms[-1])
+
+    def _plan(self, form: str) -> Plan:
+        return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
 
 
 class _Compilation:
@@ -114,7 +242,6 @@ class _Compilation:
                 raise NotUnderstood("more than one thing is asked for", "ask one question at a time")
 
     def _is_filler(self, phrase: Phrase) -> bool:
-        """Whether all words of a phrase are such that may be left over."""
         return set(phrase.text.split()) <= self._lexicon.words.ignored
 
     # --- what is asked for ---------------------------------------------------------------------------
@@ -163,7 +290,7 @@ class _Compilation:
         return target
 
     def _drop_kind(self, nodes: list[Node]) -> None:
-        """Of "is A a nuclear protein", the noun only says what A is."""
+        """Drop the noun of "is A a nuclear protein", which only says the kind of A."""
         first = nodes[0] if nodes and nodes[0].is_named else None
         if first is None or not _AN.match(self._reading.text[first.end :].lower()):
             return
@@ -175,7 +302,7 @@ class _Compilation:
                 return
 
     def _subject(self, nodes: list[Node]) -> Node:
-        """What a yes or no question is about: its first name. "Do A and B interact": A is, of B."""
+        """Choose the subject of a yes or no question: its first name. "Do A and B interact": A is, of B."""
         named = next((n for n in nodes if n.is_named), None)
         if named is None:
             raise NotUnderstood(_NOTHING, "name a node by its id or its name")
@@ -191,17 +318,14 @@ class _Compilation:
         for mark in [m for m in self._reading.marks if m.kind == "except"]:
             node = self._next(mark, nodes)
             shared = [label for label in node.labels if label in target.labels] if node and node.is_named else []
-            if node and node is not target and len(shared) == 1 and not self._phrase_between(mark, node):
+            between = node and any(mark.end <= p.start < node.start for p in self._phrases)
+            if node and node is not target and len(shared) == 1 and not between:
                 nodes.remove(node)
                 found += [self._anchor(name, shared[0]) for name in node.names]
         return found
 
     def _next(self, mark: Mark, nodes: list[Node]) -> Node | None:
         return min((n for n in nodes if n.start >= mark.end), key=lambda n: n.start, default=None)
-
-    def _phrase_between(self, mark: Mark, node: Node) -> Phrase | None:
-        """The phrase between a mark and a node."""
-        return next((p for p in self._phrases if mark.end <= p.start < node.start), None)
 
     # --- marks and filters ---------------------------------------------------------------------------
 
@@ -244,7 +368,7 @@ class _Compilation:
             way.negated = True
 
     def _is_exclusion(self, mark: Mark, nodes: list[Node]) -> bool:
-        """Whether the node after a mark was taken out of the question, so that it is none of the answers."""
+        """Tell whether the node after a mark was taken out of the question, so that it is no answer."""
         names = [m for m in self._reading.mentions if isinstance(m, Name) and m.start >= mark.end]
         return bool(names) and not any(names[0] in n.names for n in nodes)
 
@@ -298,13 +422,15 @@ class _Compilation:
         for way in target.ways:
             properties = way.pattern.properties
             if name in properties and not way.negated:
-                to = self._step(way, self._end(way)) if not way.to.is_named else self._steps(way)[0][0]
+                to = self._step(way, self._variable(way.to)) if not way.to.is_named else self._steps(way)[0][0]
                 return Rank(step=to, property=name, descending=descending, limit=limit)
         if target.labels and name in self._schema.label(target.labels[0]).properties:
             return Rank(property=name, descending=descending, limit=limit)
         for way in target.ways:
             if not way.to.is_named and name in self._schema.label(way.to.labels[0]).properties:
-                return Rank(step=self._step(way, self._end(way)), property=name, descending=descending, limit=limit)
+                return Rank(
+                    step=self._step(way, self._variable(way.to)), property=name, descending=descending, limit=limit
+                )
         raise NotUnderstood(f"nothing in the question has a {name} to rank by", "say what the order is of")
 
     # --- the plan ------------------------------------------------------------------------------------
@@ -334,9 +460,6 @@ class _Compilation:
             among=among,
         )
 
-    def _end(self, way: Way) -> Variable:
-        return self._variable(way.to)
-
     def _step(self, way: Way, to: Anchor | Variable) -> PlanStep:
         """A relation as a step. A symmetric one goes either way, but for edges that state a direction."""
         one_way_values = self._lexicon.relation(way.pattern.type).one_way
@@ -359,8 +482,7 @@ class _Compilation:
         return [tuple(steps)] if way.to.mode == "or" else [(s,) for s in steps]
 
     def _anchor(self, name: Name, label: str) -> Anchor:
-        meant: list[Candidate] = [c for c in name.candidates if c.ref.label == label]
-        refs: tuple[Ref, ...] = tuple(c.ref for c in meant)
+        refs = tuple(c.ref for c in name.candidates if c.ref.label == label)
         note = f"{name.text} names {len(refs)} {label} nodes; all are meant"
         if len(refs) > 1 and note not in self._notes:
             self._notes.append(note)
@@ -368,7 +490,7 @@ class _Compilation:
 
 
 def _leads_to(way: Way, node: Node) -> bool:
-    """Whether a way goes to a node through labels that nobody named."""
+    """Tell whether a way goes to a node through labels that nobody named."""
     return (
         not way.to.is_named
         and way.to.mention.text == ""
@@ -377,7 +499,7 @@ def _leads_to(way: Way, node: Node) -> bool:
 
 
 def _is_anchored(variable: Variable) -> bool:
-    """Whether some way from a variable ends at nodes that the question names."""
+    """Tell whether some way from a variable ends at nodes that the question names."""
     if variable.ends or variable.filters:
         return True
     return any(isinstance(s.to, Anchor) or _is_anchored(s.to) for s in variable.steps)

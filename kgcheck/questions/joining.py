@@ -1,55 +1,216 @@
-"""Joins the nodes of a question by the relations that the schema has between them.
-
-Every mention is joined to the variable before it, or, where the schema has no way, to an earlier one. A relation that
-exists more than once between two labels must be said in words; one that is said between the wrong labels goes through
-the label in between, where there is one.
-"""
+"""Make nodes of the nouns and names of a question, and join them by the relations that the schema has between them."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.profile.lexicon import Lexicon
+from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Pattern, Schema
-from kgcheck.questions.nodes import Direction, Node, Way, node_text
-from kgcheck.questions.reading import Noun, Phrase, QuestionReading
+from kgcheck.questions.plan import Direction, Filter
+from kgcheck.questions.reading import Mention, Name, Noun, Phrase, QuestionReading
+
+_IS_A = re.compile(r"^\s+(?:(?:is|are|was|were|be)\s+)?(?:indeed\s+)?(?:an?|the|one of the|among the)\s+$")
+_COPULA = re.compile(r"^\s+(?:that\s+|which\s+)?(?:is|are|was|were)\s+(?:an?|the|one of the|among the|also|known)?\s*$")
+_OWN = re.compile(r"^(?:'s|\u2019s|')?\s*$")
+_OF_THE = re.compile(r"^\s+of\s+(?:the\s+)?$")
+_ANY = re.compile(r"(?<![\w-])(?:an?|any|some|one or more|no|have|has|having|with)\s+(?:\w+\s+)?$")
+
+
+@dataclass
+class Node:
+    """A noun or a group of names, while it is being joined."""
+
+    mention: Noun | Name
+    labels: tuple[str, ...]
+    names: tuple[Name, ...] = ()
+    mode: str = ""
+    ways: "list[Way]" = field(default_factory=list)
+    filters: list[Filter] = field(default_factory=list)
+    noun: Noun | None = None
+    is_any: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        return bool(self.names)
+
+    @property
+    def start(self) -> int:
+        return self.mention.start
+
+    @property
+    def end(self) -> int:
+        return max(self.mention.end, *(name.end for name in self.names)) if self.names else self.mention.end
+
+
+@dataclass
+class Way:
+    """One relation from a variable to another node; through labels that nobody named, if need be."""
+
+    pattern: Pattern
+    direction: Direction
+    to: Node
+    filters: list[Filter] = field(default_factory=list)
+    phrase: Phrase | None = None
+    negated: bool = False
+    alternative: bool = False
+    times: Filter | None = None
+
+
+class NodeMaker:
+    """Nodes of one question, as they are made."""
+
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
+        self._schema = schema
+        self._lexicon = lexicon
+        self._reading = reading
+        self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
+
+    def nodes(self) -> list[Node]:
+        """Nouns and names, with "the gene TP53" as one node and "A and B" as one group."""
+        nodes: list[Node] = []
+        mentions = [m for m in self._reading.mentions if not isinstance(m, Phrase)]
+        position = 0
+        while position < len(mentions):
+            mention = mentions[position]
+            position += 1
+            after = mentions[position] if position < len(mentions) else None
+            if isinstance(mention, Name):
+                kind = after if isinstance(after, Noun) and self._is_kind(mention, after) else None
+                position += kind is not None
+                if kind and kind.relation:
+                    labels = kind.labels or tuple(dict.fromkeys(c.ref.label for c in mention.candidates))
+                    nodes.append(Node(kind, labels, (mention,)))
+                else:
+                    nodes.append(self._named(mention, kind))
+                continue
+            if isinstance(after, Name) and not mention.relation and self._is_apposition(mention, after):
+                nodes.append(self._named(after, mention))
+                position += 1
+            else:
+                before = self._reading.text[: mention.start].lower()
+                nodes.append(Node(mention, mention.labels, is_any=bool(_ANY.search(before))))
+        found = self._turned(self._grouped(self._merged(nodes)))
+        self._check_beside(found)
+        return found
+
+    def _check_beside(self, nodes: list[Node]) -> None:
+        """Refuse two nouns side by side that no relation joins: they are one noun that nobody knows."""
+        for one, other in pairwise(nodes):
+            if one.is_named or other.is_named or self._reading.text[one.end : other.start].strip():
+                continue
+            joined = any(
+                {p.head, p.tail} == {a, b} for p in self._schema.relations for a in one.labels for b in other.labels
+            )
+            if one.labels and other.labels and not joined:
+                between = self._reading.text[one.start : other.end]
+                raise NotUnderstood(f"I did not understand: {between!r}", "ask with other words")
+
+    def _named(self, name: Name, noun: Noun | None) -> Node:
+        labels = tuple(dict.fromkeys(c.ref.label for c in name.candidates))
+        if (
+            noun
+            and noun.ends
+            and not all(noun.ends[0] == "id" and c.ref.id.endswith(noun.ends[1]) for c in name.candidates)
+        ):
+            # "the Reactome pathway R-HSA-1": nobody has looked whether it is one.
+            raise NotUnderstood(*changes_meaning(noun.text))
+        if noun:
+            labels = tuple(label for label in labels if label in noun.labels)
+        return Node(name, labels, (name,), noun=noun)
+
+    def _is_kind(self, name: Name, noun: Noun) -> bool:
+        """Recognise a noun after a name that says its kind: "tear gland tissue", "is MDM2 a target of"."""
+        gap = self._reading.between(name, noun)
+        fits = any(c.ref.label in noun.labels for c in name.candidates)
+        if _IS_A.match(gap):
+            return fits or (bool(noun.relation) and not noun.labels)
+        return not gap.strip() and not noun.relation and fits
+
+    def _is_apposition(self, noun: Noun, name: Name) -> bool:
+        gap = self._reading.between(noun, name).split()
+        allowed = set(" ".join(self._lexicon.words.apposition).replace("(", " ").replace(")", " ").split())
+        phrases = any(noun.end <= p.start < name.start for p in self._phrases)
+        fits = any(c.ref.label in noun.labels for c in name.candidates)
+        return fits and not phrases and all(w.strip("\"':,") in allowed | {""} for w in gap)
+
+    def _turned(self, nodes: list[Node]) -> list[Node]:
+        """As if "TP53 partners" were "partners of TP53"."""
+        turned = list(nodes)
+        for n, (one, other) in enumerate(pairwise(nodes)):
+            self._narrow(one, other)
+            noun = other.mention
+            if one.is_named and not other.is_named and isinstance(noun, Noun) and noun.relation:
+                if _OWN.match(self._reading.text[one.end : other.start].lower()):
+                    turned[n], turned[n + 1] = other, one
+        return turned
+
+    def _narrow(self, node: Node, named: Node) -> None:
+        """A subtype of a disease is a disease."""
+        noun = node.mention
+        if node.is_named or node.labels or not named.is_named or not (isinstance(noun, Noun) and noun.relation):
+            return
+        if _OF_THE.match(self._reading.text[node.end : named.start].lower()):
+            within = {p.head for p in self._schema.patterns(noun.relation) if p.head == p.tail}
+            node.labels = tuple(label for label in named.labels if label in within)
+
+    def _merged(self, nodes: list[Node]) -> list[Node]:
+        """Nouns beside each other that mean the same: the PDB ids of the structures."""
+        merged: list[Node] = []
+        for node in nodes:
+            before = merged[-1] if merged else None
+            if before and isinstance(before.mention, Noun) and isinstance(node.mention, Noun) and not before.is_named:
+                same = before.labels == node.labels and not before.mention.relation and not node.mention.relation
+                if same and not self._joins_itself(node):
+                    continue
+                if node.mention.relation and not before.mention.relation and self._is_predicate(before, node):
+                    node.labels = tuple(i for i in before.labels if not node.labels or i in node.labels)
+                    merged[-1] = node
+                    continue
+            merged.append(node)
+        return merged
+
+    def _is_predicate(self, before: Node, node: Node) -> bool:
+        """Recognise a noun that says what the one before it is: "which protein is the product of"."""
+        fits = not node.labels or not before.labels or set(node.labels) & set(before.labels)
+        return bool(fits) and bool(_COPULA.match(self._reading.between(before.mention, node.mention)))
+
+    def _joins_itself(self, node: Node) -> bool:
+        """Tell whether a relation between nodes of one label is said around two nouns of that label."""
+        said = {relation for phrase in self._phrases for relation, _ in phrase.readings}
+        return any(p.head == p.tail and p.head in node.labels and p.type in said for p in self._schema.relations)
+
+    def _grouped(self, nodes: list[Node]) -> list[Node]:
+        """Names joined by "and", "or" and commas, of a label in common."""
+        grouped: list[Node] = []
+        for node in nodes:
+            before = grouped[-1] if grouped else None
+            if before and before.is_named and node.is_named:
+                joined = self._reading.joined(before.names[-1], node.noun or node.names[0])
+                common = tuple(label for label in before.labels if label in node.labels)
+                if joined and common:
+                    mode = joined if joined == "or" or not before.mode else before.mode
+                    before.names, before.labels = (*before.names, *node.names), common
+                    before.mode = "or" if self._is_any_of(before.names[0]) else mode
+                    continue
+            grouped.append(node)
+        return grouped
+
+    def _is_any_of(self, name: Name) -> bool:
+        """Look for "any of" or "either" right before a name."""
+        before = [m.end for m in self._reading.mentions if m.end <= name.start]
+        return any(s.kind == "either" and max(before, default=0) <= s.start < name.start for s in self._reading.scoped)
+
+
+def node_text(node: Node) -> str:
+    """The node as the question says it."""
+    mention: Mention = node.mention
+    return repr(mention.text) if mention.text else " or ".join(node.labels)
+
 
 Step = tuple[Pattern, Direction, str]
 """A relation, its direction seen from the near end, and the label at the far end."""
-
-
-class Routes:
-    """Finds them."""
-
-    def __init__(self, schema: Schema, lexicon: Lexicon) -> None:
-        self._schema = schema
-        self._lexicon = lexicon
-
-    def between(self, starts: tuple[str, ...], ends: tuple[str, ...], most: int) -> Iterator[tuple[str, list[Step]]]:
-        """Ways from one label to another of at most so many relations that need no words; none visits a label twice."""
-        usable = [
-            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
-        ]
-        ways: list[tuple[str, list[Step]]] = [(start, []) for start in starts]
-        for _ in range(most):
-            longer: list[tuple[str, list[Step]]] = []
-            for start, steps in ways:
-                here = steps[-1][2] if steps else start
-                seen = {start, *(label for _, _, label in steps)}
-                for p in usable:
-                    if here not in (p.head, p.tail):
-                        continue
-                    there, direction = (p.tail, "out") if p.head == here else (p.head, "in")
-                    if there not in seen:
-                        step: Step = (p, "out" if direction == "out" else "in", there)
-                        longer.append((start, [*steps, step]))
-            yield from ((start, steps) for start, steps in longer if steps[-1][2] in ends)
-            ways = longer
-
-    def same(self, starts: tuple[str, ...], ends: tuple[str, ...]) -> list[tuple[str, list[Step]]]:
-        """One relation between things that are said for each other, as a gene for its protein."""
-        routes = self.between(starts, ends, 1)
-        return [(start, steps) for start, steps in routes if self._lexicon.relation(steps[0][0].type).stands_for]
 
 
 _MOST_HIDDEN = 3
@@ -70,13 +231,12 @@ _LINKING = re.compile(
 
 
 class Joiner:
-    """Joins the nodes of one question."""
+    """Joints between the nodes of one question."""
 
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
-        self._routes = Routes(schema, lexicon)
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
         self.notes: list[str] = []
@@ -154,7 +314,7 @@ class Joiner:
         return False
 
     def _is_main(self, node: Node, variables: list[Node]) -> bool:
-        """Whether a node belongs to what is asked for: "proteins that bind A are in B", "... and have B"."""
+        """Tell whether a node belongs to the target: "proteins that bind A are in B", "... and have B"."""
         last = max(
             (way.to.end for _, way in self.ways if way.to.mention.text and way.to.end <= node.start), default=None
         )
@@ -167,7 +327,7 @@ class Joiner:
         return bool(_MAIN.search(gap)) and not _RELATIVE.search(gap) and variables[0].start < last
 
     def _is_same(self, node: Node, variables: list[Node]) -> bool:
-        """Whether a noun only names a variable again: "and its modification site"."""
+        """Recognise a noun that only names a variable again: "and its modification site"."""
         for variable in variables:
             if node.labels and set(node.labels) & set(variable.labels):
                 variable.labels = tuple(label for label in variable.labels if label in node.labels)
@@ -183,7 +343,7 @@ class Joiner:
             at = way.to
 
     def _is_alternative(self, variable: Node, ways: list[Way]) -> bool:
-        """Whether an "or" stands between a relation and the one before it."""
+        """Look for an "or" between a relation and the one before it."""
         if not variable.ways:
             return False
         before, node, phrase = variable.ways[-1], ways[-1].to, ways[-1].phrase or ways[0].phrase
@@ -233,14 +393,14 @@ class Joiner:
         return []
 
     def _is_of_other(self, role_node: Node, node: Node) -> bool:
-        """Whether a noun such as "partners" is of what follows it, not of the variable before it."""
+        """Tell whether a noun such as "partners" is of what follows it, not of the variable before it."""
         if role_node is not node:
             return False
         before = self._reading.text[: node.start].lower()
         return bool(_OF.match(self._reading.text[node.end :].lower()) or _ARE.search(before))
 
     def _is_ambiguous(self, variable: Node, node: Node, pattern: Pattern) -> bool:
-        """Whether a name may be a node of the variable's own label, so that nothing says that it is of another."""
+        """Tell whether a name may be a node of the variable's own label, so that nothing says that it is another's."""
         return node.is_named and not node.noun and pattern.head in node.labels and pattern.tail in node.labels
 
     def _inherited(self, variable: Node, node: Node) -> Way | None:
@@ -272,14 +432,14 @@ class Joiner:
         return [*reversed(between), *after, *(p for p in free if p.start < first)]
 
     def _is_for_later(self, variable: Node, node: Node, phrase: Phrase) -> bool:
-        """Whether a phrase after two nodes is about a third one: "residues of A that are phosphorylated by B"."""
+        """Tell whether a phrase after two nodes is of a third one: "residues of A that are phosphorylated by B"."""
         earlier, later = (variable, node) if variable.start < node.start else (node, variable)
         if not _GENITIVE.match(self._reading.text[earlier.end : later.start].lower()):
             return False
         return any(not isinstance(m, Phrase) and m.start > phrase.start for m in self._reading.mentions)
 
     def _subject(self, variable: Node, node: Node, phrase: Phrase) -> Node:
-        """Which of the two a phrase is said of."""
+        """Choose the node of which a phrase is said."""
         earlier, later = (variable, node) if variable.start < node.start else (node, variable)
         return later if phrase.start > later.start else earlier
 
@@ -299,7 +459,9 @@ class Joiner:
                 return Way(pattern, "either" if words.mutual else "out" if out else "in", node)
             if words.words_needed and not (self._may(head, pattern.head) and self._may(tail, pattern.tail)):
                 # Said of other labels: perhaps there is a way through one in between.
-                if not (variable.labels and node.labels) or not self._flips(variable, node, pattern):
+                turned = [(pattern.head, pattern.tail), (pattern.tail, pattern.head)]
+                flips = any(self._may(variable, a) and self._may(node, b) for a, b in turned)
+                if not (variable.labels and node.labels and flips):
                     continue
             elif words.words_needed:
                 self._used.add(phrase.start)
@@ -321,12 +483,6 @@ class Joiner:
         _narrow(variable, ends[0], node, ends[1])
         return Way(fits[0], "out" if out else "in", node)
 
-    def _flips(self, variable: Node, node: Node, pattern: Pattern) -> bool:
-        return any(
-            self._may(variable, a) and self._may(node, b)
-            for a, b in ((pattern.head, pattern.tail), (pattern.tail, pattern.head))
-        )
-
     def _far_ways(self, variable: Node, node: Node, phrase: Phrase, relation: str, backward: bool) -> list[Way]:
         """A relation that is said of two nodes, one of which only has it through a label in between."""
         words = self._lexicon.relation(relation)
@@ -337,10 +493,10 @@ class Joiner:
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
             direction: Direction = "either" if words.mutual else "out" if out else "in"
             named: Step = (pattern, direction, far)
-            for route in self._routes.same(self._labels(variable), (near,)) if self._may(node, far) else ():
+            for route in self._standing_for(self._labels(variable), (near,)) if self._may(node, far) else ():
                 self._used.add(phrase.start)
                 return self._way_along([*route[1], named], route[0], variable, node, phrase)
-            for route in self._routes.same((far,), self._labels(node)) if self._may(variable, near) else ():
+            for route in self._standing_for((far,), self._labels(node)) if self._may(variable, near) else ():
                 self._used.add(phrase.start)
                 return self._way_along([named, *route[1]], near, variable, node, phrase)
         return []
@@ -364,10 +520,10 @@ class Joiner:
             if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
                 named: Step = (pattern, direction, at_node)
                 if noun_is_variable:
-                    for route in self._routes.same((end,), other.labels):
+                    for route in self._standing_for((end,), other.labels):
                         self._used.add(noun.start)
                         return self._way_along([named, *route[1]], at_variable, variable, node, None)
-                for route in self._routes.same(other.labels, (end,)) if not noun_is_variable else ():
+                for route in self._standing_for(other.labels, (end,)) if not noun_is_variable else ():
                     self._used.add(noun.start)
                     return self._way_along([*route[1], named], route[0], variable, node, None)
         return []
@@ -384,10 +540,36 @@ class Joiner:
 
     # --- through labels that nobody named ------------------------------------------------------------
 
+    def _routes(self, starts: tuple[str, ...], ends: tuple[str, ...], most: int) -> Iterator[tuple[str, list[Step]]]:
+        """Ways from one label to another of at most so many relations that need no words; none visits a label twice."""
+        usable = [
+            p for p in self._schema.relations if p.head != p.tail and not self._lexicon.relation(p.type).words_needed
+        ]
+        ways: list[tuple[str, list[Step]]] = [(start, []) for start in starts]
+        for _ in range(most):
+            longer: list[tuple[str, list[Step]]] = []
+            for start, steps in ways:
+                here = steps[-1][2] if steps else start
+                seen = {start, *(label for _, _, label in steps)}
+                for p in usable:
+                    if here not in (p.head, p.tail):
+                        continue
+                    there, direction = (p.tail, "out") if p.head == here else (p.head, "in")
+                    if there not in seen:
+                        step: Step = (p, "out" if direction == "out" else "in", there)
+                        longer.append((start, [*steps, step]))
+            yield from ((start, steps) for start, steps in longer if steps[-1][2] in ends)
+            ways = longer
+
+    def _standing_for(self, starts: tuple[str, ...], ends: tuple[str, ...]) -> list[tuple[str, list[Step]]]:
+        """One relation between things that are said for each other, as a gene for its protein."""
+        routes = self._routes(starts, ends, 1)
+        return [(start, steps) for start, steps in routes if self._lexicon.relation(steps[0][0].type).stands_for]
+
     def _hidden(self, variable: Node, node: Node) -> list[Way]:
         """The shortest way through labels that nobody named, by relations that need no words."""
         for most in range(2, _MOST_HIDDEN + 1 if variable.labels and node.labels else 2):
-            for start, steps in self._routes.between(self._labels(variable), self._labels(node), most):
+            for start, steps in self._routes(self._labels(variable), self._labels(node), most):
                 if len(steps) > 1:
                     return self._way_along(steps, start, variable, node, None)
         return []

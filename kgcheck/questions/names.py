@@ -1,4 +1,4 @@
-"""Names in a question, linked to nodes of the graph: by id, name or synonym. The index is made from the store once."""
+"""Link names in a question to nodes of the graph: by id, name or synonym. The index is made from the store once."""
 
 import gc
 import re
@@ -72,10 +72,10 @@ def tokens(text: str) -> list[Token]:
     found = []
     for match in _TOKEN.finditer(text):
         word = match[0]
-        bare = _bare(word)
-        if bare:
+        stripped = _without_punctuation(word)
+        if stripped:
             start = match.start() + len(word) - len(word.lstrip(_EDGES))
-            found.append(Token(bare, bare.casefold(), start, start + len(bare)))
+            found.append(Token(stripped, stripped.casefold(), start, start + len(stripped)))
     return found
 
 
@@ -85,10 +85,10 @@ def folded(name: str) -> str:
     >>> folded("Alzheimer's Disease (familial)")
     'alzheimer disease familial'
     """
-    return " ".join(bare for word in name.casefold().split() if (bare := _bare(word)))
+    return " ".join(stripped for word in name.casefold().split() if (stripped := _without_punctuation(word)))
 
 
-def _bare(word: str) -> str:
+def _without_punctuation(word: str) -> str:
     return word.strip(_EDGES).removesuffix("'s").removesuffix("\u2019s")
 
 
@@ -107,7 +107,7 @@ class NameIndex:
         self._entries: dict[str, list[_Entry]] = {}
 
     @classmethod
-    def of(cls, store: GraphStore, lexicon: Lexicon, progress: Progress | None = None) -> "NameIndex":
+    def from_store(cls, store: GraphStore, lexicon: Lexicon, progress: Progress | None = None) -> "NameIndex":
         """Read the names of a store."""
         index = cls(store.schema, lexicon)
         with (progress or NoProgress()).step("reading names", len(store.schema.labels)) as step, _no_collection():
@@ -132,7 +132,7 @@ class NameIndex:
 
     @property
     def one_species(self) -> bool:
-        """Whether every node that could be of another species says that it is of the one that the lexicon names."""
+        """True where every node that could be of another species is of the one that the lexicon names."""
         return bool(self._of_species) and not self._of_others
 
     def add(self, label: str, id_: str, names: dict[str, str | list[str] | None]) -> None:
@@ -175,7 +175,7 @@ class NameIndex:
         return found
 
     def _entries_of(self, words: list[str]) -> list[_Entry] | None:
-        """What is named so, or so but for a hyphen, a plural or a British spelling."""
+        """Find what is named so, or so but for a hyphen, a plural or a British spelling."""
         key = " ".join(words)
         found = self._entries.get(key) or self._entries.get(self._adjectives.get(key, ""))
         if found is not None or (len(words) == 1 and len(key) < _LEAST_VARIED):

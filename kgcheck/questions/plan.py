@@ -1,6 +1,6 @@
-"""A typed plan: what a question asks of the graph. Every name in it is of the schema, every id of the graph."""
+"""A typed plan of a question: every name in it is of the schema, every id of the graph; and the plan as a sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -12,6 +12,9 @@ from kgcheck.profile.schema import Pattern
 MOST_HOPS = 4
 
 
+Direction = Literal["out", "in", "either"]
+
+
 class Filter(Value):
     """A condition on a property of an edge or a node."""
 
@@ -20,7 +23,7 @@ class Filter(Value):
     value: float | str
 
     def holds(self, found: object) -> bool:
-        """Whether a value of the graph fulfils it; what is missing fulfils nothing."""
+        """Compare a value of the graph with the condition; a missing one fulfils nothing."""
         if isinstance(self.value, str):
             return isinstance(found, str) and found.casefold() == self.value.casefold()
         if isinstance(found, bool) or not isinstance(found, int | float):
@@ -49,7 +52,6 @@ class Anchor(Value):
 
     @property
     def label(self) -> str:
-        """Of all its nodes."""
         return self.refs[0].label
 
     @property
@@ -71,15 +73,15 @@ class PlanStep(Value):
     """
 
     pattern: Pattern
-    direction: Literal["out", "in", "either"]
-    wanted_direction: Literal["out", "in", "either"] = "either"
+    direction: Direction
+    wanted_direction: Direction = "either"
     one_way: Filter | None = None
     filters: tuple[Filter, ...] = ()
     to: "Anchor | Variable"
     times: Filter | None = None
 
     def takes(self, properties: Mapping[str, Any], *, out: bool) -> bool:
-        """Whether an edge counts."""
+        """Tell whether an edge counts."""
         if (
             self.one_way
             and self.wanted_direction != "either"
@@ -115,7 +117,7 @@ class Variable(Value):
 
     @property
     def is_any(self) -> bool:
-        """Whether any node of the label will do."""
+        """True where any node of the label will do."""
         return not (self.groups or self.without or self.filters or self.ends or self.among or self.excluded)
 
     @property
@@ -147,7 +149,7 @@ class Rank(Value):
 
 
 class Plan(Value):
-    """What is asked: the nodes of a variable, how many there are, or whether there is one."""
+    """Plan of a question: the nodes of a variable, how many there are, or if there is one."""
 
     target: Variable
     count: bool = False
@@ -159,3 +161,102 @@ class Plan(Value):
     def __str__(self) -> str:
         wanted = "how many " if self.count else "whether there is " if self.whether else ""
         return f"{wanted}{self.target}{f', {self.rank}' if self.rank else ''}"
+
+
+Names = Mapping[Ref, str]
+"""What the graph calls the nodes that a plan names."""
+
+_COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "fewer than", "=": "exactly"}
+_MOST_SHOWN = 3
+
+
+def sentence(plan: Plan, names: Names) -> str:
+    """Say what a plan asks."""
+    target = plan.target
+    if plan.whether and target.among:
+        joint = " and " if plan.every else " or "
+        subjects = joint.join(anchor(a, names) for a in target.among)
+        has = "have" if len(target.among) > 1 and plan.every else "has"
+        return f"whether {subjects} {has} {_and(_conditions(target, names), strip='with ')}"
+    text = variable(target, names)
+    if plan.rank:
+        text = f"{_rank(plan.rank, names)}, of {text}"
+    if plan.whether:
+        return f"whether there are {text}"
+    return f"the number of {text}" if plan.count else text
+
+
+def variable(wanted: Variable, names: Names) -> str:
+    """The nodes of a variable."""
+    if wanted.among:
+        return _and([" and ".join(anchor(a, names) for a in wanted.among), *_conditions(wanted, names)], sign=" ")
+    conditions = _conditions(wanted, names)
+    return f"{plural(wanted.label)} {_and(conditions)}".rstrip()
+
+
+def plural(label: str) -> str:
+    """A label as people write more of one.
+
+    >>> plural("Biological_process")
+    'biological processes'
+    """
+    word = label.replace("_", " ").lower()
+    if word.endswith(("s", "x", "ch")):
+        return f"{word}es"
+    return f"{word}s"
+
+
+def anchor(named: Anchor, names: Names) -> str:
+    """The nodes that a question names."""
+    shown = ", ".join(
+        f"{names[ref]!r} ({ref.id})" if names.get(ref) and names[ref] != ref.id else ref.id
+        for ref in named.refs[:_MOST_SHOWN]
+    )
+    if len(named.refs) == 1:
+        return f"the {named.label} {shown}"
+    more = f" and {len(named.refs) - _MOST_SHOWN} more" if len(named.refs) > _MOST_SHOWN else ""
+    return f"any of the {len(named.refs)} {plural(named.label)} called {named.text!r} ({shown}{more})"
+
+
+def _conditions(wanted: Variable, names: Names) -> list[str]:
+    found = [" or ".join(_step(s, names) for s in group) for group in wanted.groups]
+    found += [_step(s, names, lead="without") for s in wanted.without]
+    found += [f"with {_filter(f)}" for f in wanted.filters]
+    if wanted.ends:
+        found.append(f"whose {wanted.ends[0]} ends in {wanted.ends[1]!r}")
+    return found + [f"other than {anchor(a, names)}" for a in wanted.excluded]
+
+
+def _step(step: PlanStep, names: Names, lead: str = "with") -> str:
+    way = {"out": "to", "in": "from", "either": "to or from"}[step.direction]
+    where = f" ({_and(map(_filter, step.filters))})" if step.filters else ""
+    edge = f"{step.pattern.type} edge{where}"
+    if step.times:
+        many = f"{_COMPARED[step.times.comparison]} {step.times.value:g}"
+        return f"{lead} {edge}s {way} {many} {_end(step, names)}"
+    article = "any" if lead == "without" else "an" if edge[0] in "AEIO" else "a"
+    some = "" if isinstance(step.to, Anchor) else "any of the "
+    return f"{lead} {article} {edge} {way} {some}{_end(step, names)}"
+
+
+def _end(step: PlanStep, names: Names) -> str:
+    return anchor(step.to, names) if isinstance(step.to, Anchor) else variable(step.to, names)
+
+
+def _filter(condition: Filter) -> str:
+    value = repr(condition.value) if isinstance(condition.value, str) else f"{condition.value:g}"
+    return f"{condition.property} {condition.comparison} {value}"
+
+
+def _rank(rank: Rank, names: Names) -> str:
+    side = "highest" if rank.descending else "lowest"
+    many = "the one" if rank.limit == 1 else f"the {rank.limit}"
+    if rank.property is None and rank.step:
+        most = "most" if rank.descending else "fewest"
+        return f"{many} {_step(rank.step, names).replace(' any of the ', f' the {most} ', 1)}"
+    of = f" of {_step(rank.step, names).removeprefix('with ')}" if rank.step else ""
+    return f"{many} with the {side} {rank.property}{of}"
+
+
+def _and(parts: Iterable[str], sign: str = ", and ", strip: str = "") -> str:
+    return sign.join(part.removeprefix(strip) for part in parts)

@@ -1,14 +1,170 @@
-"""A question as a row of mentions: nouns for labels, names of nodes, phrases for relations, filters."""
+"""Read a question as mentions: nouns, names of nodes, phrases for relations, filters, and words that modify."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.profile.lexicon import Comparison, Lexicon, Role, changes_meaning, compiled, phrase
-from kgcheck.questions.modifiers import Mark, Marks, Scoped, ScopedFinder, any_of, is_sign, spaced
+from kgcheck.profile.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, compiled, phrase
 from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
+
+Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
+ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = rf"(?P<number>\d+|{'|'.join(_WORDS)})(?![\w.%-])"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One such word or phrase.
+
+    ``not`` takes away what the next relation reaches, ``except`` the nodes named next; ``amount`` says how many of the
+    next noun there have to be, ``most`` that the number of the next noun ranks; ``best`` that a property ranks, and
+    ``top`` how many are wanted, as does ``few``, a number that may say nothing.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    text: str
+    comparison: Comparison = "="
+    number: int = 1
+    property: str = ""
+    descending: bool = True
+
+
+class Marks:
+    """Finder of marks."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        words = lexicon.words
+        denials = [_shape("not", phrase("|".join(words.negation))), _shape("except", phrase("|".join(words.exclusion)))]
+        self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *denials]
+
+    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
+        """The marks of a question; the longest first, none over another."""
+        found = [
+            replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
+            for pattern, shape in self._shapes
+            for m in pattern.finditer(low)
+        ]
+        return _longest(found, taken)
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """A word whose meaning hangs on what it stands beside: `kgcheck.questions.compiler` settles it."""
+
+    kind: ScopedKind
+    start: int
+    end: int
+    text: str
+
+
+_Found = TypeVar("_Found", Mark, Scoped)
+
+
+class ScopedFinder:
+    """Finder of scoped words."""
+
+    def __init__(self, words: ScopedWords) -> None:
+        kinds: dict[ScopedKind, tuple[str, ...]] = {
+            "or": words.or_,
+            "either": words.either,
+            "both": words.both,
+            "shared": words.shared,
+            "every": words.every,
+            "distinct": words.distinct,
+        }
+        self._shapes = [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
+
+    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
+        """The words of a question that nothing else explains; the longest first, none over another."""
+        found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
+        return _longest(found, taken)
+
+
+def _longest(found: Sequence[_Found], taken: Sequence[tuple[int, int]]) -> list[_Found]:
+    """Keep the longest words, none over another or what is taken, in order."""
+    kept: list[_Found] = []
+    for word in sorted(found, key=lambda w: w.start - w.end):
+        if not _overlaps(word.start, word.end, [*taken, *((k.start, k.end) for k in kept)]):
+            kept.append(word)
+    return sorted(kept, key=lambda w: w.start)
+
+
+def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(a < end and start < b for a, b in spans)
+
+
+def _number_in(match: re.Match[str], otherwise: int) -> int:
+    text = match.groupdict().get("number")
+    if text is None:
+        return otherwise
+    return _WORDS.index(text) if text in _WORDS else int(text[:9])
+
+
+def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark]:
+    return compiled(text), Mark(kind, 0, 0, "", **rest)  # type: ignore[arg-type]
+
+
+def any_of(phrases: Sequence[str]) -> str:
+    r"""A pattern for any of some phrases, with any white space in them.
+
+    >>> any_of(["more than", "over"])
+    'more\\s+than|over'
+    """
+    return "|".join(map(spaced, phrases))
+
+
+def spaced(text: str) -> str:
+    """A phrase with any white space between its words, as a pattern."""
+    return text.replace(" ", r"\s+")
+
+
+def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
+    found = []
+    for comparison, phrases in lexicon.comparisons.items():
+        for words in phrases:
+            sign = re.escape(words) if is_sign(words) else spaced(words)
+            text = sign.replace("#", _NUMBER) if "#" in words else rf"(?:{sign})\s*{_NUMBER}"
+            lead = "" if is_sign(words) else r"(?<![\w-])"
+            found.append(_shape("amount", lead + text, comparison=comparison))
+    found.append(_shape("amount", rf"(?<![\w-])(?:{any_of(lexicon.ranks.exactly)})\s+{_NUMBER}", comparison="="))
+    found.append(_shape("amount", phrase("|".join(lexicon.ranks.several)), comparison=">", number=1))
+    found.append(_shape("amount", phrase("|".join(lexicon.ranks.single)), comparison="=", number=1))
+    return found
+
+
+def is_sign(words: str) -> bool:
+    """Tell whether a comparison is a sign, such as `>=`, and no word."""
+    return not any(c.isalpha() for c in words)
+
+
+def _ranks(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
+    ranks = lexicon.ranks
+    found = []
+    for name, descending in (("most", True), ("fewest", False)):
+        found.append(_shape("most", phrase(f"(?:the )?(?:{'|'.join(getattr(ranks, name))})"), descending=descending))
+    found += [_shape("top", rf"(?<![\w-])(?:the\s+)?{spaced(text).replace('#', _NUMBER)}(?!\w)") for text in ranks.top]
+    found += [_shape("few", rf"(?<![\w-])(?:{spaced(text).replace('#', _NUMBER)})") for text in ranks.few]
+    for prop in lexicon.properties:
+        if prop.text:
+            continue
+        words = "|".join(prop.words)
+        for sides, descending in ((ranks.high, True), (ranks.low, False)):
+            text = f"(?:(?:with|at|has|have|having) )?(?:(?:the|an?) )?(?:{'|'.join(sides)})[- ](?:{words})"
+            found.append(_shape("best", phrase(text), property=prop.name, descending=descending))
+        by = f"(?:{'|'.join(ranks.by)}) (?:the |their |its |association )*(?:{words})"
+        found.append(_shape("best", phrase(by), property=prop.name))
+        for sides, descending in ((prop.high, True), (prop.low, False)):
+            if sides:
+                found.append(_shape("best", phrase("|".join(sides)), property=prop.name, descending=descending))
+    return found
+
 
 LONGEST_QUESTION = 2_000
 """Characters. Readers look from every word to the end of the question, so that work grows with its square."""
@@ -75,7 +231,7 @@ Mention = Noun | Name | Phrase
 
 @dataclass
 class QuestionReading:
-    """What was found in a question."""
+    """Mentions of a question, and how it asks."""
 
     text: str
     mentions: list[Mention] = field(default_factory=list)
@@ -92,13 +248,13 @@ class QuestionReading:
         return self.text[one.end : other.start].lower()
 
     def joined(self, one: Mention, other: Mention) -> str:
-        """How two mentions are joined: "and", "or", or not at all."""
+        """Find how two mentions are joined: "and", "or", or not at all."""
         gap = self.between(one, other)
         return "and" if _AND.match(gap) else "or" if _OR.match(gap) else ""
 
 
 class Reader:
-    """Finds what the lexicon and the names of a graph know in a question."""
+    """Reader of what the lexicon and the names of a graph know in a question."""
 
     def __init__(self, lexicon: Lexicon, index: NameIndex) -> None:
         self._lexicon = lexicon
@@ -131,7 +287,7 @@ class Reader:
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
         idle = [m.span() for m in self._idle.finditer(low)]
-        reading.marks = self._marks.of(low, [*taken, *names, *idle])
+        reading.marks = self._marks.find(low, [*taken, *names, *idle])
         taken += [(m.start, m.end) for m in reading.marks]
         reading.mentions = self._chosen(low, links, taken)
         nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
@@ -140,7 +296,7 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         mentions = [(m.start, m.end) for m in reading.mentions]
-        reading.scoped = self._scoped.of(low, [*taken, *mentions, *idle])
+        reading.scoped = self._scoped.find(low, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
@@ -163,15 +319,12 @@ class Reader:
         found = re.search(rf"[,;]\s*{self._aside.pattern}\s", question.lower())
         if not found:
             return [question]
-        again = (
-            [question[: found.start()]]
-            if self._adds_nothing(question[: found.start()], question[found.end() :])
-            else []
-        )
-        return [*again, self._aside.sub(" ", question)]
+        before, again = question[: found.start()], question[found.end() :]
+        shorter = [before] if self._adds_nothing(before, again) else []
+        return [*shorter, self._aside.sub(" ", question)]
 
     def _adds_nothing(self, before: str, again: str) -> bool:
-        """Whether words add nothing to a question: no name, condition or quantity that it does not have."""
+        """Tell whether words add nothing to a question: no name, condition or quantity."""
         try:
             more = self.read(again)
         except NotUnderstood:
@@ -212,7 +365,7 @@ class Reader:
         kept: list[Mention] = []
         for mention in sorted(found, key=lambda m: (m.start - m.end, isinstance(m, Name), isinstance(m, Phrase))):
             spans = [*taken, *((k.start, k.end) for k in kept)]
-            if not any(a < mention.end and mention.start < b for a, b in spans):
+            if not _overlaps(mention.start, mention.end, spans):
                 kept.append(mention)
             elif isinstance(mention, Phrase):
                 same = next((k for k in kept if (k.start, k.end) == (mention.start, mention.end)), None)
@@ -232,17 +385,7 @@ class Reader:
     def _nouns(self, low: str) -> Iterator[Noun]:
         for pattern, noun in self._nouns_of:
             for match in pattern.finditer(low):
-                yield Noun(
-                    match.start(),
-                    match.end(),
-                    match[0],
-                    noun.labels,
-                    noun.ends,
-                    noun.relation,
-                    noun.role,
-                    noun.steps,
-                    noun.soft,
-                )
+                yield replace(noun, start=match.start(), end=match.end(), text=match[0])
 
     def _phrases(self, low: str) -> list[Phrase]:
         by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}
@@ -262,7 +405,8 @@ class Reader:
         patterns = (self._count, self._idle, *((self._whether,) if reading.whether else ()))
         spans += [m.span() for p in patterns for m in p.finditer(low)]
         rest = [w for w in words if not any(a <= w.start and w.end <= b for a, b in spans)]
-        strange = [w for w in rest if not self._is_ignored(w)]
+        ignored = self._lexicon.words.ignored
+        strange = [w for w in rest if any(c.isalnum() for c in w.text) and w.folded not in ignored]
         for word in strange:
             label = self._index.malformed(word)
             if label:
@@ -279,12 +423,9 @@ class Reader:
                 raise NotUnderstood(f"{' and '.join(symbols)} {are} not in this graph", hint)
             raise NotUnderstood(f"I did not understand: {', '.join(repr(w.text) for w in strange)}", hint)
 
-    def _is_ignored(self, word: Token) -> bool:
-        return not any(c.isalnum() for c in word.text) or word.folded in self._lexicon.words.ignored
-
 
 def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:
-    """Whether a word that may be a noun is a verb: "that target TP53", "what does TP53 target?"."""
+    """Recognise a word as a verb that may be a noun: "that target TP53", "what does TP53 target?"."""
     if re.search(r"\bto\s+$", low[: noun.start]):
         return True
     before = [link for link in links if link.end <= noun.start]
@@ -296,7 +437,7 @@ def _is_verb(low: str, noun: Noun, links: list[NameLink]) -> bool:
 
 
 def _is_free(match: re.Match[str], spans: list[tuple[int, int]], group: int | str = 0) -> bool:
-    return not any(a < match.end(group) and match.start(group) < b for a, b in spans)
+    return not _overlaps(match.start(group), match.end(group), spans)
 
 
 def _predicate(noun: Noun, low: str, mutual: frozenset[str]) -> Noun | Phrase:

@@ -1,4 +1,4 @@
-"""Runs a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
+"""Run a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
 
 from typing import Any, NamedTuple
 
@@ -152,7 +152,7 @@ class Runner:
         return reached
 
     def _ends(self, step: PlanStep, label: str, reached: Reached | None) -> Ends:
-        """What a step reaches from nodes, or from any node of the label."""
+        """Find what a step reaches from nodes, or from any node of the label."""
         wanted = None
         if isinstance(step.to, Anchor):
             wanted = {ref.id for ref in step.to.refs}
@@ -237,7 +237,7 @@ class Runner:
 
 
 def _is_anchored(step: PlanStep) -> bool:
-    """Whether a step can be taken from its far end: that end is known, and nobody counts."""
+    """Tell whether a step can be taken from its far end: that end is known, and nobody counts."""
     return step.times is None and (isinstance(step.to, Anchor) or not step.to.is_any)
 
 

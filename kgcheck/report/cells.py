@@ -35,12 +35,12 @@ class SafeConsole(Console):
 
 
 def cell(text: str, style: str = "") -> Text:
-    """What a graph or a source says, as one line of a table."""
+    """Cell of a table with what a graph or a source says, in one line."""
     return Text(visible(text), style=style)
 
 
 def lines(texts: Iterable[str]) -> Text:
-    """What a graph or a source says, as one cell with a line for each text."""
+    """Cell of a table with a line for each text of a graph or a source."""
     return Text("\n".join(visible(text) for text in texts))
 
 

@@ -1,4 +1,4 @@
-"""A run as one document to read: HTML that stands alone, or Markdown for a pull request or an issue.
+"""Write a run as one document to read: HTML that stands alone, or Markdown for a pull request or an issue.
 
 What a graph or a source says is hostile until it is escaped: both environments escape every value by themselves,
 so that a template cannot forget to.
@@ -9,21 +9,119 @@ import hashlib
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckType, Evidence, Gap, Outcome, Tally
-from kgcheck.report.choice import ShownFindings
-from kgcheck.report.standing import ALONE, STATES, Standing, decision_words
+from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
+from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
 from kgcheck.report.tables import called_in, deciding, outcomes
-from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, what
+from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, task_words
 from kgcheck.visible import visible
+
+FEW = 20
+"""Findings that every reason gets before the refuted ones take the rest of the room."""
+
+WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
+"""The outcomes in the order of reports."""
+
+_SLACK = 2
+_K = TypeVar("_K", bound=Hashable)
+
+
+class Kind(NamedTuple):
+    """Findings that a report shows together."""
+
+    outcome: Outcome
+    type: CheckType
+    reason: Reason
+
+
+class Group(NamedTuple):
+    """The findings of one kind that are shown, of how many there are."""
+
+    kind: Kind
+    findings: list[Finding]
+    total: int
+
+
+class ShownFindings:
+    """Chooses which findings to show, from any number, holding about twice as many as there is room for.
+
+    Every kind gets a few, and the refuted ones take the rest of the room first. Kinds share evenly, and within a kind
+    so do labels and patterns, so that a noisy one cannot push out the others.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._counts: dict[Kind, Counter[str]] = defaultdict(Counter)
+        self._kept: dict[tuple[Kind, str], list[Finding]] = defaultdict(list)
+        self._size = 0
+
+    def add(self, finding: Finding) -> None:
+        """Count a finding, and hold it if it may be shown."""
+        kind = Kind(finding.verdict.outcome, finding.task.type, finding.verdict.reason)
+        where = _pattern_of(finding.task)
+        self._counts[kind][where] += 1
+        kept = self._kept[kind, where]
+        if len(kept) < self._room:
+            kept.append(finding)
+            self._size += 1
+            if self._size > 2 * (self._room + _SLACK * len(self._kept)):
+                self._trim()
+
+    def groups(self, room: int) -> list[Group]:
+        """Choose the findings to show, by check type, worst outcome and frequency."""
+        share = self._share(room)
+        groups = []
+        for kind, counts in self._counts.items():
+            shown = [f for where in sorted(counts) for f in self._kept[kind, where][: share[kind, where]]]
+            groups.append(Group(kind, shown, counts.total()))
+        return sorted(groups, key=_position)
+
+    def _share(self, room: int) -> dict[tuple[Kind, str], int]:
+        sizes = {kind: counts.total() for kind, counts in self._counts.items()}
+        share = fair({kind: min(n, FEW) for kind, n in sizes.items()}, room)
+        for outcome in WORST_FIRST:
+            rest = {kind: n - share[kind] for kind, n in sizes.items() if kind.outcome is outcome}
+            for kind, more in fair(rest, room - sum(share.values())).items():
+                share[kind] += more
+        return {(k, where): n for k, counts in self._counts.items() for where, n in fair(counts, share[k]).items()}
+
+    def _trim(self) -> None:
+        # A share only shrinks as more comes in, but for the remainders of two divisions: hence the slack.
+        for key, share in self._share(self._room).items():
+            del self._kept[key][share + _SLACK :]
+        self._size = sum(len(kept) for kept in self._kept.values())
+
+
+def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
+    """Room shared evenly: what the small ones leave over goes to the large ones, until all of it is used.
+
+    >>> fair({"small": 1, "large": 9, "other": 9}, 7)
+    {'small': 1, 'large': 3, 'other': 3}
+    """
+    given = {}
+    for at, key in enumerate(sorted(sizes, key=lambda k: sizes[k])):
+        given[key] = min(sizes[key], room // (len(sizes) - at))
+        room -= given[key]
+    return given
+
+
+def _position(group: Group) -> tuple[int, int, int, str]:
+    kind = group.kind
+    return list(CheckType).index(kind.type), WORST_FIRST.index(kind.outcome), -group.total, kind.reason.value
+
+
+def _pattern_of(task: CheckTask) -> str:
+    tail = task.object.label if task.object else ""
+    return f"{task.subject.label} {task.relation or ''} {tail}"
+
 
 MAX_SHOWN = 2_000
 """Findings in a page: more would make it slow to open."""
@@ -42,13 +140,13 @@ _MARK = re.compile(r"[\\`|<>&\[\]*~$]|(?<![^\W_])_|_(?![^\W_])")
 _LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IGNORECASE)
 
 
-def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, standing: Standing = ALONE) -> str:
+def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, compared: Standing = ALONE) -> str:
     """A run as a document."""
     room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
     choice = ShownFindings(room)
     for finding in ledger.findings(run):
         choice.add(finding)
-    content = _content(run, ledger.tallies(run)) | {"standing": standing, "states": STATES}
+    content = _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
     if format_ == "html":
         return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")
@@ -68,7 +166,7 @@ def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
 
 
 def is_web(url: str) -> bool:
-    """Whether a URL may be a link: http or https, a plain host, and nothing that needs quoting."""
+    """Tell whether a URL may be a link: http or https, a plain host, and nothing that needs quoting."""
     return _WEB.fullmatch(url) is not None
 
 
@@ -168,7 +266,7 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
 
 
 def _scope(options: Mapping[str, Any]) -> list[str]:
-    """What a run was narrowed to, in words; empty where it was not."""
+    """List in words how a run was narrowed."""
     parts = [
         f"{words} {', '.join(map(str, options[name]))}"
         for name, words in (("labels", "label"), ("relations", "relation"), ("ids", "id"))
@@ -220,7 +318,7 @@ def _environment(**more: Any) -> Environment:
     )
     env.filters.update(
         decision=decision_words,
-        what=what,
+        what=task_words,
         graph_value=graph_value,
         proposed=proposed,
         deciding=deciding,

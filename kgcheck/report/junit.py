@@ -1,4 +1,4 @@
-"""A run as JUnit XML, as build servers show tests: what is refuted failed, what could not be looked at was skipped.
+"""Write a run as JUnit XML, as build servers show tests: refuted failed, could not look skipped.
 
 One suite a check type and target. One case a finding; and one a tally of what makes no finding, so that what is
 supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).
@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
-from kgcheck.report.standing import ALONE, Decided, Standing
+from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
 from kgcheck.report.wording import REASONS
 from kgcheck.visible import visible
@@ -27,7 +27,7 @@ def junit(
     run: Run,
     findings: Iterable[Finding],
     tallies: Iterable[Tally],
-    standing: Standing = ALONE,
+    compared: Standing = ALONE,
     fail_on: str = "refuted",
     limit: int | None = None,
 ) -> str:
@@ -38,9 +38,9 @@ def junit(
     for number, finding in enumerate(findings):
         suite = finding.task.type, str(_target(finding))
         kept.add(_counted_as(suite, finding.verdict))
-        decided, outcome = standing.decided(finding), finding.verdict.outcome
+        decided, outcome = compared.decided(finding), finding.verdict.outcome
         excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
-        fails = not excused and _fails(outcome, fail_on, standing.state(finding), decided)
+        fails = not excused and _fails(outcome, fail_on, compared.state(finding), decided)
         if limit is None or number < limit:
             suites.setdefault(suite, []).append(_case(run, finding, suite, decided, fails=fails))
         else:
@@ -59,7 +59,7 @@ def junit(
 
 
 def _fails(outcome: Outcome, fail_on: str, state: str | None, decided: Decided | None) -> bool:
-    """Whether a finding, or what a tally counts, is a failure: as the exit code has it."""
+    """Tell whether a finding, or what a tally counts, is a failure: as the exit code has it."""
     is_open = outcome in (Outcome.REFUTED, Outcome.INSUFFICIENT)
     match fail_on:
         case "refuted":
@@ -72,9 +72,11 @@ def _fails(outcome: Outcome, fail_on: str, state: str | None, decided: Decided |
             return False
 
 
-def _counted_as(suite: _Suite, of: Verdict | Tally) -> tuple[str, str]:
-    """What a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
-    return ("structure", of.reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), of.outcome.value)
+def _counted_as(suite: _Suite, counted: Verdict | Tally) -> tuple[str, str]:
+    """Key that a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
+    return (
+        ("structure", counted.reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), counted.outcome.value)
+    )
 
 
 def _target(finding: Finding) -> Target:
@@ -127,7 +129,7 @@ def _end(case: TestCase, outcome: Outcome, words: str, kind: str, lines: Iterabl
 
 
 def _class_name(suite: _Suite) -> str:
-    """What build servers fold cases by: they part it at dots."""
+    """Key by which build servers fold cases: they part it at dots."""
     return _shown(f"kgcheck.{suite[0].value}.{suite[1].replace(' ', '_')}")
 
 
@@ -154,7 +156,7 @@ def _written(run: Run, suites: dict[_Suite, list[TestCase]]) -> str:
 
 
 def _cut_off(run: Run) -> TestSuite:
-    """What is not there is no success: a run that did not come to its end says so by itself."""
+    """Note a run that did not come to its end: what is not there is no success."""
     case, suite = TestCase("finished", "kgcheck.run"), TestSuite("run")
     case.result = [Error(f"the run was cut off: kgcheck audit --resume {run.id}", "cut off")]
     suite.add_testcase(case)

@@ -1,4 +1,4 @@
-"""A run as text that Prometheus reads, for the textfile collector of node_exporter.
+"""Write a run as text that Prometheus reads, for the textfile collector of node_exporter.
 
 All are gauges of the last run: tasks by type, place, outcome and reason, findings by state, the time that it took, and
 of when the references are. Every series names its store, so that the files of several graphs lie side by side.
@@ -13,11 +13,11 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from kgcheck.choices import first_day
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
-from kgcheck.report.standing import ALONE, Standing
+from kgcheck.report.comparison import ALONE, Standing
 from kgcheck.visible import visible
 
 
-def prometheus(run: Run, tallies: Iterable[Tally], standing: Standing = ALONE) -> str:
+def prometheus(run: Run, tallies: Iterable[Tally], compared: Standing = ALONE) -> str:
     """A run in the text format of Prometheus."""
     gauges = _Gauges(run.store)
     gauges.set("run_info", "The last run; always 1.", {"run": run.id, "profile": run.profile}, 1)
@@ -28,7 +28,7 @@ def prometheus(run: Run, tallies: Iterable[Tally], standing: Standing = ALONE) -
         took = (run.finished - run.started).total_seconds()
         gauges.set("run_duration_seconds", "From the beginning of the last run to its end.", {}, took)
     _tasks(gauges, tallies)
-    for state, count in standing.counts.items():
+    for state, count in compared.counts.items():
         gauges.set("findings", "Findings of the last run and the one before, by state.", {"state": state}, count)
     for label, count in run.nodes.items():
         gauges.set("graph_nodes", "Nodes of the graph.", {"label": label}, count)
@@ -68,7 +68,7 @@ def _tasks(gauges: _Gauges, tallies: Iterable[Tally]) -> None:
 
 
 def _references(gauges: _Gauges, run: Run) -> None:
-    """Of when the references are: the day is kept, the age is that of the day of the run."""
+    """Note when the references came out: the day is kept, the age is that of the day of the run."""
     newest: dict[tuple[str, str], datetime] = {}
     for pinned in run.releases:
         key = pinned.source, pinned.release

@@ -1,12 +1,12 @@
-"""A run as text: for people, for programs, and in the forms that other tools take."""
+"""Render a run as text: for people, for programs, and in the forms that other tools take."""
 
 from typing import Any
 
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
 from kgcheck.report.cells import as_text
+from kgcheck.report.comparison import ALONE, Standing
 from kgcheck.report.sheets import findings_csv
-from kgcheck.report.standing import ALONE, Standing
 from kgcheck.report.tables import findings_table
 from kgcheck.visible import as_json
 
@@ -17,7 +17,7 @@ def render(
     format_: str,
     limit: int | None = None,
     *,
-    standing: Standing = ALONE,
+    compared: Standing = ALONE,
     fail_on: str = "refuted",
     exit_code: int = 0,
 ) -> str:
@@ -26,39 +26,39 @@ def render(
     match format_:
         case "json":
             tallies = [t.as_row() for t in ledger.tallies(run)]
-            whole = {"run": run.as_row(), "tallies": tallies, "findings": [_row(f, standing) for f in findings]}
-            if standing.counts:
-                whole["compared"] = {"before": standing.before, "counts": dict(standing.counts)}
+            whole = {"run": run.as_row(), "tallies": tallies, "findings": [_row(f, compared) for f in findings]}
+            if compared.counts:
+                whole["compared"] = {"before": compared.before, "counts": dict(compared.counts)}
             return as_json(whole, indent=2) + "\n"
         case "jsonl":
-            return "".join(f"{as_json(_row(f, standing))}\n" for f in findings)
+            return "".join(f"{as_json(_row(f, compared))}\n" for f in findings)
         case "csv":
-            return findings_csv(findings, standing)
+            return findings_csv(findings, compared)
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), standing, fail_on, limit)
+            return junit(run, ledger.findings(run), ledger.tallies(run), compared, fail_on, limit)
         case "sarif":
             from kgcheck.report.sarif import sarif
 
-            return sarif(run, ledger.findings(run), ledger.tallies(run), standing, limit, exit_code)
+            return sarif(run, ledger.findings(run), ledger.tallies(run), compared, limit, exit_code)
         case "prometheus":
             from kgcheck.report.prometheus import prometheus
 
-            return prometheus(run, ledger.tallies(run), standing)
+            return prometheus(run, ledger.tallies(run), compared)
         case "table":
             return as_text(findings_table(findings))
         case _:
             from kgcheck.report.documents import document
 
-            return document(ledger, run, format_, limit, standing=standing)
+            return document(ledger, run, format_, limit, compared=compared)
 
 
-def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
+def _row(finding: Finding, compared: Standing) -> dict[str, Any]:
     """A finding with what became of it, where it is compared, and what was decided, where something was."""
     row = finding.as_row()
-    if state := standing.state(finding):
+    if state := compared.state(finding):
         row["state"] = state
-    if decided := standing.decided(finding):
+    if decided := compared.decided(finding):
         row["decision"] = decided._asdict() | {"at": decided.at.isoformat()}
     return row

@@ -1,4 +1,4 @@
-"""A run as SARIF 2.1.0, which code hosts and dashboards of findings read.
+"""Write a run as SARIF 2.1.0, which code hosts and dashboards of findings read.
 
 A rule is a reason. A result is a finding: of a graph there are no files, so it stands at logical locations, the nodes.
 What could not be looked at is no result but a notification of the invocation.
@@ -14,11 +14,10 @@ from uuid import NAMESPACE_URL, uuid5
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally
+from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.documents import is_web
-from kgcheck.report.reason_help import reason_help
-from kgcheck.report.standing import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
-from kgcheck.report.wording import OUTCOMES, REASONS
+from kgcheck.report.wording import OUTCOMES, REASONS, reason_help
 from kgcheck.visible import as_json, visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -52,7 +51,7 @@ def sarif(
     run: Run,
     findings: Iterable[Finding],
     tallies: Iterable[Tally],
-    standing: Standing = ALONE,
+    compared: Standing = ALONE,
     limit: int | None = None,
     exit_code: int = 0,
 ) -> str:
@@ -64,8 +63,8 @@ def sarif(
         if limit is not None and number >= limit:
             left_out += 1
             continue
-        results.append(_result(rules, finding, standing.state(finding), standing.decided(finding), standing))
-    results += [_result(rules, left.finding, left.state, None, standing) for left in standing.left]
+        results.append(_result(rules, finding, compared.state(finding), compared.decided(finding), compared))
+    results += [_result(rules, left.finding, left.state, None, compared) for left in compared.left]
     whole: dict[str, Any] = {
         "tool": {"driver": {"name": "kgcheck", "version": __version__, "rules": rules.listed}},
         "automationDetails": {
@@ -81,8 +80,8 @@ def sarif(
             "references": [visible(str(release)) for release in run.releases],
         },
     }
-    if standing.before:
-        whole["baselineGuid"] = _guid(standing.before)
+    if compared.before:
+        whole["baselineGuid"] = _guid(compared.before)
     return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [whole]}, indent=1) + "\n"
 
 
@@ -118,7 +117,7 @@ class _Rules:
 
 
 def _result(
-    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, standing: Standing
+    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, compared: Standing
 ) -> dict[str, Any]:
     verdict = finding.verdict
     name, place = rules.place(finding)
@@ -134,11 +133,11 @@ def _result(
         "rank": round(verdict.confidence * 100, 1),
         "properties": _properties(finding, state, decided),
     }
-    if standing.before:
+    if compared.before:
         result["baselineState"] = _BASELINE.get(state or "", "unchanged") if state else "unchanged"
     if decided and decided.stands and decided.action in _SUPPRESSED:
         result["suppressions"] = [_suppression(decided)]
-    elif standing is not ALONE:
+    elif compared is not ALONE:
         # An empty list says that it is not suppressed; none, that nobody knows.
         result["suppressions"] = []
     return result

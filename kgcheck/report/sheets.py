@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kgcheck.model import Finding
-from kgcheck.report.standing import ALONE, Standing, decision_words
+from kgcheck.report.comparison import ALONE, Standing, decision_words
 from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
@@ -23,9 +23,9 @@ STANDING = ("state", "decision")
 """What became of a finding, where its run is compared, and what was decided of it."""
 
 
-def findings_csv(findings: Iterable[Finding], standing: Standing = ALONE) -> str:
+def findings_csv(findings: Iterable[Finding], compared: Standing = ALONE) -> str:
     """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out."""
-    rows = ((*finding_cells(f), standing.state(f) or "", decision_words(standing.decided(f))) for f in findings)
+    rows = ((*finding_cells(f), compared.state(f) or "", decision_words(compared.decided(f))) for f in findings)
     return "".join(csv_lines(chain([(*COLUMNS, *STANDING)], rows)))
 
 

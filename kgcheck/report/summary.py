@@ -1,4 +1,4 @@
-"""How a run ended, in a few lines."""
+"""Sum up in a few lines how a run ended."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _SHOWN_KINDS = 12
 
 
 def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
-    """How a run ended, in a few lines."""
+    """Sum up how a run ended, in a few lines."""
     counts = outcomes(tallies)
     total = sum(counts.values())
     state = "" if run.finished else " (cut off: go on with --resume)"
@@ -39,7 +39,7 @@ def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
 
 
 def refuted_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
-    """What is refuted most often, and how to list the findings of one kind."""
+    """List what is refuted most often, and how to list the findings of one kind."""
     kinds = Counter[tuple[str, str]]()
     for t in tallies:
         if t.outcome is Outcome.REFUTED:

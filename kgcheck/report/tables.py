@@ -17,6 +17,7 @@ from kgcheck.report.cells import cell, lines
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
     from kgcheck.audit.papers import PapersOnEdge
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -61,7 +62,7 @@ def metrics_table(metrics: Mapping[str, Value]) -> Table:
 
 
 def fetched_table(files: "Sequence[Fetched]") -> Table:
-    """What became of each file that was to be fetched."""
+    """Result of each file that was to be fetched."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("source", "file", "bytes", "sha256", "state"):
         table.add_column(name, overflow="fold")
@@ -82,7 +83,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Tab
 
 
 def difference_table(changes: "Sequence[TableChange]") -> Table:
-    """What changed between two snapshots."""
+    """Changes between two snapshots."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("source", "table", "before", "after", "added", "removed", "changed", "for example"):
         table.add_column(name, overflow="fold")
@@ -101,7 +102,7 @@ _COLOURS = {
 
 
 def claim_table(judged: "ClaimVerdict") -> RenderableType:
-    """What papers say of a claim: together, and one row a paper."""
+    """Opinions of papers on a claim: together, and one row a paper."""
     head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     head.add_row("claim", judged.claim)
     # Papers of which some speak are not silent: where they disagree, that is what they come to.
@@ -133,7 +134,7 @@ def claim_table(judged: "ClaimVerdict") -> RenderableType:
 
 
 def papers_table(edges: "Sequence[PapersOnEdge]") -> Table:
-    """What papers say of edges, a line a paper."""
+    """Opinions of papers on edges, a line a paper."""
     table = Table(
         "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
     )
@@ -259,7 +260,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
 
 
 def verified_table(edge: str, found: "Verified | None") -> RenderableType:
-    """What is verified of an edge."""
+    """Verdict on an edge."""
     facts = Table(box=None, show_header=False, pad_edge=False)
     facts.add_row(cell("edge", style="bold"), cell(edge))
     if found is None:
@@ -322,14 +323,14 @@ def proposal(change: Change | None) -> str:
 
 
 def what_of(f: Finding) -> str:
-    """What a finding is about: the task, the value that the graph has, and names."""
+    """Name the subject of a finding: the task, the value that the graph has, and names."""
     value = f" = {f.task.value!r}" if f.task.attribute and f.task.value else ""
     called = called_in(f)
     return f"{f.task}{value}{f' ({called})' if called else ''}"
 
 
 def called_in(finding: Finding) -> str:
-    """What the graph calls the ends of a finding; empty where the ids or the value say it already."""
+    """Names of the ends of a finding; empty where the ids or the value say it already."""
     task = finding.task
     shown = {task.subject.id, task.object.id if task.object else "", task.value or ""}
     named = [name if name and name not in shown else "" for name in finding.names]
@@ -337,7 +338,7 @@ def called_in(finding: Finding) -> str:
 
 
 def transcript_line(event: "Event") -> str:
-    """What an agent did, in one line."""
+    """Tell in one line what an agent did."""
     did = event.text or f"{event.tool} {json.dumps(event.arguments)} -> {_short(event.result)}"
     refused = f" (refused: {event.refused})" if event.refused else ""
     return f"[{event.stage.value}] {event.role.value}: {did}{refused}"
@@ -346,3 +347,25 @@ def transcript_line(event: "Event") -> str:
 def _short(result: dict[str, object] | None) -> str:
     text = json.dumps(result)
     return text if len(text) <= _SHOWN_RESULT else text[:_SHOWN_RESULT] + " ..."
+
+
+def ledger_table(facts: "LedgerFacts") -> Table:
+    """Facts of a ledger, and how much is in it: one row a fact."""
+    table = Table(box=None, show_header=False)
+    table.add_row("ledger", cell(facts.ledger))
+    table.add_row("kept in", cell(facts.database))
+    table.add_row("format", str(facts.format))
+    table.add_row("size", f"{facts.bytes / 2**20:,.1f} MiB")
+    for name, rows in facts.rows.items():
+        table.add_row(name, f"{rows:,}")
+    return table
+
+
+def copied_table(copied: "Iterable[Copied]") -> Table:
+    """Result of a copy: one row a table of the ledger."""
+    table = Table("table", "rows", "added", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for done in copied:
+        table.add_row(cell(done.table), f"{done.rows:,}", f"{done.added:,}")
+    return table

@@ -1,7 +1,11 @@
-"""Reasons, check types and outcomes, and what a finding is about, in plain words."""
+"""Put reasons, check types and outcomes, and what a finding is about, into plain words."""
+
+import re
+from functools import cache
 
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Outcome, Reason
 from kgcheck.report.tables import proposal
+from kgcheck.resources import resource_dir
 
 REASONS: dict[Reason, str] = {
     Reason.CONFIRMED: "Confirmed by a source",
@@ -84,8 +88,8 @@ OUTCOMES: dict[Outcome, str] = {
 """Every outcome in plain words, in the order of reports."""
 
 
-def what(task: CheckTask) -> str:
-    """What was checked, in a few words."""
+def task_words(task: CheckTask) -> str:
+    """Name the subject of a task in a few words."""
     if task.object is None:
         return f"{task.subject}, {task.attribute}" if task.attribute else str(task.subject)
     if task.relation is None:
@@ -94,7 +98,7 @@ def what(task: CheckTask) -> str:
 
 
 def graph_value(task: CheckTask) -> str:
-    """What the graph says about a task."""
+    """Say what the graph states about a task."""
     match task.type:
         case CheckType.EXISTENCE:
             return "there is such a node"
@@ -114,3 +118,40 @@ def proposed(finding: Finding) -> str:
     if change and change.kind is ChangeKind.SET_VALUE and change.to is None:
         return "find the right value"
     return proposal(change)
+
+
+_PAGE = "reasons.md"
+_SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.M | re.S)
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+
+
+def reason_help(reason: Reason, kind: CheckType) -> str:
+    """Explain a reason and its repair in a few sentences."""
+    pages = _pages()
+    found = pages[1 if kind is CheckType.STRUCTURE else 0].get(reason) or pages[0].get(reason) or pages[1].get(reason)
+    return f"{REASONS[reason]}: {found}" if found else f"{REASONS[reason]}."
+
+
+@cache
+def _pages() -> tuple[dict[Reason, str], dict[Reason, str]]:
+    """Help by reason, of what sources decide and of structure."""
+    path = resource_dir("docs") / _PAGE
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    looked, structure = dict[Reason, str](), dict[Reason, str]()
+    for title, body in _SECTION.findall(text):
+        header: list[str] = []
+        for line in body.splitlines():
+            cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
+            if not cells:
+                header = []
+            elif not header:
+                header = cells
+            elif cells[0].strip("`") in set(Reason):
+                row = dict(zip(header, cells, strict=False))
+                into = structure if title == "Structure" else looked
+                into[Reason(cells[0].strip("`"))] = _sentences(row.get("meaning", ""), row.get("repair", ""))
+    return looked, structure
+
+
+def _sentences(meaning: str, repair: str) -> str:
+    return _LINK.sub(r"\1", f"{meaning}. Repair: {repair}." if repair else f"{meaning}. No repair is proposed.")

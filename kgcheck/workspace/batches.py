@@ -188,9 +188,8 @@ def verify_claims(
     Returns:
         The metrics.
     """
-    from kgcheck.bench.metrics import measure
+    from kgcheck.bench.metrics import measure, write_report
     from kgcheck.bench.scv import ClaimWork, read_items
-    from kgcheck.bench.scv_report import write_report
 
     within = cast("Scope", chosen("scope", scope, SCOPES))
     chosen("verifier", verifier, VERIFIERS)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from kgcheck.errors import UnknownName
-from kgcheck.grounding.brief import Brief, BriefMaker, Known
-from kgcheck.grounding.stated import LONGEST_VALUE
+from kgcheck.grounding.brief import LONGEST_VALUE, Brief, BriefMaker, Known
 from kgcheck.literature.names import candidates
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref
 from kgcheck.workspace.opening import Spending, spent_note, total_meter

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kgcheck.errors import MissingExtra, ModelAnswer, ProgramError, StoreMissing
-from kgcheck.grounding.experiments import RESULTS, Experiment, ExperimentRequest
 from kgcheck.grounding.facts.named import NameTable
+from kgcheck.grounding.improve import Experiment, ExperimentRequest
+from kgcheck.grounding.improvement_log import RESULTS
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.workspace.step_programs import RunOptions, StepOutcome
 

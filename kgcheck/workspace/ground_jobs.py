@@ -12,7 +12,7 @@ from kgcheck.grounding.ground import FAILING, Grounded, GroundLimits
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered
-from kgcheck.grounding.source_sections import text_digest
+from kgcheck.grounding.revising import text_digest
 from kgcheck.inputs import refuse_outside
 from kgcheck.outputs import write_text
 from kgcheck.workspace.job_files import files_of_job

@@ -169,7 +169,7 @@ class Protocols(Grounding):
 
     def _study_facts(self, nodes: "Sequence[StudyNode]", notes: list[str]) -> "tuple[StudyFact, ...]":
         """What the ledger has of the nodes: that they exist, and their edges."""
-        from kgcheck.grounding.stated import stated
+        from kgcheck.grounding.brief import stated
         from kgcheck.model import CheckType
         from kgcheck.protocols.design.design_rules import design_rules
         from kgcheck.protocols.design.material import study_facts

@@ -135,7 +135,7 @@ class RecordedRuns(WorkspaceBase):
         with self._reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
             beside = standing(ledger, found)
-            text = render(ledger, found, format_, limit, standing=beside, fail_on=fail_on, exit_code=exit_code)
+            text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text

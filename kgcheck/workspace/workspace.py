@@ -425,7 +425,7 @@ class Workspace(Protocols, ProtocolChecks):
             heads = {document.id for document in index.documents(wanted)}
             with Ledger(self.ledger) as ledger:
                 found = map_claims(index, ClaimTable(ledger.database), self.progress)
-        return MapResult(found.about(heads), tuple(notes))
+        return MapResult(found.for_papers(heads), tuple(notes))
 
     def search(
         self,

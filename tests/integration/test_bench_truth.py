@@ -7,9 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.bench import drafts
 from kgcheck.bench.items import Item, read_items
-from kgcheck.bench.make import BenchMaker
+from kgcheck.bench.make import BenchMaker, ItemDraft
 from kgcheck.bench.seeded import seeded
 from kgcheck.bench.truth import Truths
 from kgcheck.graph.embedded import EmbeddedStore
@@ -28,13 +27,13 @@ def make(tmp_path: Path, *arguments: object) -> tuple[Said, list[Item]]:
 
 def test_no_more_items_are_built_than_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Item] = []
-    original = drafts.ItemDraft.item
+    original = ItemDraft.item
 
-    def item(self: drafts.ItemDraft, truth_from: str = "") -> Item:
+    def item(self: ItemDraft, truth_from: str = "") -> Item:
         built.append(original(self, truth_from))
         return built[-1]
 
-    monkeypatch.setattr(drafts.ItemDraft, "item", item)
+    monkeypatch.setattr(ItemDraft, "item", item)
     with EmbeddedStore(demo().store, CKG) as store, Truths(demo().reference) as truths:
         made = BenchMaker(store, truths).make(4)
 

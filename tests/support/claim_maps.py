@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from kgcheck.grounding.claims.citations_graph import CitingPair, ranks
-from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
-from kgcheck.grounding.claims.consensus import agreements
+from kgcheck.grounding.claims.claim_map import CitingPair, ClaimMap, MappedPaper, agreements, ranks
 from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim, RankedPaper
 
 TITLES = (

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.grounding.citations.check import check_citations
+from kgcheck.grounding.citations.check import (
+    check_citations,
+    citation_measures,
+    hallucination_penalty,
+    misplaced_citations,
+)
 from kgcheck.grounding.citations.cited import CitedPapers, statement_of
 from kgcheck.grounding.citations.live_works import WorksInTurn
-from kgcheck.grounding.citations.measures import citation_measures, hallucination_penalty
-from kgcheck.grounding.citations.order import misplaced_citations
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript

@@ -17,9 +17,15 @@ from kgcheck.cli.main import cli
 from kgcheck.grounding.claims import claim_map
 from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import MOST, PaperText, choose_claims, parts_of_abstract
-from kgcheck.grounding.claims.citations_graph import CitingPair, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
-from kgcheck.grounding.claims.consensus import agreements
+from kgcheck.grounding.claims.claim_map import (
+    CitingPair,
+    ClaimMap,
+    KnownWorks,
+    agreements,
+    citations_of,
+    map_claims,
+    ranks,
+)
 from kgcheck.grounding.claims.page import MOST_DRAWN, claims_page
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.paper_claims import READ, ClaimGroup, ClaimRelation, ClaimTable, RankedPaper
@@ -152,27 +158,7 @@ def test_of_a_whole_paper_findings_are_read_and_not_its_introduction_or_legends(
     assert all(texts[c.document][c.start : c.stop] == c.quote for c in found)
 
 
-WORDS = st.sampled_from(
-    [
-        "zincol",
-        "lowers",
-        "We",
-        "found",
-        "that",
-        "(",
-        ")",
-        "[3",
-        "]",
-        "salt",
-        "than",
-        ".",
-        ",",
-        "\u0130",
-        "2.5",
-        "%",
-        "more",
-    ]
-)
+WORDS = st.sampled_from("zincol lowers We found that ( ) [3 ] salt than . , \u0130 2.5 % more".split())
 
 
 @given(st.lists(WORDS | st.text(max_size=8), min_size=1, max_size=60).map(" ".join).filter(lambda t: t.strip()))
@@ -425,10 +411,10 @@ def test_the_command_shows_tables_json_and_a_page(tmp_path: Path, monkeypatch: p
 
 def test_a_part_of_a_map_holds_what_concerns_a_paper() -> None:
     mapped = made_map()
-    part = mapped.about({"doi:10.5555/zz.3"})
+    part = mapped.for_papers({"doi:10.5555/zz.3"})
 
     assert {p.id.rsplit(".", 1)[1] for p in part.papers} == {"3", "4", "12"}
-    assert mapped.about(()) is mapped
+    assert mapped.for_papers(()) is mapped
     assert claims_page(part, "part").count('class="node') == 3
 
 

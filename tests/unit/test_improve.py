@@ -12,13 +12,20 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat
 from kgcheck.grounding import improvement_log
-from kgcheck.grounding.aims import deep_every, memory_of
+from kgcheck.grounding.improve import deep_every, memory_of
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.results import read_results
-from kgcheck.grounding.revising import MOST_CHARACTERS, draft_of, revision_of
-from kgcheck.grounding.revision_guard import Revision, objection_to
+from kgcheck.grounding.revising import (
+    MOST_CHARACTERS,
+    Revision,
+    draft_of,
+    revision_of,
+    source_sections,
+    with_body,
+    with_references,
+)
+from kgcheck.grounding.revision_guard import objection_to
 from kgcheck.grounding.score import score_rules
-from kgcheck.grounding.source_sections import source_sections, with_body, with_references
 from kgcheck.literature.documents import Document
 from kgcheck.outputs import write_text
 from kgcheck.settings import Settings

@@ -20,13 +20,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target
+from kgcheck.report.comparison import ALONE, Decided, Left, Standing
 from kgcheck.report.junit import junit
 from kgcheck.report.prometheus import prometheus
-from kgcheck.report.reason_help import reason_help
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
-from kgcheck.report.standing import ALONE, Decided, Left, Standing
-from kgcheck.report.wording import REASONS
+from kgcheck.report.wording import REASONS, reason_help
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
 from tests.support.sarif import sarif_schema
@@ -150,7 +149,7 @@ def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() 
     every = [REFUTED, old, fresh, back]
 
     def failed(fail_on: str) -> list[str]:
-        cases = [case for suite in as_junit(every, standing=standing, fail_on=fail_on) for case in suite]
+        cases = [case for suite in as_junit(every, compared=standing, fail_on=fail_on) for case in suite]
         assert sum(len(case.result) for case in cases) == len(every)
         return [case.name.split()[1] for case in cases if isinstance(case.result[0], Failure)]
 
@@ -233,7 +232,7 @@ def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
         decided=lambda f: decisions.get(f.fingerprint),
         left=[Left(fixed, "fixed"), Left(gone, "gone"), Left(unseen, "unchecked")],
     )
-    run = as_sarif([kept, back, still, moved], standing=standing)
+    run = as_sarif([kept, back, still, moved], compared=standing)
 
     found = {r["partialFingerprints"]["kgcheckTask/v1"]: r for r in run["results"]}
     baseline = {f.task.subject.id: found[f.fingerprint]["baselineState"] for f in (kept, back, still, moved)}
@@ -333,7 +332,7 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     assert (whole.tests, whole.failures) == (2, 1)
     tags = Counter(element.tag for element in ElementTree.fromstring(junit(run, [made], counted).encode()).iter())
     assert tags == {"testsuites": 1, "testsuite": 2, "properties": 2, "property": 10, "testcase": 2, "failure": 1}
-    both = as_sarif([made], counted, run, standing=standing)
+    both = as_sarif([made], counted, run, compared=standing)
     assert [len(r["suppressions"]) for r in both["results"]] == [1, 0]
     found = series(run, counted)
     assert found["kgcheck_tasks"][0][1] == float(count)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.manuscripts.markers import BlockDraft, with_markers
+from kgcheck.grounding.manuscripts.drafts import BlockDraft
+from kgcheck.grounding.manuscripts.markers import with_markers
 from kgcheck.literature.papers import CitedWork
 from tests.support.spent import spent
 

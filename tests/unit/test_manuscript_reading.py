@@ -350,3 +350,11 @@ def test_a_number_without_end_is_no_number_of_a_list(tmp_path: Path) -> None:
 def test_half_of_a_character_is_refused() -> None:
     with pytest.raises(InputFormat, match="half of a character"):
         read_given("Kinase \ud800 binds.", "text")
+
+
+@pytest.mark.parametrize("stated", ["foo", "[a, b]", "{id: 3}"])
+def test_references_that_are_no_list_of_works_are_none(tmp_path: Path, stated: str) -> None:
+    path = tmp_path / "paper.md"
+    path.write_text(f"---\nreferences: {stated}\n---\n\nTP53 binds MDM2.\n", encoding="utf-8")
+
+    assert read_manuscript(path).references == ()

@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.grounding.citations.likeness import Likeness, compare_titles, same_author
-from kgcheck.grounding.citations.references import JudgedReference, judge_reference
+from kgcheck.grounding.citations.references import (
+    JudgedReference,
+    Likeness,
+    compare_titles,
+    judge_reference,
+    same_author,
+)
 from kgcheck.grounding.remarks import Remark, SentenceState
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import title_words

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, Target
 from kgcheck.report import wording
-from kgcheck.report.choice import WORST_FIRST
-from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
+from kgcheck.report.documents import MAX_CHARACTERS, WORST_FIRST, cut, document, is_web, unasked
 from kgcheck.report.wording import REASONS
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
@@ -236,12 +235,12 @@ def test_kinds_of_task_are_named_in_words() -> None:
     )
     missing = finding("P1", kind=CheckType.POTENTIAL, reason=Reason.EDGE_MISSING).task
 
-    assert wording.what(pair) == "Gene A and Gene B"
-    assert wording.what(missing) == "P1 ACTS_ON P05067"
+    assert wording.task_words(pair) == "Gene A and Gene B"
+    assert wording.task_words(missing) == "P1 ACTS_ON P05067"
     assert wording.graph_value(pair) == "one name"
     assert wording.graph_value(missing) == "there is no such edge"
     assert wording.graph_value(finding("P1", kind=CheckType.TRIPLE).task) == "there is such an edge"
-    assert wording.what(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
+    assert wording.task_words(finding(kind=CheckType.ATTRIBUTE).task) == "Protein Q00007, name"
     assert wording.graph_value(finding(kind=CheckType.ATTRIBUTE).task) == "nothing: it is empty"
 
 

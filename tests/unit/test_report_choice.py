@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.model import CheckType, Finding, Outcome, Reason
-from kgcheck.report.choice import Kind, ShownFindings, fair
-from kgcheck.report.documents import MAX_CHARACTERS, MAX_SHOWN
+from kgcheck.report.documents import MAX_CHARACTERS, MAX_SHOWN, Kind, ShownFindings, fair
 from tests.support.reports import RUN, Page, cells, finding, written
 
 

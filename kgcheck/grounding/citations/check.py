@@ -1,15 +1,180 @@
-"""Citations of a manuscript: its markers against its list, and each entry of the list against a world of works."""
+"""Check the citations of a manuscript: markers against its list, their order, and each entry against known works."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
-from kgcheck.grounding.citations.order import misplaced_citations
 from kgcheck.grounding.citations.references import JudgedReference, judge_reference, listed_by_sources
-from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.manuscript import Manuscript, Marker, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import content_words, names_a_work, surnames
 from kgcheck.literature.works import Works, ids_of_reference
+from kgcheck.model import Value
+
+ORDERED_FROM = 0.9
+"""Share of first citations that are in the order of the list, from which on the list is ordered so."""
+
+FEWEST = 10
+"""First citations from which on an order can be seen."""
+
+BETTER = 0.25
+"""How much more of a title, by weight, the place where it stands must speak of than where it was due, to pass."""
+
+_STEM = 6
+"""Letters by which words of titles and of the text are compared: binding, binds."""
+
+
+class _FirstCitation(NamedTuple):
+    """First citation of a work in the running text."""
+
+    rank: int
+    key: str
+    sentence: Sentence
+    marker: Marker
+
+
+def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
+    """Find citations that stand out of the order of their list, and fit not much better where they stand.
+
+    Many journals number references in the order in which the text cites them first. Where a list is so ordered, a work
+    that is first cited out of order was moved, unless its title fits the place much better than where it was due.
+    """
+    first = list(_first_citations(manuscript))
+    kept = _longest_rise([f.rank for f in first])
+    if len(first) < FEWEST or len(kept) < ORDERED_FROM * len(first):
+        return []
+    fit = _Fit(manuscript)
+    ordered = [first[place] for place in sorted(kept)]
+    found: list[Remarked] = []
+    for one in (one for place, one in enumerate(first) if place not in kept):
+        at = bisect_left(ordered, one.rank, key=lambda cited: cited.rank)
+        # The citations in order between which the work was due.
+        neighbours = ordered[max(at - 1, 0) : at + 1]
+        blocks = [cited.sentence.block for cited in neighbours]
+        best = max(fit.share(one.rank, block) for block in range(min(blocks), max(blocks) + 1))
+        if fit.share(one.rank, one.sentence.block) <= BETTER + best:
+            found.append(_misplaced(manuscript, one, neighbours))
+    return found
+
+
+def _first_citations(manuscript: Manuscript) -> Iterator[_FirstCitation]:
+    """The first citation of each work in the running text; abstracts, legends and notes are written for themselves."""
+    ranks = {r.key: rank for rank, r in enumerate(manuscript.references)}
+    seen: set[str] = set()
+    for sentence in manuscript.sentences:
+        if manuscript.blocks[sentence.block].kind != "paragraph" or sentence.section == "abstract":
+            continue
+        for marker in sentence.markers:
+            for key in marker.keys:
+                if key in ranks and key not in seen:
+                    seen.add(key)
+                    yield _FirstCitation(ranks[key], key, sentence, marker)
+
+
+def _longest_rise(ranks: Sequence[int]) -> set[int]:
+    """Places of the longest run of ranks that rises."""
+    ends: list[int] = []
+    places: list[int] = []
+    before: list[int] = []
+    for place, rank in enumerate(ranks):
+        at = bisect_left(ends, rank)
+        if at == len(ends):
+            ends.append(rank)
+            places.append(place)
+        else:
+            ends[at], places[at] = rank, place
+        before.append(places[at - 1] if at else -1)
+    found: set[int] = set()
+    place = places[-1] if places else -1
+    while place >= 0:
+        found.add(place)
+        place = before[place]
+    return found
+
+
+def _misplaced(manuscript: Manuscript, one: _FirstCitation, neighbours: Sequence[_FirstCitation]) -> Remarked:
+    labels = [manuscript.references[f.rank].label or f.key for f in neighbours]
+    label = manuscript.references[one.rank].label or one.key
+    return Remarked(
+        remark=Remark.CITED_UNRELATED,
+        check=Check.CITATION,
+        state=SentenceState.UNSUPPORTED,
+        sentence=one.sentence.number,
+        start=one.marker.start,
+        end=one.marker.end,
+        note=f"the list is in the order of citation, and {label} is first cited here, not by {' and '.join(labels)}:"
+        " it may have been meant there",
+        stated=one.key,
+        found=", ".join(labels),
+    )
+
+
+class _Fit:
+    """Share of a reference's title that a block and those beside it speak of, rarer words weighing more."""
+
+    def __init__(self, manuscript: Manuscript) -> None:
+        self._spoken = [_stems(block.text) for block in manuscript.blocks]
+        self._titles = [_stems(reference.title) for reference in manuscript.references]
+        texts = [*self._spoken, *self._titles]
+        counts = Counter(word for text in texts for word in text)
+        self._weights = {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in counts.items()}
+
+    def share(self, rank: int, block: int) -> float:
+        title = self._titles[rank]
+        near = set().union(*self._spoken[max(block - 1, 0) : block + 2])
+        whole = sum(self._weights[word] for word in title)
+        return sum(self._weights[word] for word in title & near) / whole if whole else 0.0
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in content_words(text) if len(word) > 2}
+
+
+_RECALLED = 20
+
+
+class CitationMeasures(Value):
+    """Measures of how a manuscript cites. One is None where it cannot be had, never a neutral value.
+
+    ``out_of_range``: share of the keys of its markers that its list does not have (b_cite). ``coverage``: share of the
+    works that it could cite (its list, or the corpus) which its text cites (kappa). ``recall``: share of the 20 most
+    important works of the corpus that it cites.
+    """
+
+    keys: int
+    out_of_range: float | None
+    coverage: float | None
+    recall: float | None = None
+
+
+def citation_measures(
+    manuscript: Manuscript, corpus: Collection[str] | None = None, ranked: Sequence[str] = ()
+) -> CitationMeasures:
+    """Measure the citations of a manuscript."""
+    keys = [key for block in manuscript.blocks for marker in block.markers for key in marker.keys]
+    known = {r.key for r in manuscript.references} if corpus is None else set(corpus)
+    cited = set(keys) & known
+    first = list(dict.fromkeys(ranked))[:_RECALLED]
+    return CitationMeasures(
+        keys=len(keys),
+        out_of_range=sum(key not in known for key in keys) / len(keys) if keys and known else None,
+        coverage=len(cited) / len(known) if known else None,
+        recall=len(cited & set(first)) / len(first) if first else None,
+    )
+
+
+def hallucination_penalty(out_of_range: float, mismatches: int, coverage: float) -> float:
+    """The hallucination penalty P_h.
+
+    >>> hallucination_penalty(0.0, 3, 0.30), hallucination_penalty(1.0, 100, 0.0)
+    (0.045, 0.86)
+    """
+    penalty = 0.5 * out_of_range + 0.3 * min(1.0, 0.05 * mismatches) + 0.2 * max(0.0, 0.30 - coverage)
+    return round(min(1.0, penalty), 12)
+
 
 _WORTH_A_SENTENCE = frozenset({Remark.REFERENCE_NOT_FOUND, Remark.REFERENCE_RETRACTED})
 """Remarks about a reference that concern every sentence which rests on it."""
@@ -26,20 +191,20 @@ _MOST_KEYS = 10
 
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
     """Check the citations of a manuscript."""
-    remarks = list(_markers(manuscript))
     judged: dict[str, JudgedReference] = {}
+    unheard = ""
     if works is not None and manuscript.references:
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
         unheard = _little_known(manuscript.references, judged)
-        remarks += [
-            _doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks
-        ]
-    remarks += _of_sentences(manuscript, judged)
-    remarks += misplaced_citations(manuscript)
-    remarks += _repeated(manuscript.references, judged)
-    remarks += _not_cited(manuscript)
-    return remarks
+    return [
+        *_markers(manuscript),
+        *(_doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks),
+        *_of_sentences(manuscript, judged),
+        *misplaced_citations(manuscript),
+        *_repeated(manuscript.references, judged),
+        *_not_cited(manuscript),
+    ]
 
 
 def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
@@ -69,7 +234,7 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
 
 
 def _little_known(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> str:
-    """Why silence about a reference means little, where a world of lists knows few of its kind; else nothing."""
+    """Say why silence about a reference means little, where a world of lists knows few of its kind."""
     papers = [judged[r.key] for r in references if listed_by_sources(r)]
     known = sum(one.work is not None for one in papers)
     if not papers or known >= _KNOWN_FROM * len(papers):
@@ -86,10 +251,8 @@ def _doubted(remark: Remarked, why: str) -> Remarked:
 
 
 def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
-    """What is found of a reference, once more at every place that rests on it."""
-    grave = {
-        key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()
-    }  # fmt: skip
+    """Repeat what is found of a reference at every place that rests on it."""
+    grave = {key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()}
     for sentence in manuscript.sentences:
         for marker in sentence.markers:
             for key in dict.fromkeys(marker.keys):
@@ -131,16 +294,10 @@ def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[
 
 
 def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
-    cited: dict[str, int] = defaultdict(int)
-    for block in manuscript.blocks:
-        for marker in block.markers:
-            for key in marker.keys:
-                cited[key] += 1
-    if not cited:
-        # Citations of a form that is not read: nothing is known of any entry.
-        return
+    cited = {key for block in manuscript.blocks for marker in block.markers for key in marker.keys}
     for reference in manuscript.references:
-        if not cited[reference.key]:
+        # Without any citation, they are of a form that is not read: nothing is known of any entry.
+        if cited and reference.key not in cited:
             yield Remarked(
                 remark=Remark.REFERENCE_NOT_CITED,
                 check=Check.CITATION,

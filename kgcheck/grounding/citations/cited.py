@@ -1,4 +1,4 @@
-"""Whether the paper that a sentence cites says so: the sentence verified against that paper alone.
+"""Verify sentences against the very papers that they cite.
 
 Where it says nothing of it, and another paper of the list is far nearer to the sentence, the citation may have been
 moved here from somewhere else.
@@ -44,15 +44,16 @@ _UNRELATED = (
 
 
 class CitedPapers:
-    """Verifies sentences against the papers that they cite, as far as an index has them."""
+    """Verifier of sentences against the papers that they cite, as far as an index has them."""
 
     def __init__(self, index: LiteratureIndex, verifier: Verifier) -> None:
         self._index = index
         self._verifier = verifier
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What the cited papers say of the sentences that cite them."""
-        known = self._papers(manuscript)
+        """Verify the sentences of a manuscript against the papers that they cite."""
+        own = set(manuscript.ids)
+        known = {r.key: r for r in manuscript.references if not own & set(ids_of_reference(r)) and self._ids(r)}
         papers = {key: self._index.documents(self._ids(reference))[0].id for key, reference in known.items()}
         remarks: list[Remarked] = []
         for sentence in manuscript.sentences:
@@ -66,11 +67,6 @@ class CitedPapers:
                         remarks += self._one(sentence, words, marker, known[key], others)
         return remarks
 
-    def _papers(self, manuscript: Manuscript) -> dict[str, CitedWork]:
-        """References that the index has, by key."""
-        own = set(manuscript.ids)
-        return {r.key: r for r in manuscript.references if not own & set(ids_of_reference(r)) and self._ids(r)}
-
     def _ids(self, reference: CitedWork) -> tuple[str, ...]:
         return tuple(i for i in ids_of_reference(reference) if self._index.store.number_of(i) is not None)[:1]
 
@@ -81,10 +77,10 @@ class CitedPapers:
         if not read:
             return
         verdict = verify(words, read, self._verifier)
-        remark, state, what = _STANCES[verdict.stance]
+        remark, state, saying = _STANCES[verdict.stance]
         if verdict.stance is Stance.SILENT and (nearer := others.far_nearer_than(reference.key)):
-            remark, state, what = _UNRELATED
-            what = f"{what}: {nearer}"
+            remark, state, saying = _UNRELATED
+            saying = f"{saying}: {nearer}"
         yield Remarked(
             remark=remark,
             check=Check.CITATION,
@@ -92,7 +88,7 @@ class CitedPapers:
             sentence=sentence.number,
             start=marker.start,
             end=marker.end,
-            note=f"the cited paper {read[0].paper_id} {what}",
+            note=f"the cited paper {read[0].paper_id} {saying}",
             stated=words[:500],
             found=next((q.text for o in verdict.opinions for q in o.quotes), ""),
             evidence=tuple(paper_evidence(self._index, o, d) for o, d in zip(verdict.opinions, read, strict=True)),
@@ -138,16 +134,13 @@ class _Others:
 
 
 def statement_of(sentence: Sentence) -> str:
-    """The words of a sentence without its citations."""
+    """Take the citations out of a sentence."""
     text, at = "", 0
     for marker in sorted(sentence.markers, key=lambda m: m.start):
         text += sentence.text[at : max(marker.start, at)]
         at = max(marker.end, at)
-    return _tidied(text + sentence.text[at:])
-
-
-def _tidied(text: str) -> str:
-    """Words without the brackets and spaces that a citation leaves."""
+    text += sentence.text[at:]
+    # Brackets and spaces that a citation leaves.
     for left, right in (("[ ]", ""), ("[]", ""), ("()", ""), ("( )", ""), ("[, ]", ""), (" .", "."), (" ,", ",")):
         text = text.replace(left, right)
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""References looked up where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
+"""Look up references where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -39,12 +39,11 @@ class LiveWorks:
         self._openalex = OpenAlex(http, settings, self._day)
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
-        """See Works: PMIDs are asked in lots, and titles only where no id agrees."""
-        pmids = [r.pmid for r in references if r.pmid]
+        """Find references: PMIDs are asked in lots, and titles only where no id agrees; see Works."""
         known: dict[str, WorkFields | None] = {}
         failure = ""
         try:
-            known = self._pubmed.works(tuple(dict.fromkeys(pmids)))
+            known = self._pubmed.works(tuple(dict.fromkeys(r.pmid for r in references if r.pmid)))
         except SourceError as error:
             failure = error.message
         return [self._one(reference, known, failure) for reference in references]
@@ -58,12 +57,7 @@ class LiveWorks:
                 self._by_doi(reference.doi.casefold(), got)
             except SourceError as error:
                 got.unavailable.append(error.message)
-        found = WorksFound(
-            by_id=tuple(got.by_id),
-            absent=tuple(got.absent),
-            looked=tuple(got.looked),
-            unavailable=tuple(got.unavailable),
-        )
+        found = WorksFound.model_validate(got._asdict())
         if not reference.title or judge_reference(reference, found).confirmed:
             return found
         return self._by_title(reference, found)
@@ -79,17 +73,14 @@ class LiveWorks:
             got.unavailable.append(_BOOK)
 
     def _by_doi(self, doi: str, got: _Answers) -> None:
-        fields = self._crossref.work(doi)
-        if fields:
+        if fields := self._crossref.work(doi):
             got.by_id.append(self._work("crossref", fields))
             return
-        agency = self._crossref.agency(doi)
-        if not agency:
+        if not self._crossref.agency(doi):
             got.absent.append(self._silent("crossref", f"doi:{doi}", complete=True))
             return
         got.looked.append(self._silent("crossref", f"doi:{doi}", complete=False))
-        fields = self._openalex.work(f"doi:{doi}")
-        if fields:
+        if fields := self._openalex.work(f"doi:{doi}"):
             got.by_id.append(self._work("openalex", fields))
         else:
             got.looked.append(self._silent("openalex", f"doi:{doi}", complete=False))
@@ -132,21 +123,15 @@ class WorksInTurn:
         self._worlds = worlds
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
-        """See Works."""
+        """Find references in one world after the other; see Works."""
         found = [WorksFound() for _ in references]
         open_places = list(range(len(references)))
         for world in self._worlds:
             for place, more in zip(open_places, world.find([references[p] for p in open_places]), strict=True):
-                found[place] = _both(found[place], more)
+                found[place] = _merged(found[place], more)
             open_places = [p for p in open_places if not judge_reference(references[p], found[p]).confirmed]
         return found
 
 
-def _both(first: WorksFound, second: WorksFound) -> WorksFound:
-    return WorksFound(
-        by_id=(*first.by_id, *second.by_id),
-        similar=(*first.similar, *second.similar),
-        absent=(*first.absent, *second.absent),
-        looked=(*first.looked, *second.looked),
-        unavailable=(*first.unavailable, *second.unavailable),
-    )
+def _merged(first: WorksFound, second: WorksFound) -> WorksFound:
+    return WorksFound(**{name: (*getattr(first, name), *getattr(second, name)) for name in WorksFound.model_fields})

@@ -1,4 +1,4 @@
-"""One reference against what a world of works knows of it: which work it is, and where it states something else.
+"""Judge one reference by what a world of works knows of it: which work it is, and where it states something else.
 
 Pure. A work is the one that is meant where its id and its title agree, or its id with author and year, or its place in
 print (author, volume, page), or a title that names one work with the author or the year. A title that is merely like
@@ -7,15 +7,141 @@ another is not enough: series and replies differ in one word, and are works of o
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from enum import StrEnum
+from functools import lru_cache
+from itertools import accumulate
+from types import ModuleType
 from typing import NamedTuple
 
-from kgcheck.grounding.citations.likeness import Likeness, changed_words, compare_titles, same_author
+from kgcheck.errors import MissingExtra
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.literature.bibliography_reader import places_in
 from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.titles import content_words, names_a_work, title_words
+from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
 from kgcheck.literature.works import Work, WorksFound, ids_of_reference
 from kgcheck.model import Evidence, Stance
+
+
+class Likeness(StrEnum):
+    """Likeness of two titles."""
+
+    SAME = "same"
+    NEAR = "near"
+    OTHER = "other"
+
+
+NEAR_FROM = 70.0
+"""Likeness of the letters, of 100, from which on titles that differ in words are one title, wrongly written.
+
+The measurement is in docs/bibliography.md: 99.9 % of the titles of different works are less alike."""
+
+_SLIP_FROM = 6
+"""Letters of a word from which on one wrong letter is a slip of the pen; shorter ones are other words: gene, gone."""
+
+_CUT_FROM = 5
+"""Content words from which on the beginning of a title stands for all of it."""
+
+_SUBTITLE = re.compile(r"[:.?!;\u2013\u2014\u2212]|\s-\s")
+_DENYING = frozenset(
+    "not no non without nor never neither lack lacks lacking absence absent fails failed cannot un".split()
+)
+
+
+@lru_cache(maxsize=20_000)
+def compare_titles(stated: str, found: str) -> Likeness:
+    """Likeness of two titles.
+
+    Case, punctuation, dashes, diacritics, entities, Greek letters, British and American spelling, small words, plurals
+    and slips of one letter make no difference, neither does a subtitle that one lacks, nor that one is cut off.
+
+    >>> compare_titles("Tumour growth & TGF-β: a review", "Tumor growth and TGF-beta").value
+    'same'
+    >>> compare_titles("Kinase A activates cell growth in yeast", "Kinase A inhibits cell growth in yeast").value
+    'near'
+    """
+    stated, found = stated[:LONGEST_TITLE], found[:LONGEST_TITLE]
+    mine, theirs = title_words(stated), title_words(found)
+    if not mine or not theirs:
+        return Likeness.SAME if mine == theirs else Likeness.OTHER
+    if "".join(mine) == "".join(theirs) or not _changes(mine, theirs):
+        return Likeness.SAME
+    if _is_part(stated, found) or _is_part(found, stated):
+        return Likeness.SAME
+    return Likeness.NEAR if _rapidfuzz().fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
+
+
+def _is_part(short: str, long: str) -> bool:
+    """Tell whether a title is the beginning of another, or all of it but a part that its author set off."""
+    words, others = content_words(short), content_words(long)
+    joined = "".join(words)
+    # By letters: CO2 is one word or two.
+    at = next((n for n, end in enumerate(accumulate(map(len, others)), 1) if end == len(joined)), 0)
+    if not 0 < len(joined) < sum(map(len, others)):
+        return False
+    if "".join(others[:at]) == joined and len(words) >= _CUT_FROM and not _DENYING & set(others[at:][:2]):
+        return True
+    parts = ["".join(content_words(part)) for part in _SUBTITLE.split(long)]
+    return names_a_work(short) and joined in (parts[0], parts[-1])
+
+
+def changed_words(stated: str, found: str) -> int:
+    """Count the words in which two titles differ, small ones and slips left out."""
+    return _changes(title_words(stated), title_words(found))
+
+
+def _changes(mine: tuple[str, ...], theirs: tuple[str, ...]) -> int:
+    count = 0
+    for kind, a, b, c, d in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
+        if kind == "equal" or "".join(mine[a:b]) == "".join(theirs[c:d]):
+            continue
+        ours, others = ([w for w in part if not is_small(w)] for part in (mine[a:b], theirs[c:d]))
+        if len(ours) == len(others):
+            count += sum(not _is_slip(x, y) for x, y in zip(ours, others, strict=True))
+        elif not ("".join(ours) and _is_slip("".join(ours), "".join(others))):
+            count += max(len(ours), len(others))
+    return count
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Tell whether two words are one, but for an ending or a letter within."""
+    if one == other or one.rstrip("s") == other.rstrip("s"):
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) == 1 and short.isalpha() and len(long) > _SLIP_FROM and long.startswith(short):
+        # A genus: M. tuberculosis.
+        return True
+    if min(len(one), len(other)) < _SLIP_FROM or any(c.isdigit() for c in one + other) or one[:2] != other[:2]:
+        return False
+    return _distance(one, other) <= 1
+
+
+def _rapidfuzz() -> ModuleType:
+    try:
+        import rapidfuzz
+    except ImportError as error:
+        raise MissingExtra("comparing titles", "grounding") from error
+    return rapidfuzz
+
+
+def _distance(one: str, other: str) -> int:
+    return int(_rapidfuzz().distance.OSA.distance(one, other, score_cutoff=2))
+
+
+def same_author(stated: str, found: str) -> bool:
+    """Tell whether two names may be one author's: a surname of both, whatever the order and the initials.
+
+    >>> same_author("Müller-Lüdenscheid H", "H. Muller"), same_author("Doe J", "Roe J")
+    (True, False)
+    """
+    mine, theirs = surnames(stated), surnames(found)
+    if not mine or not theirs or max(len(mine), len(theirs)) > 4:
+        return True
+    if set(mine) & set(theirs):
+        return True
+    joined, others = "".join(sorted(mine)), "".join(sorted(theirs))
+    return joined == others or (min(map(len, (joined, others))) > 4 and _distance(joined, others) <= 1)
+
 
 _SHOWN = 3
 """Statements that a remark shows."""
@@ -32,19 +158,18 @@ _ORDER = (Likeness.OTHER, None, Likeness.NEAR, Likeness.SAME)
 
 
 class JudgedReference(NamedTuple):
-    """What became of a reference: the work that is meant, where it was found, and remarks."""
+    """Verdict on a reference: the work that is meant, where it was found, and remarks."""
 
     work: Work | None
     remarks: tuple[Remarked, ...]
 
     @property
     def confirmed(self) -> bool:
-        """Whether nothing of it differs."""
         return any(r.remark is Remark.REFERENCE_CONFIRMED for r in self.remarks)
 
 
 class _Match(NamedTuple):
-    """How a work fits a reference; None where one of them states nothing."""
+    """Fit of a work to a reference; None where one of them states nothing."""
 
     work: Work
     by_id: bool
@@ -72,7 +197,6 @@ class _Match(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """Whether its title is so long that no two works of a year have it."""
         return any(len(content_words(t)) >= _LONG for t in self.work.titles)
 
     @property
@@ -84,7 +208,7 @@ class _Match(NamedTuple):
 
 
 def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
-    """What a world of works says of a reference."""
+    """Judge a reference by what a world of works knows of it."""
     judged = _judge(reference, found)
     gone = next((work for work in found.by_id if work.retracted), None)
     if gone is None or any(r.remark is Remark.REFERENCE_RETRACTED for r in judged.remarks):
@@ -102,14 +226,16 @@ def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
     like = max(others, key=lambda m: m.rank, default=None)
     if best and best.sure:
         remarks = list(_differences(reference, best))
-        remarks += [_id_of_another(reference, m.work, best.work) for m in named if not m.sure and _own_id(reference, m)]
+        strangers = [m.work for m in named if not m.sure and m.title is Likeness.OTHER and not m.place]
+        remarks += [_id_of_another(reference, work, best.work) for work in strangers]
         return _judged(reference, best.work, remarks)
     if best:
         return _of_wrong_id(reference, best, like)
     if like and like.sure:
         remarks = list(_differences(reference, like))
-        wrong = _other_ids(reference, like.work)
-        if wrong or found.absent:
+        stated = ids_of_reference(reference)
+        has_kinds = bool(stated) and all(like.work.named(name.partition(":")[0]) for name in stated)
+        if (has_kinds and not set(stated) & set(like.work.ids)) or found.absent:
             remarks.append(_wrong_id(reference, like.work, found.absent))
         return _judged(reference, like.work, remarks)
     if found.by_id:
@@ -137,16 +263,16 @@ def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> Judged
     return JudgedReference(work, tuple(remarks))
 
 
-def _retracted(reference: CitedWork, work: Work, what: str) -> Remarked:
+def _retracted(reference: CitedWork, work: Work, subject: str) -> Remarked:
     notices = ", ".join(work.notices)
-    note = f"{what} was retracted{f' by {notices}' if notices else ''}"
+    note = f"{subject} was retracted{f' by {notices}' if notices else ''}"
     return _remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work))
 
 
 def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> JudgedReference:
     """An id that leads to a work which is not the one that is described."""
     if like and like.sure:
-        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), of=best.work)]
+        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), stated_work=best.work)]
         return _judged(reference, like.work, remarks)
     if best.title is Likeness.OTHER and best.author and best.year and best.place is None:
         # Another title of one author and year: the id or the title is wrong, or the title is a translation.
@@ -179,7 +305,7 @@ def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by
 
 
 def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]], year: str) -> bool | None:
-    """Whether a reference stands where a work does; None where it names no page, as where its volume is the last."""
+    """Compare places in print; None where the reference names no page, as where its volume is the last."""
     if not stated or not any(b and a != year for a, b in places):
         return None
     if places & set(stated):
@@ -244,18 +370,20 @@ def _year_differs(reference: CitedWork, work: Work) -> Remarked:
     )  # fmt: skip
 
 
-def _wrong_id(reference: CitedWork, work: Work, absent: Sequence[Evidence], *, of: Work | None = None) -> Remarked:
+def _wrong_id(
+    reference: CitedWork, work: Work, absent: Sequence[Evidence], *, stated_work: Work | None = None
+) -> Remarked:
     """The work is known by another id than the reference states."""
     stated, right = _ids(reference, work)
-    if of and of.titles:
-        why = f"it is of {of.titles[0]!r}"
+    if stated_work and stated_work.titles:
+        why = f"it is of {stated_work.titles[0]!r}"
     elif absent:
         why = f"there is no such id: {absent[0].source} says so"
     else:
         why = "no source has it"
     note = f"{stated} is not the work's: {why}" + (f"; it has {right}" if right else "")
-    evidence = (*absent, *(_evidence(of) if of else ()), *_evidence(work, Stance.SUPPORTS))
-    weak = not absent and not work.recorded and not (of and of.recorded)
+    evidence = (*absent, *(_evidence(stated_work) if stated_work else ()), *_evidence(work, Stance.SUPPORTS))
+    weak = not absent and not work.recorded and not (stated_work and stated_work.recorded)
     return _remark(
         Remark.DOI_DIFFERS, reference, note, stated=stated, found=right, evidence=evidence, to=right,
         state=SentenceState.UNSUPPORTED if weak else SentenceState.CONTRADICTED,
@@ -271,19 +399,6 @@ def _id_of_another(reference: CitedWork, work: Work, right: Work | None) -> Rema
         Remark.DOI_DIFFERS, reference, f"{stated} is of another work: {title!r}", stated=stated, found=found or title,
         state=_state(work), evidence=_evidence(work), to=found,
     )  # fmt: skip
-
-
-def _own_id(reference: CitedWork, match: _Match) -> bool:
-    """Whether a work that has one of the reference's ids is clearly another one."""
-    return match.title is Likeness.OTHER and not match.place
-
-
-def _other_ids(reference: CitedWork, work: Work) -> bool:
-    """Whether the work has ids of the kinds that the reference states, and none of those."""
-    kinds = {i.partition(":")[0] for i in ids_of_reference(reference)}
-    return (
-        bool(kinds) and all(work.named(kind) for kind in kinds) and not set(ids_of_reference(reference)) & set(work.ids)
-    )
 
 
 def _ids(reference: CitedWork, work: Work) -> tuple[str, str]:
@@ -319,22 +434,21 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
 
 
 def listed_by_sources(reference: CitedWork) -> bool:
-    """Whether sources of papers would have a work: it has an id, or stands in a journal by volume and page."""
+    """Tell whether sources of papers would list a work: it has an id, or a volume and page of a journal."""
     return bool(ids_of_reference(reference) or _IN_A_JOURNAL.search(reference.text))
 
 
 def _state(work: Work) -> SentenceState:
-    """What a difference means: other reference lists may be as wrong, one alone decides nothing."""
+    """State of a difference: other reference lists may be as wrong, one alone decides nothing."""
     firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements if s.titles or s.years}) > 1
     return SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
 
 
 def _evidence(work: Work, stance: Stance = Stance.CONTRADICTS) -> tuple[Evidence, ...]:
-    return tuple(s.evidence(stance, _shown(s.titles, s.author, s.years)) for s in work.speaking[:_SHOWN])
-
-
-def _shown(titles: Sequence[str], author: str, years: Sequence[int]) -> str:
-    return ". ".join(filter(None, (author, " / ".join(titles[:1]), ", ".join(map(str, years)))))
+    return tuple(
+        s.evidence(stance, ". ".join(filter(None, (s.author, *s.titles[:1], ", ".join(map(str, s.years))))))
+        for s in work.speaking[:_SHOWN]
+    )
 
 
 def _remark(

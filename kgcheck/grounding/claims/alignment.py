@@ -1,4 +1,4 @@
-"""How claims of different papers stand to each other: supports, contradicts, orthogonal.
+"""Relate claims of different papers: supports, contradicts, orthogonal.
 
 Pairs are looked at whose vectors, or words, are near: not all. Each is read in both directions by the trained verifier
 behind the gate of named things. A wrong contradiction is worse than none: both directions must agree on it, or one
@@ -47,7 +47,7 @@ Place = tuple[int, int]
 
 
 class ClaimReader:
-    """Judges pairs of sentences."""
+    """Judge of pairs of sentences."""
 
     def __init__(self, vectors: Mapping[str, Vectors] | None = None, model: str = "") -> None:
         self._vectors = vectors
@@ -55,7 +55,7 @@ class ClaimReader:
         self.digest = _reader_digest(model if vectors is not None else "")
 
     def relate(self, one: PaperClaim, other: PaperClaim) -> ClaimPair:
-        """How two claims stand to each other."""
+        """Relate two claims."""
         first, second = sorted((one, other), key=lambda c: c.key)
         relation, probability, note = self.relation(first.quote, second.quote)
         return ClaimPair(
@@ -63,7 +63,7 @@ class ClaimReader:
         )
 
     def relation(self, one: str, other: str) -> "tuple[ClaimRelation, float, str]":
-        """How two sentences stand to each other, how sure that is, and why nothing is made of them."""
+        """Relate two sentences: how, how surely, and why nothing is made of them."""
         unnamed = missing(one, [other], other)
         if unnamed and missing(other, [one], one):
             # Most pairs: the gate would stop both directions, whatever the verifier made of them.
@@ -94,7 +94,7 @@ class ClaimReader:
 
 
 def exchanged(one: str, other: str) -> bool:
-    """Whether two sentences are alike but for words that each has in place of others.
+    """Tell whether two sentences are alike but for words that each has in place of others.
 
     >>> exchanged("Zincol lowers the blood pressure of rats.", "Zincol lowers the heart rate of rats.")
     True
@@ -150,7 +150,7 @@ class _KnownVectors:
 
 
 def _reader_digest(model: str) -> str:
-    """Of all that a judgement depends on: weights, words and thresholds, and the model of the vectors."""
+    """Digest of all that a judgement depends on: weights, words, thresholds, and the model of the vectors."""
     folder = resource_dir("corpus") / WEIGHTS
     parts = [path.read_bytes() for path in (folder, *sorted(folder.parent.glob("*.toml")))]
     seen = sha256(f"1 {SUPPORTED} {CONTRADICTED} {model}".encode())

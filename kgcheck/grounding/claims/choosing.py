@@ -1,4 +1,4 @@
-"""The claims of a paper: at most five sentences that assert a finding which somebody could refute, chosen by rules.
+"""Choose the claims of a paper: at most five sentences that assert a finding which somebody could refute, by rules.
 
 What a sentence is worth is counted: whether it reports or sums up, what it says of what, and whether the paper comes
 back to it in its title and elsewhere. What a paper was for, what was done, what others found, what is not known and
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from kgcheck.inputs import read_toml
 from kgcheck.ledger.paper_claims import PaperClaim
@@ -56,7 +56,7 @@ _LABEL = re.compile(
 
 
 class PaperText(NamedTuple):
-    """What is read of a paper: its abstract, its paragraphs, and the parts of the abstract that have headings."""
+    """Text of a paper: its abstract, its paragraphs, and the parts of the abstract that have headings."""
 
     head: Document
     paragraphs: tuple[Document, ...] = ()
@@ -70,7 +70,7 @@ class PaperText(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all that the claims depend on: the text, and the rules."""
+        """Digest of all that the claims depend on: the text, and the rules."""
         seen = sha256(f"{rules_digest()} {self.head.retracted} {self.parts}".encode())
         for document in self.documents:
             seen.update(f"\0{document.id}\0{document.section}\0{document.heading}\0{document.title}\0".encode())
@@ -91,7 +91,7 @@ def parts_of_abstract(head: Document, whole: WholePaper | None) -> tuple[tuple[i
 
 
 def _label(text: str) -> tuple[int, str]:
-    """How long the heading is that runs into a sentence, and what it is; nothing where none does."""
+    """Measure the heading that runs into a sentence, and name its part; nothing where none does."""
     label = _LABEL.match(text)
     if label is None or label.end() >= len(text):
         return 0, ""
@@ -110,14 +110,25 @@ def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
     """The claims of a paper, the strongest first."""
     if paper.head.retracted or any(instructs(d.abstract) for d in paper.documents):
         return ()
-    found = _weighed(paper)
     chosen: list[_Candidate] = []
-    for candidate in sorted(found, key=lambda c: (-c.score, c.place)):
+    for candidate in sorted(_weighed(paper), key=lambda c: (-c.score, c.place)):
         if candidate.score < _LEAST or len(chosen) == most:
             break
         if not any(_alike(candidate.words, other.words) for other in chosen):
             chosen.append(candidate)
-    return tuple(c.claim(paper.head.id) for c in chosen)
+    return tuple(
+        PaperClaim(
+            paper=paper.head.id,
+            document=c.document.id,
+            section=c.document.section,
+            heading=c.document.heading,
+            start=c.start,
+            stop=c.end,
+            quote=c.text,
+            score=round(c.score, 3),
+        )
+        for c in chosen
+    )
 
 
 class _Candidate(NamedTuple):
@@ -129,18 +140,6 @@ class _Candidate(NamedTuple):
     score: float
     place: int
 
-    def claim(self, paper: str) -> PaperClaim:
-        return PaperClaim(
-            paper=paper,
-            document=self.document.id,
-            section=self.document.section,
-            heading=self.document.heading,
-            start=self.start,
-            stop=self.end,
-            quote=self.text,
-            score=round(self.score, 3),
-        )
-
 
 def _weighed(paper: PaperText) -> list[_Candidate]:
     sentences = [*_sentences(paper)][:_MOST_SENTENCES]
@@ -149,7 +148,8 @@ def _weighed(paper: PaperText) -> list[_Candidate]:
     found = []
     for sentence in sentences:
         worth = sentence.score + _worth(sentence.text)
-        worth += _weight("title") * _share(sentence.words, title)
+        if title:
+            worth += _weight("title") * len(sentence.words & title) / len(title)
         worth += _weight("shared") * _sharing(sentence.words, common, len(sentences))
         found.append(sentence._replace(score=worth))
     return found
@@ -175,7 +175,6 @@ def _sentences(paper: PaperText) -> Iterator[_Candidate]:
 
 
 def _in_abstract(paper: PaperText, start: int, number: int, count: int) -> float:
-    """What the place in the abstract is worth."""
     if paper.head.section != "abstract":
         return 0.0
     if paper.parts:
@@ -201,25 +200,18 @@ def _may_claim(text: str) -> bool:
 
 
 def _worth(text: str) -> float:
-    """What the words of a sentence are worth."""
     rules, lower = _rules(), text.lower()
     things = sum(a.kind != "number" for a in arguments(text))
     if things < 2 or rules.cues["not_its_own"].search(lower):
         return _NOTHING
     worth = _weight("things") * min(things, _THINGS)
     for name, pattern in rules.cues.items():
-        if pattern.search(lower):
-            worth += _weight(name)
+        worth += _weight(name) if pattern.search(lower) else 0.0
     if not rules.cues["finding"].search(lower):
         worth -= 2.0
-    if rules.statistics.search(text):
-        worth += _weight("statistics")
-    if _CITES.search(text):
-        worth += _weight("cites")
-    if _FIGURE.search(text):
-        worth += _weight("figure")
-    if _BROKEN.search(text):
-        worth += _weight("broken")
+    shapes = {"statistics": rules.statistics, "cites": _CITES, "figure": _FIGURE, "broken": _BROKEN}
+    for name, pattern in shapes.items():
+        worth += _weight(name) if pattern.search(text) else 0.0
     if len(text.split()) > _LONG:
         worth += _weight("long")
     if rules.points_back.match(lower) and not rules.cues["reports"].search(lower[:80]):
@@ -227,12 +219,8 @@ def _worth(text: str) -> float:
     return worth
 
 
-def _share(words: frozenset[str], wanted: frozenset[str]) -> float:
-    return len(words & wanted) / len(wanted) if wanted else 0.0
-
-
 def _sharing(words: frozenset[str], common: Mapping[str, int], count: int) -> float:
-    """How much of a sentence is what the paper comes back to, from 0 to 1."""
+    """Share of a sentence, from 0 to 1, that the paper comes back to."""
     if not words or count < 3:
         return 0.0
     return min(1.0, 4 * sum(common[w] - 1 for w in words) / (len(words) * count))
@@ -269,7 +257,7 @@ def _phrases(listed: Sequence[str]) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Of all that claims are chosen by: other rules and words choose others."""
+    """Digest of all that claims are chosen by."""
     folder = resource_dir("corpus")
     seen = sha256(b"1")
     for path in (folder / "grounding" / "claims.toml", *sorted((folder / "verifier").glob("*.toml"))):
@@ -289,11 +277,11 @@ def _rules() -> _ClaimRules:
     cues = {name: pattern(name) for name in names}
     cues |= {"finding": pattern("findings"), "reports": re.compile(reports)}
     return _ClaimRules(
-        cues,
-        {part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
-        pattern("points_back"),
-        re.compile("".join(raw["statistics"].split("\n"))),
-        cast(Mapping[str, float], raw["weights"]),
-        cast(Mapping[str, float], raw["sections"]),
-        cast(Mapping[str, float], raw["places"]),
+        cues=cues,
+        parts={part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
+        points_back=pattern("points_back"),
+        statistics=re.compile("".join(raw["statistics"].split("\n"))),
+        weights=raw["weights"],
+        sections=raw["sections"],
+        places=raw["places"],
     )

@@ -1,28 +1,145 @@
-"""What the papers of an index claim, how their claims stand to each other, and who cites whom: worked out and kept.
+"""Work out what the papers of an index claim, how their claims stand to each other, and who cites whom.
 
 What the ledger has of a text that has not changed is taken from there. What is new is written down as it comes, so that
 a call that was cut off goes on where it was.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from kgcheck.errors import MissingExtra
 from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import PaperText, choose_claims, parts_of_abstract
-from kgcheck.grounding.claims.citations_graph import CitingPair, KnownWorks, citations_of, ranks
-from kgcheck.grounding.claims.consensus import agreements
 from kgcheck.ledger.paper_claims import ClaimGroup, ClaimPair, ClaimRelation, ClaimTable, PaperClaim, RankedPaper
-from kgcheck.literature.documents import Document
+from kgcheck.literature.documents import Document, fingerprint_text
 from kgcheck.literature.embed import Vectors
-from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.papers import CitedWork, WholePaper
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.model import Value
 from kgcheck.progress import Progress
+
+try:
+    import rustworkx as rx
+except ImportError as error:
+    raise MissingExtra("ranking papers", "grounding") from error
+
+
+DAMPING = 0.85
+_STEPS = 1_000
+_EXACT = 1e-9
+_LEAST_TITLE = 5
+"""Words of a title by which a reference without an id may be known: "Editorial" is no title."""
+
+
+class CitingPair(NamedTuple):
+    """That one paper of an index cites another, by their ids."""
+
+    citing: str
+    cited: str
+
+
+class Ranks(NamedTuple):
+    """Ranks of a paper by the citations among some papers."""
+
+    pagerank: float
+    hub: float
+    authority: float
+
+
+class KnownWorks:
+    """Papers by what a reference may call them."""
+
+    def __init__(self, papers: "Sequence[tuple[tuple[str, ...], str, int | None]]") -> None:
+        self._ids = {name.casefold(): ids[0] for ids, _, _ in papers for name in ids}
+        self._titles: dict[str, list[tuple[str, int | None]]] = {}
+        for ids, title, year in papers:
+            words = fingerprint_text(title)
+            if words.count(" ") + 1 >= _LEAST_TITLE:
+                self._titles.setdefault(words, []).append((ids[0], year))
+
+    def by_id(self, name: str) -> str | None:
+        """Find the paper with an id, whatever its case."""
+        return self._ids.get(name.casefold())
+
+    def cited(self, work: CitedWork) -> str | None:
+        """The paper that a reference is, by its DOI, its PMID, or its title with its year."""
+        for prefix, value in (("doi:", work.doi), ("pmid:", work.pmid)):
+            if value and (found := self.by_id(prefix + value)):
+                return found
+        named = [i for i, year in self._titles.get(fingerprint_text(work.title), ()) if _near(year, work.year)]
+        return named[0] if len(named) == 1 else None
+
+
+def _near(one: int | None, other: int | None) -> bool:
+    return one is None or other is None or abs(one - other) <= 1
+
+
+def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[CitingPair]:
+    """The citations between a paper and others that are known, each as often as it is listed."""
+    own = known.by_id(paper.id)
+    if own is None:
+        return
+    for work in paper.references:
+        if (cited := known.cited(work)) and cited != own:
+            yield CitingPair(own, cited)
+    for name in paper.citations:
+        if (citing := known.by_id(name)) and citing != own:
+            yield CitingPair(citing, own)
+
+
+def ranks(papers: Sequence[str], citations: Sequence[CitingPair]) -> Mapping[str, Ranks]:
+    """PageRank, hubs and authorities of papers."""
+    graph: rx.PyDiGraph[str, float] = rx.PyDiGraph(multigraph=False)
+    place = dict(zip(papers, graph.add_nodes_from(list(papers)), strict=True))
+    graph.add_edges_from([(place[c.citing], place[c.cited], 1.0) for c in sorted(set(citations))])
+    if not papers:
+        return {}
+    pagerank = rx.pagerank(graph, alpha=DAMPING, tol=_EXACT, max_iter=_STEPS)
+    hubs, authorities = _hits(graph)
+    return {
+        name: Ranks(round(pagerank[n], 6), round(hubs.get(n, 0.0), 6), round(authorities.get(n, 0.0), 6))
+        for name, n in place.items()
+    }
+
+
+def _hits(graph: "rx.PyDiGraph[str, float]") -> tuple[Mapping[int, float], Mapping[int, float]]:
+    """Hubs and authorities; nobody is one where nobody cites, or where the steps do not settle."""
+    if not graph.num_edges():
+        return {}, {}
+    try:
+        hubs, authorities = rx.hits(graph, tol=_EXACT, max_iter=_STEPS)
+    except rx.FailedToConverge:
+        return {}, {}
+    # A tiny negative number is zero.
+    return tuple({n: max(value, 0.0) for n, value in found.items()} for found in (hubs, authorities))  # type: ignore[return-value]
+
+
+def agreements(claims: Mapping[str, PaperClaim], pairs: Sequence[ClaimPair]) -> tuple[ClaimGroup, ...]:
+    """Who agrees with whom, and who contradicts whom."""
+    graph: rx.PyGraph[str, None] = rx.PyGraph(multigraph=False)
+    supports = [p for p in pairs if p.relation is ClaimRelation.SUPPORTS and p.first in claims and p.second in claims]
+    keys = sorted({key for p in supports for key in (p.first, p.second)})
+    place = dict(zip(keys, graph.add_nodes_from(keys), strict=True))
+    graph.add_edges_from_no_data([(place[p.first], place[p.second]) for p in supports])
+    groups = [tuple(sorted(keys[n] for n in part)) for part in rx.connected_components(graph)]
+    groups = [g for g in groups if _papers(claims, g) > 1]
+    groups.sort(key=lambda g: (-_papers(claims, g), -len(g), g))
+    against = [p for p in pairs if p.relation is ClaimRelation.CONTRADICTS and p.first in claims and p.second in claims]
+    against.sort(key=lambda p: (-p.probability, p.first, p.second))
+    return (
+        *(ClaimGroup(kind="consensus", claims=group) for group in groups),
+        *(ClaimGroup(kind="disagreement", claims=(p.first, p.second)) for p in against),
+    )
+
+
+def _papers(claims: Mapping[str, PaperClaim], keys: Sequence[str]) -> int:
+    return len({claims[key].paper for key in keys})
+
 
 _PAPERS_TOGETHER = 25
 _PAIRS_TOGETHER = 200
@@ -40,7 +157,7 @@ class MappedPaper(Value):
 
 
 class ClaimMap(Value):
-    """What the papers of an index claim and how that stands together."""
+    """Claims of the papers of an index, and how they stand together."""
 
     papers: tuple[MappedPaper, ...] = Field(default=(), description="by PageRank")
     pairs: tuple[ClaimPair, ...] = Field(default=(), description="those that support or contradict each other")
@@ -54,8 +171,8 @@ class ClaimMap(Value):
         """All claims, by their keys."""
         return {claim.key: claim for paper in self.papers for claim in paper.claims}
 
-    def about(self, ids: Collection[str]) -> "ClaimMap":
-        """What concerns some papers: them, whom they cite, who cites them, and what supports or contradicts them."""
+    def for_papers(self, ids: Collection[str]) -> "ClaimMap":
+        """Narrow it to some papers, those in citation with them, and the claims that support or contradict theirs."""
         if not ids:
             return self
         own = {key for key, claim in self.claims.items() if claim.paper in ids}

@@ -1,4 +1,4 @@
-"""The page of what papers claim: a picture of the papers and what holds between them, tables, and all quotes."""
+"""Show what papers claim: a page with a picture of the papers, and tables for a terminal."""
 
 import math
 from collections import Counter
@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from rich.table import Table
+
+from kgcheck.errors import MissingExtra
 from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
-from kgcheck.grounding.claims.graphs import rx
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
 from kgcheck.report.documents import page
+
+try:
+    import rustworkx as rx
+except ImportError as error:
+    raise MissingExtra("drawing papers", "grounding") from error
 
 MOST_DRAWN = 120
 """Papers in the picture: those that something holds between first, then by PageRank."""
@@ -39,7 +46,7 @@ class DrawnPaper(NamedTuple):
 
 
 class DrawnEdge(NamedTuple):
-    """What holds between two papers, by their numbers: a relation, and of how many pairs of claims."""
+    """Relation between two papers, by their numbers, of so many pairs of claims."""
 
     relation: str
     one: int
@@ -52,7 +59,7 @@ class DrawnEdge(NamedTuple):
 
 
 class Related(NamedTuple):
-    """What a claim of another paper says of one."""
+    """Relation of a claim to one of another paper."""
 
     relation: str
     probability: float
@@ -99,7 +106,7 @@ def _edges(mapped: ClaimMap, numbers: Mapping[str, int]) -> list[DrawnEdge]:
 
 
 def _by_paper(edges: Sequence[DrawnEdge]) -> Mapping[tuple[int, str], int]:
-    """How many claims of others support or contradict those of a paper, by its number and the relation."""
+    """Count the claims of others that support or contradict those of a paper, by its number and the relation."""
     counts: Counter[tuple[int, str]] = Counter()
     for edge in edges:
         counts[edge.one, edge.relation] += edge.pairs
@@ -122,7 +129,7 @@ def _related(mapped: ClaimMap, numbers: Mapping[str, int]) -> dict[str, list[Rel
 
 
 def _placed(mapped: ClaimMap, numbers: Mapping[str, int], edges: Sequence[DrawnEdge]) -> list[DrawnPaper]:
-    """Where papers stand: each group that holds together as springs would have it, and one beside the other."""
+    """Place the papers: each group that holds together as springs would have it, one beside the other."""
     joined = {number for edge in edges for number in (edge.one, edge.other)}
     order = sorted(range(1, len(mapped.papers) + 1), key=lambda n: (n not in joined, n))[:MOST_DRAWN]
     graph: rx.PyGraph[int, float] = rx.PyGraph(multigraph=False)
@@ -195,3 +202,29 @@ def _lines(edges: Sequence[DrawnEdge], drawn: Sequence[DrawnPaper]) -> list[Draw
             )
         )
     return found
+
+
+def claims_table(mapped: ClaimMap) -> Table:
+    """The papers by PageRank with their claims."""
+    table = Table("paper", "year", "PageRank", "cited", "section", "claim")
+    for paper in mapped.papers:
+        title = f"{'RETRACTED ' * paper.retracted}{paper.id} {paper.title}"
+        about = (title, str(paper.year or ""), f"{paper.rank.pagerank:.4f}", str(paper.rank.cited))
+        for number, claim in enumerate(paper.claims):
+            table.add_row(
+                *(about if number == 0 else ("", "", "", "")), place_of(claim.section, claim.heading), claim.quote
+            )
+        if not paper.claims:
+            table.add_row(*about, "", "")
+    return table
+
+
+def agreement_table(mapped: ClaimMap) -> Table:
+    """Consensus and disagreement, with the quotes of all sides."""
+    table = Table("", "kind", "paper", "claim")
+    for number, group in enumerate(mapped.groups, 1):
+        for at, key in enumerate(group.claims):
+            claim = mapped.claims[key]
+            begins = (str(number), group.kind) if at == 0 else ("", "")
+            table.add_row(*begins, claim.paper, claim.quote)
+    return table

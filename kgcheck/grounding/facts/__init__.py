@@ -1,1 +1,1 @@
-"""What sentences state about a graph, and whether it holds."""
+"""Statements of sentences about a graph, and their verdicts."""

@@ -1,18 +1,17 @@
-"""What the sentences of a manuscript state about a graph: edges, looked up in ledger, graph and references."""
+"""Check what the sentences of a manuscript state against a graph: ids and edges, by ledger, graph and references."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from typing import NamedTuple
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.evidence.source import Observed
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.facts.named import NameTable
+from kgcheck.grounding.facts.model_reader import ModelReader
+from kgcheck.grounding.facts.named import HumanText, NamedThing, NameTable
 from kgcheck.grounding.facts.outdated import OutdatedNames
-from kgcheck.grounding.facts.species import HumanText
-from kgcheck.grounding.facts.stated import SentenceReader, StatedEdge
-from kgcheck.grounding.facts.values import value_remarks
+from kgcheck.grounding.facts.statements import SentenceReader, StatedEdge
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.ledger.verified import VerifiedReader
@@ -20,8 +19,51 @@ from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import Pattern, Schema
 
-if TYPE_CHECKING:
-    from kgcheck.grounding.facts.model_reader import ModelReader
+_BETWEEN = re.compile(r"\s*[(\[]\s*(?:[A-Z][A-Za-z]{1,9}\s?(?:KB|ID|id|accession|entry)?\s?[:#]?\s?)?")
+
+
+def value_remarks(
+    manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], graph: GraphStore
+) -> list[Remarked]:
+    """Compare ids in brackets with the names before them: "APOE (P02649)" states the name of P02649."""
+    return [
+        remark
+        for sentence in manuscript.sentences
+        for name, id_ in pairwise(things[sentence.number])
+        for remark in _compared(sentence, name, id_, graph)
+    ]
+
+
+def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: GraphStore) -> Iterator[Remarked]:
+    is_beside = _BETWEEN.fullmatch(sentence.text[name.end : id_.start]) and sentence.text[id_.end : id_.end + 1] in ")]"
+    if not is_beside or not name.sure or not any(map(str.isdigit, id_.text)):
+        return
+    for label in id_.ids.keys() & name.ids.keys():
+        spec = graph.schema.label(label)
+        if id_.ids[label] != (id_.text,) or spec.key in spec.names or id_.text in (name.text, ""):
+            continue
+        called = next(iter(graph.nodes(spec, [id_.text]).values()), {}).get("name")
+        agrees = id_.text in name.ids[label]
+        if not agrees and (not called or len(name.ids[label]) != 1):
+            continue
+        yield Remarked(
+            remark=Remark.VALUE_VERIFIED if agrees else Remark.VALUE_DIFFERS,
+            check=Check.GRAPH,
+            state=SentenceState.VERIFIED if agrees else SentenceState.CONTRADICTED,
+            sentence=sentence.number,
+            start=name.start,
+            end=id_.end,
+            note=f"{id_.text} is {name.text if agrees else called}" + ("" if agrees else f", not {name.text}"),
+            stated=f"{id_.text} is {name.text}",
+            found="" if agrees else f"{name.text} is {name.ids[label][0]}",
+            task=CheckTask(
+                type=CheckType.ATTRIBUTE,
+                subject=Ref(label=label, id=id_.text),
+                attribute="name",
+                value=str(called) if called else None,
+            ),
+        )
+
 
 _SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
 """Sections whose sentences may state something: what is done stands under methods."""
@@ -36,17 +78,8 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 """Reasons that speak against an edge, and not against an id at one of its ends."""
 
 
-class FactSource(Protocol):
-    """Reference sources that are asked about many tasks at once: `kgcheck.evidence.source.SnapshotSource`."""
-
-    def observe_all(
-        self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
-    ) -> list[Observed]:
-        """What is said of each task."""
-
-
 class _EdgeState(NamedTuple):
-    """What is known of an edge."""
+    """Knowledge of an edge."""
 
     task: CheckTask
     remark: Remark
@@ -74,12 +107,12 @@ _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Rem
 
 
 class FactCheck:
-    """Checks what sentences state against a graph. One is enough for any number of manuscripts."""
+    """Check of sentences against a graph; one serves any number of manuscripts."""
 
-    model: "ModelReader | None" = None
+    model: ModelReader | None = None
 
     def __init__(
-        self, graph: GraphStore, verified: VerifiedReader | None, reference: FactSource | None, schema: Schema
+        self, graph: GraphStore, verified: VerifiedReader | None, reference: SnapshotSource | None, schema: Schema
     ) -> None:
         self._graph, self._verified, self._reference, self._schema = graph, verified, reference, schema
         self._forms = load_claim_forms(schema.address)
@@ -88,7 +121,7 @@ class FactCheck:
         self._outdated = OutdatedNames(schema, reference) if reference else None
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """What the graph has to do with the sentences of a manuscript."""
+        """Compare the sentences of a manuscript with the graph."""
         things = self.names.things(manuscript)
         human = HumanText(manuscript, things) if self.names.one_species else None
         stated: dict[int, list[StatedEdge]] = {}
@@ -107,30 +140,28 @@ class FactCheck:
         states = self._states(world)
         found = []
         for number, edges in stated.items():
-            together: dict[tuple[int, int, bool], list[StatedEdge]] = {}
+            same_ends: dict[tuple[tuple[int, ...], bool], list[StatedEdge]] = {}
             for edge in edges:
-                first, last = sorted((edge.head.start, edge.tail.start))
-                together.setdefault((first, last, edge.denied), []).append(edge)
-            for same in together.values():
+                ends = tuple(sorted((edge.head.start, edge.tail.start)))
+                same_ends.setdefault((ends, edge.denied), []).append(edge)
+            for same in same_ends.values():
                 if remarked := self._remark(number, same, world, states):
                     found.append(remarked)
         return found
 
     def _states(self, world: "_EdgeWorld") -> dict[str, _EdgeState]:
-        """What is known of each edge that may be meant, by fingerprint of its task."""
+        """Look up each edge that may be meant, by fingerprint of its task."""
         states: dict[str, _EdgeState] = {}
         left: list[CheckTask] = []
         for task in world.tasks:
             known = self._verified.of(task) if self._verified and task in world.present else None
-            if known is None or known.outcome in (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE):
-                left.append(task)
-                continue
-            where = " ".join(filter(None, (known.source, known.release, known.record)))
-            if known.outcome is Outcome.SUPPORTED:
-                why = f"verified in run {known.run}{f', {where}' if where else ''}"
+            source = " ".join(filter(None, (known.source, known.release, known.record))) if known else ""
+            where = f", {source}" if source else ""
+            if known and known.outcome is Outcome.SUPPORTED:
+                why = f"verified in run {known.run}{where}"
                 states[task.fingerprint] = _EdgeState(task, Remark.EDGE_VERIFIED, why)
-            elif known.reason in _DENIED_EDGE:
-                why = f"refuted in run {known.run}: {known.reason.value}{f', {where}' if where else ''}"
+            elif known and known.outcome is Outcome.REFUTED and known.reason in _DENIED_EDGE:
+                why = f"refuted in run {known.run}: {known.reason.value}{where}"
                 states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, task.fingerprint)
             else:
                 left.append(task)
@@ -141,24 +172,23 @@ class FactCheck:
             judged = verdict(CheckType.TRIPLE, evidence, gaps)
             present = task in world.present
             shown = tuple(e for e in judged.evidence if e.about == "fact")
+            gone = ""
             if judged.outcome is Outcome.SUPPORTED:
+                remark = Remark.EDGE_VERIFIED
                 why = f"{_sources(shown)} {'agrees' if present else 'has it; the graph does not'}"
-                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_VERIFIED, why, evidence=shown)
             elif judged.reason is Reason.EDGE_NEGATED or (
                 present and judged.outcome is Outcome.REFUTED and judged.reason in _DENIED_EDGE
             ):
-                why = f"{_sources(shown)} denies it: {judged.reason.value}"
-                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_REFUTED, why, evidence=shown)
+                remark, why = Remark.EDGE_REFUTED, f"{_sources(shown)} denies it: {judged.reason.value}"
             elif present:
-                why = "the graph has it, and nobody has verified it"
-                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNVERIFIED, why, evidence=shown)
+                remark, why = Remark.EDGE_UNVERIFIED, "the graph has it, and nobody has verified it"
             else:
                 looked = f", nor has {_sources(shown)}" if shown else ""
-                why = f"the graph knows both and has no such edge{looked}"
+                remark, why = Remark.EDGE_UNKNOWN, f"the graph knows both and has no such edge{looked}"
                 # A source that was looked at and does not cover the thing is no failure to look.
                 failed = [gap for gap in judged.missing if gap.cause is not Reason.NOT_COVERED]
                 gone = ", ".join(map(str, failed)) if judged.outcome is Outcome.UNAVAILABLE else ""
-                states[task.fingerprint] = _EdgeState(task, Remark.EDGE_UNKNOWN, why, evidence=shown, not_looked=gone)
+            states[task.fingerprint] = _EdgeState(task, remark, why, evidence=shown, not_looked=gone)
         return states
 
     def _remark(
@@ -212,7 +242,7 @@ _STATES = {
 
 
 def may_state(manuscript: Manuscript, sentence: Sentence) -> bool:
-    """Whether a sentence stands where a manuscript states what is so: in running text, not under methods or thanks."""
+    """Tell running text, in which a manuscript states what is so, from methods, thanks and the like."""
     block = manuscript.blocks[sentence.block]
     apart = any(h.lower().lstrip("0123456789. ").startswith(_APART) for h in block.path)
     return block.kind == "paragraph" and sentence.section in _SECTIONS and not apart
@@ -223,15 +253,14 @@ def _sources(evidence: Iterable[Evidence]) -> str:
 
 
 class _EdgeWorld:
-    """What a graph has of the edges that are stated, read by pattern and not by edge."""
+    """Edges of a graph that are stated, read by pattern and not one by one."""
 
     def __init__(self, graph: GraphStore, schema: Schema, stated: Iterable[StatedEdge]) -> None:
         self._graph, self._schema = graph, schema
-        self._edges: dict[str, dict[tuple[str, str], str]] = {}
         self._near: dict[str, dict[str, set[str]]] = {}
         self.present: set[CheckTask] = set()
         self.cited: dict[str, tuple[str, ...]] = {}
-        self._of: dict[tuple[object, ...], tuple[CheckTask, ...]] = {}
+        self._tasks: dict[tuple[object, ...], tuple[CheckTask, ...]] = {}
         by_pattern: dict[str, tuple[Pattern, list[StatedEdge]]] = {}
         for edge in stated:
             pattern = schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
@@ -241,12 +270,10 @@ class _EdgeWorld:
 
     @property
     def tasks(self) -> list[CheckTask]:
-        """The edges that may be meant, each once."""
-        return list({task.fingerprint: task for tasks in self._of.values() for task in tasks}.values())
+        return list({task.fingerprint: task for tasks in self._tasks.values() for task in tasks}.values())
 
     def tasks_of(self, edge: StatedEdge) -> tuple[CheckTask, ...]:
-        """The edges that a statement may mean."""
-        return self._of[_key(edge)]
+        return self._tasks[_key(edge)]
 
     def _read(self, pattern: Pattern, edges: Sequence[StatedEdge]) -> None:
         near: dict[str, set[str]] = {}
@@ -273,10 +300,10 @@ class _EdgeWorld:
                     self.present.add(task)
                     self.cited[task.fingerprint] = tuple(cited[pair])
                 found.append(task)
-            self._of[_key(edge)] = tuple(found)
+            self._tasks[_key(edge)] = tuple(found)
 
     def covers(self, edge: StatedEdge) -> bool:
-        """Whether the graph has edges of the pattern at either thing, so that the lack of one means something."""
+        """Tell whether the graph has edges of the pattern at either thing, so that the lack of one means something."""
         pattern = self._schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
         near = self._near[str(pattern)]
         heads, tails = edge.head.ids[pattern.head], edge.tail.ids[pattern.tail]
@@ -287,7 +314,7 @@ class _EdgeWorld:
         return any(self._graph.neighbours(Ref(label=pattern.tail, id=t), pattern, "in", 1) for t in tails)
 
     def has_alike(self, edges: Iterable[StatedEdge]) -> bool:
-        """Whether the graph has an edge to what is nearly the same as the tail, or to what is a kind of it."""
+        """Tell whether the graph has an edge to nearly the same as the tail, or to a kind of it."""
         for edge in edges:
             pattern = self._schema.pattern(edge.form.head, edge.form.relation, edge.form.tail)
             if pattern.head == pattern.tail:
@@ -319,7 +346,7 @@ _GOVERNED = re.compile(r"^(?:(?:positive|negative) )?regulation of |^(?:response
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether one name is the other with more before it, or a regulation of it; "disease" alone is no name for it."""
+    """Tell whether one name is the other with more before it, or its regulation; "disease" alone names nothing."""
     short, long = sorted((_GOVERNED.sub("", one), _GOVERNED.sub("", other)), key=len)
     return bool(short) and (short == long or (long.endswith(f" {short}") and short not in _BROAD))
 

@@ -1,4 +1,4 @@
-"""What sentences state that the rules do not read: a language model chooses among edges between the things they name.
+"""Read sentences with a language model, which chooses among edges between the things that they name.
 
 The model writes nothing: it names candidates, which are made of the sentence's own names and of the words of the
 profile, and of which the sentence holds a word that relates. What it chooses is looked up as ever; as it may misread,
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgcheck.errors import BudgetExceeded, ModelAnswer
 from kgcheck.grounding.facts.named import NamedThing
-from kgcheck.grounding.facts.stated import LONGEST, StatedEdge
+from kgcheck.grounding.facts.statements import LONGEST, StatedEdge
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema
@@ -43,7 +43,7 @@ class ChosenStatements(BaseModel):
 
 
 class ModelReader:
-    """Reads sentences with a model, until what it may take is spent."""
+    """Reader of sentences by a model, until what it may take is spent."""
 
     def __init__(self, client: ChatClient, meter: Meter, schema: Schema, forms: Sequence[ClaimForm]) -> None:
         self._client, self._schema, self._forms = client, schema, forms
@@ -52,7 +52,7 @@ class ModelReader:
         self.sentences = self.unusable = self.left = 0
 
     def read(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
-        """What a sentence states."""
+        """List what a sentence states."""
         candidates = self._candidates(text, things)
         if not 0 < len(candidates) <= MOST_CANDIDATES:
             return []

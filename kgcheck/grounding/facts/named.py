@@ -1,11 +1,12 @@
-"""What the sentences of a manuscript name: nodes of a graph, by id, name or synonym.
+"""Find the nodes of a graph that the sentences of a manuscript name: by id, name or synonym.
 
-The names of a whole manuscript are looked up at once, in one pass over the names of each label. Which of them a word
-means hangs on the manuscript: an abbreviation means what the text explains it to be, and a symbol that is a word, too,
-or that stands for something else as often, is not sure by itself.
+The names of a whole manuscript are looked up at once. Which of them a word means hangs on the manuscript: an
+abbreviation means what the text explains it to be, and a symbol that is a word, too, or that stands for something else
+as often, is not sure by itself.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.literature.arguments import explained
+from kgcheck.literature.documents import Span
 from kgcheck.literature.names import good_names
 from kgcheck.profile.lexicon import Lexicon, load_lexicon
 from kgcheck.profile.schema import Label
@@ -57,11 +59,6 @@ class _NamedNode(NamedTuple):
     written: str
 
 
-class _Word(NamedTuple):
-    start: int
-    end: int
-
-
 class NameTable:
     """The names of a graph, to look up those of a manuscript at once."""
 
@@ -75,8 +72,7 @@ class NameTable:
             for label in store.schema.labels
             if (not wanted or label.name in wanted) and not label.shares_ids_with
         }
-        exact = {label.name for label in words.values() if label.exact}
-        self._exact = frozenset(exact)
+        self._exact = frozenset(label.name for label in words.values() if label.exact)
         self._spellings = self._lexicon.spellings if self._lexicon else {}
 
     @property
@@ -96,18 +92,17 @@ class NameTable:
             columns = [("id", ID, ids)]
             columns += [(n, NAME if n == "name" else SYNONYM, table.column(n).combine_chunks()) for n in names]
             for _, how, values in columns:
-                of = ids
+                owners = ids
                 if pa.types.is_list(values.type):
-                    of, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
+                    owners, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
                 values = values.cast(pa.string())
                 key = pc.replace_substring_regex(pc.utf8_lower(values), "[\u2010-\u2013\u2212]", "-")
-                parts.append(
-                    pa.table({"key": key, "id": of, "how": pa.array([how] * len(of), pa.int8()), "written": values})
-                )
+                kind = pa.array([how] * len(owners), pa.int8())
+                parts.append(pa.table({"key": key, "id": owners, "how": kind, "written": values}))
         return pa.concat_tables(parts) if parts else pa.table({"key": pa.array([], pa.string())})
 
     def find(self, keys: Iterable[str]) -> dict[str, list[_NamedNode]]:
-        """The nodes that have one of some names."""
+        """Find the nodes that have one of some names."""
         found: dict[str, list[_NamedNode]] = {}
         wanted = pa.array(list(keys), pa.string())
         for label, table in self._tables.items():
@@ -120,15 +115,15 @@ class NameTable:
         return found
 
     def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
-        """What the sentences of a manuscript name."""
+        """Find the things that each sentence of a manuscript names."""
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
-        prose = Prose.of(manuscript)
+        prose = Prose.from_manuscript(manuscript)
         words = {number: _words(text) for number, text in texts.items()}
         keys: dict[str, tuple[str, ...]] = {long: (long,) for long in prose.explained.values()}
         for number, text in texts.items():
             for n in range(1, _MOST_WORDS + 1):
                 for first, last in zip(words[number], words[number][n - 1 :], strict=False):
-                    written = text[first.start : last.end]
+                    written = text[first[0] : last[1]]
                     if written not in keys:
                         keys[written] = tuple(self._variants(written))
         by_key = self.find({key for variants in keys.values() for key in variants})
@@ -145,7 +140,7 @@ class NameTable:
         return {number: tuple(self._in(text, words[number], names)) for number, text in texts.items()}
 
     def synonyms(self, things: Mapping[int, Sequence[NamedThing]]) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """What else the things are called that sentences name."""
+        """List the other names of the things that sentences name."""
         wanted: dict[str, set[str]] = {}
         for named in things.values():
             for thing in named:
@@ -179,15 +174,14 @@ class NameTable:
         if key.endswith("s") and not key.endswith("ss") and len(key) > _LEAST_LETTERS:
             yield respelled[:-1]
 
-    def _in(self, text: str, words: Sequence[_Word], names: "_Names") -> Iterator[NamedThing]:
+    def _in(self, text: str, words: Sequence[Span], names: "_Names") -> Iterator[NamedThing]:
         at = 0
         while at < len(words):
             for last in range(min(len(words), at + _MOST_WORDS), at, -1):
-                start, end = words[at].start, words[last - 1].end
+                start, end = words[at][0], words[last - 1][1]
                 if text[start:end] not in names.found:
                     continue
-                thing = self._thing(text, start, end, names, alone=last - at == 1)
-                if thing:
+                if thing := self._thing(text, start, end, names, alone=last - at == 1):
                     yield thing
                     at = last - 1
                     break
@@ -219,7 +213,8 @@ class NameTable:
         return True
 
     def _is_sure(self, known: _NamedNode, written: str, prose: Set[str]) -> bool:
-        if known.how == ID and any(c.isdigit() for c in written) and not self._is_symbol(known):
+        is_symbol = known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
+        if known.how == ID and any(c.isdigit() for c in written) and not is_symbol:
             return True
         if known.label not in self._exact:
             # An abbreviation that nobody explains.
@@ -231,11 +226,8 @@ class NameTable:
             return len(written) >= _FEW and bool(digits) and letters > 1
         return len(written) > _LEAST_LETTERS or (len(written) == _LEAST_LETTERS and letters > 1)
 
-    def _is_symbol(self, known: _NamedNode) -> bool:
-        return known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
-
     def _fits(self, known: _NamedNode, long: str) -> bool:
-        """Whether what an abbreviation stands for is a name of the node, more or less."""
+        """Tell whether the long form of an abbreviation is a name of the node, more or less."""
         node = self._store.nodes(self._store.schema.label(known.label), [known.id]).get(known.id, {})
         names = [v for value in node.values() for v in (value if isinstance(value, list) else [value])]
         wanted = _content(long)
@@ -245,7 +237,7 @@ class NameTable:
 
 
 class _Names(NamedTuple):
-    """What the words of a manuscript may name."""
+    """Nodes that the words of a manuscript may name."""
 
     found: Mapping[str, Sequence[_NamedNode]]
     fits: Mapping[str, Sequence[_NamedNode]]
@@ -253,13 +245,13 @@ class _Names(NamedTuple):
 
 
 class Prose(NamedTuple):
-    """What a manuscript as a whole has of words."""
+    """Abbreviations and ordinary words of a manuscript."""
 
     explained: dict[str, str]
     words: frozenset[str]
 
     @classmethod
-    def of(cls, manuscript: Manuscript) -> "Prose":
+    def from_manuscript(cls, manuscript: Manuscript) -> "Prose":
         found: dict[str, str] = {}
         words: set[str] = set()
         for block in manuscript.blocks:
@@ -270,28 +262,28 @@ class Prose(NamedTuple):
 
 
 def without_marks(text: str) -> str:
-    """A sentence in which numbers of references in brackets are blank, so that all places stay."""
+    """Blank out a sentence's numbers of references, so that all places stay."""
     return _MARK.sub(lambda match: " " * len(match[0]), text)
 
 
 def has_beside(text: str, start: int, end: int) -> bool:
-    """Whether a word such as "gene" stands right before or after a name."""
+    """Look for a word such as "gene" right before or after a name."""
     beside = statement_words().beside
     before = re.findall(r"[\w-]+", text[max(0, start - 30) : start])[-1:]
     after = re.findall(r"^\s+([\w-]+)", text[end : end + 30])
     return any(word.lower() in beside for word in (*before, *after))
 
 
-def _words(text: str) -> list[_Word]:
+def _words(text: str) -> list[Span]:
     """The words of a sentence, and the parts of those that join two symbols."""
     found = []
     for match in _WORD.finditer(text):
-        parts = [p for p in re.finditer(r"[^/-]+", match[0])]
+        parts = list(re.finditer(r"[^/-]+", match[0]))
         if len(parts) == 2 and all(_PART.fullmatch(p[0]) for p in parts):
-            found += [_Word(match.start() + p.start(), match.start() + p.end()) for p in parts]
+            found += [(match.start() + p.start(), match.start() + p.end()) for p in parts]
         else:
             end = match.end() - 2 if match[0].endswith("'s") else match.end()
-            found.append(_Word(match.start(), end))
+            found.append((match.start(), end))
     return found
 
 
@@ -304,3 +296,34 @@ def _lexicon(store: GraphStore) -> Lexicon | None:
         return load_lexicon(store.schema)
     except ConfigurationError:
         return None
+
+
+_ORGANISM = re.compile(r"[a-z][a-z0-9]+")
+_OFTEN = 3
+"""Sentences that name a symbol which a manuscript uses throughout."""
+
+
+class HumanText:
+    """Sentences of a manuscript that may be about human genes: one about mice, or in a paper about yeast, may not.
+
+    A graph of one species is asked about that species alone. A sentence that names another organism and no human is
+    left alone; so is, where title or abstract name nothing human but an organism whose symbols look like human ones,
+    every sentence without the word human that names a symbol which the manuscript uses throughout.
+    """
+
+    def __init__(self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]]) -> None:
+        self._names = statement_words().species
+        front = [manuscript.title, *(b.text for b in manuscript.blocks if b.section == "abstract")]
+        words = set(_ORGANISM.findall(" ".join(front).lower()))
+        is_of_others = bool(words & self._names.alike) and not words & self._names.human
+        used = Counter(text for named in things.values() for text in {thing.text for thing in named})
+        self._own = {text for text, count in used.items() if count >= _OFTEN and is_of_others and not text.islower()}
+
+    def allows(self, sentence: str, things: Sequence[NamedThing]) -> bool:
+        for thing in reversed(things):
+            if " " in thing.text:
+                sentence = sentence[: thing.start] + sentence[thing.end :]
+        words = set(_ORGANISM.findall(sentence.lower()))
+        if words & self._names.human:
+            return True
+        return not words & self._names.others and not any(thing.text in self._own for thing in things)

@@ -2,19 +2,15 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.grounding.facts.named import NamedThing, Prose, has_beside, without_marks
-from kgcheck.grounding.facts.species import HumanText
+from kgcheck.evidence.source import SnapshotSource
+from kgcheck.grounding.facts.named import HumanText, NamedThing, Prose, has_beside, without_marks
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.profile.schema import Label, Schema
-
-if TYPE_CHECKING:
-    from kgcheck.grounding.facts.check import FactSource
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
@@ -32,9 +28,9 @@ _GONE = (
 
 
 class OutdatedNames:
-    """Finds symbols and ids that their owners have replaced or withdrawn."""
+    """Finder of symbols and ids that their owners have replaced or withdrawn."""
 
-    def __init__(self, schema: Schema, reference: "FactSource") -> None:
+    def __init__(self, schema: Schema, reference: SnapshotSource) -> None:
         self._reference = reference
         self._symbols = [label for label in schema.labels if label.key in label.names]
         self._ids = [
@@ -48,7 +44,7 @@ class OutdatedNames:
         self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], human: HumanText | None
     ) -> list[Remarked]:
         """The outdated names of a manuscript."""
-        prose = Prose.of(manuscript)
+        prose = Prose.from_manuscript(manuscript)
         words: dict[str, list[tuple[int, int, int]]] = {}
         kinds: dict[str, Label] = {label.name: label for label in (*self._symbols, *self._ids)}
         texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
@@ -96,7 +92,7 @@ class OutdatedNames:
                 )
         return found
 
-    def _labels(self, token: str, prose: "Prose") -> list[Label]:
+    def _labels(self, token: str, prose: Prose) -> list[Label]:
         has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
         found = [label for label in self._ids if label.matches(token)] if has_digit else []
         unsure = token in statement_words().unsure or token in prose.explained or token.lower() in prose.words
@@ -107,7 +103,7 @@ class OutdatedNames:
     def _is_of_a_gene(
         self, text: str, start: int, end: int, now: str, things: Sequence[NamedThing], words: Container[str]
     ) -> bool:
-        """Whether a former symbol is meant: by the symbol of today elsewhere, words or genes near it, or its form."""
+        """Recognise a former symbol: by that of today elsewhere, words or genes near it, or its form."""
         symbol = text[start:end]
         if set(symbol) <= _BASES:
             return False

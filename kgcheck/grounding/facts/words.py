@@ -1,4 +1,4 @@
-"""The words by which sentences of a manuscript are read for what they state: `corpus/grounding/statements.toml`."""
+"""Words by which sentences of a manuscript are read for what they state: `corpus/grounding/statements.toml`."""
 
 import re
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ def statement_words() -> StatementWords:
 
 
 def beginning(words: Iterable[str]) -> re.Pattern[str]:
-    """What matches a word in lower case that is one of some.
+    """Compile a pattern of a word in lower case that is one of some.
 
     >>> bool(beginning(["bind*", "in"]).match("binding")), bool(beginning(["bind*", "in"]).match("into"))
     (True, False)

@@ -1,4 +1,4 @@
-"""Reads a manuscript in JATS XML: what an index keeps of a paper, and its notes, cells and lost citations."""
+"""Read a manuscript in JATS XML: sections as an index keeps them, with notes, cells and lost citations."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,24 +6,23 @@ from typing import Any
 
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Marker, Table
-from kgcheck.grounding.manuscripts.markers import BlockDraft, NumberKeys, plain_number
-from kgcheck.grounding.manuscripts.source_lines import SourceLines
-from kgcheck.grounding.manuscripts.written import Written
+from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written
+from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number
 from kgcheck.literature.jats import RunningText, articles, references_of, sections_of
 from kgcheck.literature.jats_links import ids_of, text_of
 from kgcheck.literature.papers import CitationMarker, Section
 
 
 def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
-    """The one article of a file."""
-    found: list[Written] = []
+    """Read the one article of a file."""
+    found: Written | None = None
     for article in articles(path):
         if found:
             raise InputFormat(f"{path} holds more than one article", "give one file an article")
-        found.append(_written(article, lines))
+        found = _written(article, lines)
     if not found:
         raise InputFormat(f"{path} holds no article", "name a file whose root is an article")
-    return found[0]
+    return found
 
 
 def _written(article: Any, lines: SourceLines) -> Written:
@@ -38,7 +37,11 @@ def _written(article: Any, lines: SourceLines) -> Written:
     tables: list[Table] = []
     for wrap in article.iter("table-wrap"):
         label = text_of(wrap.find("label")).rstrip(".")
-        rows = tuple(_row(row) for table in wrap.iter("table") for row in table.iter("tr"))
+        rows = tuple(
+            tuple(text_of(cell) for cell in row if cell.tag in ("td", "th"))
+            for table in wrap.iter("table")
+            for row in table.iter("tr")
+        )
         tables.append(Table(label=label, caption=text_of(wrap.find("caption")), rows=rows))
         for foot in wrap.iter("table-wrap-foot"):
             for note in foot.iter("p"):
@@ -79,7 +82,3 @@ def _markers(text: str, markers: Sequence[CitationMarker], numbers: NumberKeys) 
         form = "numeric" if any(map(str.isdecimal, shown[:4])) or not any(map(str.isalpha, shown)) else "author_year"
         made.append(Marker(start=marker.start, end=marker.end, keys=keys, form=form))
     return tuple(made)
-
-
-def _row(row: Any) -> tuple[str, ...]:
-    return tuple(text_of(cell) for cell in row if cell.tag in ("td", "th"))

@@ -1,34 +1,342 @@
-"""Finds the citations in the text of a manuscript, by the form that it uses."""
+"""Find the citations in the text of a manuscript: by number, and by author and year."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import unicodedata
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Literal, NamedTuple
 
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.manuscripts.author_years import AuthorYears, YearMark
-from kgcheck.grounding.manuscripts.marker_forms import (
-    NumberMark,
-    Spans,
-    bracket_marks,
-    named_marks,
-    parenthesis_marks,
-    superscript_marks,
-)
+from kgcheck.grounding.manuscripts.drafts import BlockDraft
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works
+from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import CitedWork
+from kgcheck.resources import resource_dir
+
+
+class _MarkerWords(NamedTuple):
+    """Words that mark no citation; those about numbers as patterns of the text beside one."""
+
+    particles: frozenset[str]
+    no_names: frozenset[str]
+    no_citation_before: re.Pattern[str]
+    formula_before: re.Pattern[str]
+    interval_before: re.Pattern[str]
+    unit_after: re.Pattern[str]
+
+
+@cache
+def _marker_words() -> _MarkerWords:
+    raw = read_toml(resource_dir("corpus") / "grounding" / "markers.toml")
+    names, numbers = raw["names"], raw["numbers"]
+    before = _alternatives(numbers["no_citation_before"].split())
+    signs = "[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]"
+    return _MarkerWords(
+        particles=frozenset(names["particles"].split()),
+        no_names=frozenset(names["no_names"].split()),
+        no_citation_before=re.compile(rf"(?:{signs}|(?<![^\s(])\+|\b(?:{before}))\s?$", re.IGNORECASE),
+        formula_before=re.compile(rf"\b(?:{_alternatives(numbers['formula_before'].split())}) $", re.IGNORECASE),
+        interval_before=re.compile(
+            rf"\b(?:{_alternatives(numbers['interval_before'])})[:,;]?(?: (?:of|from|in))? ?$", re.IGNORECASE
+        ),
+        unit_after=re.compile(rf" ?(?:{_alternatives(numbers['unit_after'].split())})(?![\w-])"),
+    )
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+NumberForm = Literal["bracket", "parenthesis", "superscript"]
+
+
+class NumberMark(NamedTuple):
+    """A mark of numbers, and how they are set."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+    form: NumberForm
+
+
+MOST_OF_A_RANGE = 100
+"""Of a range that is longer only the ends are taken."""
+
+DASHES = "-\u2010-\u2015\u2212"
+_JOINT = rf" ?(?:[,;]|[{DASHES}]{{1,3}}|\.\.|,? ?(?:and|to|&)\b) ?"
+_NUMBERS = rf"\d{{1,4}}(?:{_JOINT}\d{{1,4}}){{0,60}}"
+_NUMBER_LEAD = (
+    r"(?:(?:see(?: also)?|e\.?g\.?,?|i\.?e\.?,?|cf\.?|reviewed in|for (?:a )?reviews?,? see|refs?\.?|references?) )"
+    r"{0,2}"
+)
+_NUMBER_REST = (
+    r"(?:,? (?:pp?\.|p[pg]s?\.?|chapters?|sections?|fig(?:ure)?s?\.?|tables?|and references therein)[^\[\]()]{0,40})?"
+)
+_BRACKET = re.compile(rf"\[ ?{_NUMBER_LEAD}({_NUMBERS}){_NUMBER_REST} ?\]", re.IGNORECASE)
+_PARENTHESIS = re.compile(rf"\( ?{_NUMBER_LEAD}({_NUMBERS}){_NUMBER_REST} ?\)", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:refs?\.?|references?|citations?) ({_NUMBERS})(?![\w%]|\.\d)", re.IGNORECASE)
+_BETWEEN = re.compile(rf" ?[{DASHES}]{{1,3}} ?")
+_ONE = re.compile(r"\d+")
+
+_LOW = str.maketrans("\u2070\xb9\xb2\xb3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
+_H = "[\u2070\xb9\xb2\xb3\u2074-\u2079]"
+_SUPERSCRIPT = re.compile(rf"{_H}{{1,3}}(?: ?[{DASHES},\u207b] ?{_H}{{1,3}}){{0,60}}(?!\w)")
+
+_NUMBER_BEFORE = re.compile(r"(?<![\w-])[\d.,]{0,20}\d$")
+_PLAIN_YEAR = re.compile(r"(?:19|20)\d\d")
+_BEFORE_POWER = frozenset("([{=<>\u00d7-\u207b\u2010\u2011\u2012\u2013\u2014\u2212")
+_VALUE_BEFORE = re.compile(
+    r"(?:^|[\s(])(\d{1,6}(?:\.\d{1,6})?) ?(?:%|years?|days?|months?|weeks?|hours?|h|min|kg|mm|cm)? ?$"
+)
+_UNIT_BEFORE = re.compile(
+    r"(?:^|[^\w])(?:[a-zA-Z\u03b1-\u03c9]|[a-zA-Z]_\w|mm|cm|km|nm|dm|\u00b5m|\u03bcm|kg|sec|min|log|cos|sin|exp|chi|eta)$"
+)
+_IDENTIFIER_BEFORE = re.compile(r"(?:(?<!\w)(?!al\b)[A-Za-z]{1,2}|\w_\w{0,20}|\w\(\)|\])$")
+
+
+def _bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out."""
+    before: NumberMark | None = None
+    for match in _BRACKET.finditer(text):
+        numbers = _numbers(match[1], most)
+        beside = before is not None and before.end == match.start()
+        if not numbers or not (_is_free(text, match, beside)) or _is_value(text, match, numbers, most):
+            continue
+        mark = NumberMark(match.start(), match.end(), numbers, "bracket")
+        if before and _BETWEEN.fullmatch(text, before.end, mark.start) and before.numbers[-1] < numbers[0]:
+            between = _range(before.numbers[-1], numbers[0])
+            before = NumberMark(before.start, mark.end, (*before.numbers[:-1], *between, *numbers[1:]), "bracket")
+            continue
+        if before:
+            yield before
+        before = mark
+    if before:
+        yield before
+
+
+def _parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers in parentheses, also those of lists and formulas: only a whole text shows what they are."""
+    counted = 1
+    for match in _PARENTHESIS.finditer(text):
+        numbers = _numbers(match[1], most)
+        if numbers == (counted,) and (counted > 1 or f"({counted + 1})" in text):
+            # (1) the first, (2) the second
+            counted += 1
+            continue
+        # An item of a list or the number of a formula stands at an end of the text.
+        if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
+            continue
+        before = text[max(0, match.start() - 40) : match.start()]
+        formula = _marker_words().no_citation_before.search(before) or (
+            len(numbers) == 1 and _marker_words().formula_before.search(before)
+        )
+        if text[match.start() - 1].isspace() and not formula:
+            yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
+
+
+def _superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers that are set high; what are powers, charges and isotopes is left out."""
+    for match in _SUPERSCRIPT.finditer(text):
+        before = text[max(0, match.start() - 24) : match.start()]
+        numbers = _numbers(match[0].translate(_LOW), most)
+        if not before or before[-1].isspace() or before[-1] in _BEFORE_POWER or not numbers:
+            continue
+        number = _NUMBER_BEFORE.search(before)
+        if not (number and not _PLAIN_YEAR.fullmatch(number[0])) and not _UNIT_BEFORE.search(before):
+            yield NumberMark(match.start(), match.end(), numbers, "superscript")
+
+
+def _named_marks(text: str, most: int) -> Iterator[NumberMark]:
+    """Numbers after the word: ``ref. 3``."""
+    for match in _NAMED.finditer(text):
+        if numbers := _numbers(match[1], most):
+            yield NumberMark(match.start(1), match.end(1), numbers, "bracket")
+
+
+def _numbers(text: str, most: int) -> tuple[int, ...]:
+    """The numbers of a mark, with those of its ranges; none where they cannot be places of a list."""
+    found: list[int] = []
+    end = 0
+    for match in _ONE.finditer(text):
+        number = int(match[0])
+        if number == 0 or match[0].startswith("0") or (number > 999 and number > most):
+            return ()
+        if found and _is_range(text[end : match.start()]) and found[-1] < number:
+            found += _range(found[-1], number)[1:]
+        else:
+            found.append(number)
+        end = match.end()
+    return tuple(dict.fromkeys(found))
+
+
+def _is_range(joint: str) -> bool:
+    return not any(c in joint for c in ",;&") and joint.strip().lower() != "and"
+
+
+def _range(first: int, last: int) -> tuple[int, ...]:
+    return tuple(range(first, last + 1)) if last - first <= MOST_OF_A_RANGE else (first, last)
+
+
+def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
+    """Tell a bracket that stands for itself, or beside another one, from that of a name: [1]benzo, x[3]."""
+    start, end = match.span()
+    after = text[end : end + 2]
+    if after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha()):
+        return False
+    return beside or not _IDENTIFIER_BEFORE.search(text, max(0, start - 24), start)
+
+
+def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
+    """Recognise numbers in brackets that are a value, an interval or the place of something else."""
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _marker_words().no_citation_before.search(before):
+        return True
+    written = [int(n) for n in _ONE.findall(match[1])]
+    if len(written) > 1 and min(numbers) > most > 0:
+        return True
+    if len(written) != 2:
+        return False
+    if _marker_words().interval_before.search(before) or _marker_words().unit_after.match(text, match.end()):
+        return True
+    value = _VALUE_BEFORE.search(before)
+    return value is not None and written[0] <= float(value[1]) <= written[1]
+
+
+def _overlaps(spans: Sequence[Span], span: Span) -> bool:
+    """Find out whether one of some spans, in order and apart from each other, shares a place with another."""
+    place = bisect_left(spans, (span[1], -1))
+    return place > 0 and spans[place - 1][1] > span[0]
+
+
+_NAME = (
+    r"(?:(?:van|von|de|der|den|del|della|di|da|dos|du|la|le|el|al|ter|ten|bin|ibn|zu|zur)[ -]){0,3}"
+    r"(?:[dDOL]['\u2019])?[A-Z\u00c0-\u00de\u0100-\u017f][\w'\u2019\u2010-]{0,40}"
+)
+_INITIALS = r"(?:(?:[A-Z]\.[ -]?){1,3} ?)?"
+_ET_AL = r",? (?:et ?al\.?|and (?:colleagues|co-?workers)|and others)"
+_NAMES = (
+    rf"{_INITIALS}(?P<first>{_NAME})(?P<words>(?: {_NAME}){{0,4}})"
+    rf"(?:(?P<more>(?:, {_INITIALS}{_NAME}){{0,6}},? (?:and|&) {_INITIALS}{_NAME}(?: {_NAME}){{0,2}})"
+    rf"|(?P<etal>{_ET_AL}))?"
+)
+_YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
+_YEARS = rf"(?P<years>{_YEAR}(?:(?:, ?| ?& ?| and |/|[-\u2013])(?:{_YEAR}|[a-z]\b)){{0,8}})"
+_NAME_LEAD = (
+    r"(?:(?:see(?: also)?|e\.g\.?,?|i\.e\.?,?|cf\.?|reviewed (?:in|by)|for (?:a )?reviews?,? see|also|but see|and|as in"
+    r"|after|in|by|from|modified from|adapted from|data from|according to|following),? ){0,3}"
+)
+_REST = (
+    r"(?:[,:;]? ?(?:pp?\.|chapters?|ch\.|figs?\.|figures?|tables?|and references therein|\d{1,4}(?:[-\u2013]\d{1,4})?"
+    r"|in press|unpublished)[^()\[\];]{0,40})?"
+)
+_PIECE = re.compile(rf"\s*{_NAME_LEAD}(?P<mark>{_NAMES},? \(?{_YEARS}\)?){_REST}\s*")
+_GROUP = re.compile(r"[(\[]([^()\[\]]{4,20000})[)\]]")
+_ONLY_YEARS = re.compile(rf"\s*{_YEARS}{_REST}\s*")
+_SPAN = re.compile(r"\s*(?:1[6-9]|20)\d\d ?[-\u2013\u2014] ?(?:1[6-9]|20)\d\d\s*")
+_NAMES_BEFORE = re.compile(rf"(?<![\w-]){_NAMES}(?:['\u2019]s?)? ?$")
+_ONE_YEAR = re.compile(r"((?:1[6-9]|20)\d\d)([a-z]?)|\b([a-z])\b")
+_LONGEST_NAMES = 120
+
+
+class YearMark(NamedTuple):
+    """A citation by author and year, with what it points to; ``sure`` also where nothing is found."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...]
+    found: bool
+    sure: bool
+
+
+class AuthorYears:
+    """Works of a list, found by author and year."""
+
+    def __init__(self, references: Sequence[CitedWork]) -> None:
+        self._by_name: dict[str, list[tuple[CitedWork, str]]] = defaultdict(list)
+        for listed in references:
+            # An entry that is not marked up names its authors in its text.
+            work = listed if listed.authors else cited_works([Entry(listed.text, key=listed.key)])[0]
+            if work.authors:
+                letter = re.search(rf"\b{work.year}([a-z])\b", work.text) if work.year else None
+                self._by_name[surname_of(work.authors[0])].append((work, letter[1] if letter else ""))
+
+    def marks(self, text: str) -> Iterator[YearMark]:
+        """Find the citations of a text."""
+        for group in _GROUP.finditer(text):
+            inner, at = group[1], group.start(1)
+            if only := _ONLY_YEARS.fullmatch(inner):
+                before = text[max(0, group.start() - _LONGEST_NAMES) : group.start()]
+                names = self._names(before)
+                if names and not (_SPAN.fullmatch(inner) and not self._has_all(names, inner)):
+                    yield from self._mark(
+                        names, only["years"], group.start() - len(before) + names.start(), group.end()
+                    )
+                continue
+            for piece in re.finditer(r"[^;]+", inner):
+                if match := _PIECE.fullmatch(piece[0]):
+                    start = at + piece.start()
+                    yield from self._mark(match, match["years"], start + match.start("mark"), start + match.end("mark"))
+
+    def _names(self, text: str) -> re.Match[str] | None:
+        """The names right before an end, without words before them that are none, as at the beginning of a sentence."""
+        found = _NAMES_BEFORE.search(text)
+        while found and found["words"] and not self._works(found):
+            found = _NAMES_BEFORE.search(text, found.start("words") + 1)
+        return found
+
+    def _has_all(self, names: re.Match[str], years: str) -> bool:
+        """Tell whether the list has works of all years: those of a life, as in "Maury (1806-1873)", are of none."""
+        listed = {work.year for work, _ in self._works(names)}
+        return all(int(year) in listed for year in re.findall(r"\d{4}", years))
+
+    def _works(self, names: re.Match[str]) -> list[tuple[CitedWork, str]]:
+        """The works of a first author."""
+        first = names["first"] + names["words"]
+        works = self._by_name.get(surname_of(first), [])
+        if names["words"]:
+            # Several words are one surname, the name of an organisation, or of nothing: only the list can tell.
+            whole = _fold(first)
+            works = [(w, s) for w, s in works if _fold(w.authors[0]).startswith(whole)]
+        return works
+
+    def _mark(self, names: re.Match[str], years: str, start: int, end: int) -> Iterator[YearMark]:
+        first = names["first"] + names["words"]
+        if _marker_words().no_names.intersection(_fold(names["first"]).split("-")):
+            return
+        works = self._works(names)
+        second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
+        keys: list[str] = []
+        year = ""
+        for match in _ONE_YEAR.finditer(years):
+            year, letter = (match[1], match[2]) if match[1] else (year, match[3])
+            hits = [(w, s) for w, s in works if w.year == int(year)]
+            hits = [h for h in hits if not letter or not h[1] or h[1] == letter]
+            narrow = [h for h in hits if second and any(surname_of(a) == second for a in h[0].authors[1:])]
+            narrow = narrow or [h for h in hits if names["etal"] and len(h[0].authors) > 2]
+            keys += [w.key for w, _ in narrow or hits] or [f"{first} {year}{letter}"]
+        sure = bool(names["etal"] or names["more"])
+        yield YearMark(start, end, tuple(dict.fromkeys(keys)), bool(works), sure)
+
+
+def surname_of(author: str) -> str:
+    """The first word of a surname, without particles, folded.
+
+    >>> surname_of("van der Berg JK"), surname_of("O'Neill A")
+    ('berg', "o'neill")
+    """
+    words = _fold(author).replace(",", " ").split()
+    return next((w for w in words if w not in _marker_words().particles), words[0] if words else "")
+
+
+def _fold(text: str) -> str:
+    flat = unicodedata.normalize("NFKD", text.replace("\u2019", "'").replace("\u2010", "-"))
+    return "".join(c for c in flat if not unicodedata.combining(c)).casefold().strip(" ,.'")
+
 
 _ADDRESS = re.compile(r"\b(?:https?://|doi:|10\.\d{4,9}/)\S+", re.IGNORECASE)
-
-
-class BlockDraft(NamedTuple):
-    """A block with the citations that are marked up in it, and the places in which nothing is one, such as code.
-
-    ``notes`` are the marks of its notes, each with the number of blocks that it is; they follow in this order.
-    """
-
-    block: Block
-    barred: tuple[Span, ...] = ()
-    notes: tuple[tuple[Span, int], ...] = ()
 
 
 class _Candidates(NamedTuple):
@@ -40,7 +348,7 @@ class _Candidates(NamedTuple):
 
 
 def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
-    """Blocks with all their citations: those that are marked up, and those that can be read.
+    """Add to blocks the citations that can be read beside those that are marked up.
 
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
     form.
@@ -75,7 +383,7 @@ def _with_notes(block: Block, notes: Sequence[tuple[Span, int]], following: Sequ
 
 
 def plain_number(label: str) -> int | None:
-    """The number that a label is; None where it is none, or one with more digits than any list has entries."""
+    """Read a label as a number; None where it is none, or has more digits than any list has entries."""
     return int(label) if re.fullmatch("[0-9]{1,9}", label) else None
 
 
@@ -89,23 +397,21 @@ class NumberKeys:
     def __contains__(self, number: int | None) -> bool:
         return number in self._keys
 
-    def of(self, number: int) -> str:
+    def __getitem__(self, number: int) -> str:
         """The key of a number; the number itself where the list has none."""
         return self._keys.get(number, str(number))
 
 
 def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
-    return _Candidates(
-        [*bracket_marks(text, most)],
-        [*named_marks(text, most)],
-        [*superscript_marks(text, most)],
-        [*parenthesis_marks(text, most)],
-        [*finder.marks(text)],
+    numbers = (
+        list(find(text, most)) for find in (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
     )
+    brackets, named, high, round_ = numbers
+    return _Candidates(brackets, named, high, round_, list(finder.marks(text)))
 
 
 class _Forms:
-    """Which forms a text cites in."""
+    """Forms that a text cites in."""
 
     def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[BlockDraft], most: int) -> None:
         some = [c for c in found if c]
@@ -138,7 +444,7 @@ class _Forms:
         )
 
     def chosen(self, own: _Candidates) -> Iterator[NumberMark | YearMark]:
-        """The candidates of a block that are citations."""
+        """Choose the candidates of a block that are citations."""
         if self.brackets:
             yield from own.brackets
         elif self.beyond:
@@ -158,27 +464,27 @@ def _merged(draft: BlockDraft, chosen: Iterator[NumberMark | YearMark], keys: Nu
     """Citations that are marked up and those that were read beside them, in order."""
     text = draft.block.text
     made = [*draft.block.markers]
-    marked = Spans((m.start, m.end) for m in made)
-    barred = (Spans(draft.barred), Spans(m.span() for m in _ADDRESS.finditer(text)))
+    marked = sorted((m.start, m.end) for m in made)
+    barred = (sorted(draft.barred), [m.span() for m in _ADDRESS.finditer(text)])
     for mark in chosen:
         span = (mark.start, mark.end)
-        if any(b.meet(span) for b in barred):
+        if any(_overlaps(spans, span) for spans in barred):
             continue
-        if marked.meet(span):
+        if _overlaps(marked, span):
             made += _beside(text, mark, marked, keys)
         elif isinstance(mark, YearMark):
             made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
         else:
-            made.append(Marker(start=mark.start, end=mark.end, keys=tuple(map(keys.of, mark.numbers))))
-        marked.add(span)
+            made.append(Marker(start=mark.start, end=mark.end, keys=tuple(keys[n] for n in mark.numbers)))
+        insort(marked, span)
     return sorted(made, key=lambda m: m.start)
 
 
-def _beside(text: str, mark: NumberMark | YearMark, marked: Spans, keys: NumberKeys) -> Iterator[Marker]:
+def _beside(text: str, mark: NumberMark | YearMark, marked: Sequence[Span], keys: NumberKeys) -> Iterator[Marker]:
     """Bare numbers of a bracket, of which others are marked up."""
     if isinstance(mark, YearMark):
         return
     for match in re.finditer(r"\d+", text[mark.start : mark.end]):
         span = (mark.start + match.start(), mark.start + match.end())
-        if not marked.meet(span):
-            yield Marker(start=span[0], end=span[1], keys=(keys.of(int(match[0])),))
+        if not _overlaps(marked, span):
+            yield Marker(start=span[0], end=span[1], keys=(keys[int(match[0])],))

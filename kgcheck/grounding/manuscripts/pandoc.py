@@ -1,4 +1,4 @@
-"""Runs pandoc over files that nobody vouches for: it reads no other file; its time, memory and output are bounded."""
+"""Run pandoc over files that nobody vouches for: it reads no other file; time, memory and output are bounded."""
 
 import os
 import resource
@@ -24,7 +24,7 @@ _HEAP_EXHAUSTED = 251
 
 
 def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
-    """What pandoc reads, as the value of its JSON."""
+    """Read a file with pandoc, as the value of its JSON."""
     written = pandoc_bytes(data, ("-f", form, "-t", to), path)
     try:
         return parse_json(written)
@@ -33,7 +33,7 @@ def pandoc_json(data: bytes, form: str, path: Path, to: str = "json") -> Any:
 
 
 def pandoc_bytes(data: bytes, arguments: Sequence[str], path: Path) -> bytes:
-    """What pandoc makes of a file."""
+    """Convert a file with pandoc."""
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as problems:
         source.write(data)
         source.seek(0)

@@ -1,26 +1,26 @@
-"""Reads a manuscript: Markdown, LaTeX, Word, JATS, PDF or plain text."""
+"""Read a manuscript: Markdown, LaTeX, Word, JATS, PDF or plain text."""
 
 import hashlib
+import io
 import re
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Literal
 
-from kgcheck.errors import AS_UTF8, InputFormat
-from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.manuscripts.docx import check_docx
+from kgcheck.errors import AS_UTF8, InputFormat, InputMissing
+from kgcheck.grounding.manuscript import Block, Manuscript
+from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written
 from kgcheck.grounding.manuscripts.jats import read_jats_manuscript
-from kgcheck.grounding.manuscripts.latex import one_text
 from kgcheck.grounding.manuscripts.markers import with_markers
 from kgcheck.grounding.manuscripts.pandoc import pandoc_json
-from kgcheck.grounding.manuscripts.pandoc_blocks import written_of
-from kgcheck.grounding.manuscripts.pandoc_parts import bibliographies
-from kgcheck.grounding.manuscripts.pdf import read_pdf_manuscript
-from kgcheck.grounding.manuscripts.reference_lists import works_of_csl
-from kgcheck.grounding.manuscripts.source_lines import SourceLines
+from kgcheck.grounding.manuscripts.pandoc_reader import ENTRY, bibliographies, read_pandoc_document
+from kgcheck.grounding.manuscripts.reference_lists import cited_works, split_entries, works_of_csl
 from kgcheck.grounding.manuscripts.text import read_text_manuscript
-from kgcheck.grounding.manuscripts.written import Written
 from kgcheck.inputs import MIB, read_bytes, refuse_outside
+from kgcheck.literature.documents import Rejected
 from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_of_pages
 
 Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
 
@@ -49,6 +49,21 @@ _LISTS = {
 _LATEX = "latex-smart"
 _MARKDOWN = "markdown-smart+autolink_bare_uris"
 
+LARGEST_XML = 64 * MIB
+"""Bytes of all its XML parts, unpacked."""
+
+MOST_PARTS = 10_000
+_DOCX_TEXT = "word/document.xml"
+
+DEEPEST_INPUT = 8
+
+_INPUT = re.compile(r"(?<!\\)\\(?:input|include|subfile)\s*+\{\s*+([^{}\n]{1,200}+)\s*+\}")
+_COMMENT = re.compile(r"(?m)(?<!\\)%[^\n]*")
+_LIST_BEGINS = re.compile(r"\\begin\s*\{thebibliography\}(?:\s*\{[^{}\n]{0,100}\})?")
+_LIST_ENDS = re.compile(r"\\end\s*\{thebibliography\}")
+_ITEM = re.compile(r"\\bibitem\s*(?:\[[^\]]{0,600}\]\s*)?\{([^{}\n]{1,200})\}")
+_FILE = re.compile(r"\\(?:bibliography|addbibresource)\s*(?:\[[^\]\n]{0,100}\])?\{")
+
 
 def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
     """Read a manuscript."""
@@ -75,7 +90,7 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
         document = pandoc_json(text.encode(), _MARKDOWN, given)
         if bibliographies(document):
             raise InputFormat(f"{given} names a file with its references", "put the list of references into the text")
-        written = written_of(document, SourceLines(text))
+        written = read_pandoc_document(document, SourceLines(text))
     manuscript = _manuscript(str(given), form, data, written)
     if sum(len(m.keys) for b in manuscript.blocks for m in b.markers) > MOST_CITATIONS:
         raise InputFormat(f"{given} has more than {MOST_CITATIONS:,} citations", "give less of it at a time")
@@ -102,10 +117,10 @@ def _manuscript(name: str, format_: Format, data: bytes, written: Written) -> Ma
 
 def _written(path: Path, data: bytes, format_: Format) -> Written:
     if format_ == "pdf":
-        return read_pdf_manuscript(path)
+        return _read_pdf(path)
     if format_ == "docx":
-        check_docx(path, data)
-        return written_of(pandoc_json(data, "docx+citations", path), SourceLines(""))
+        _check_docx(path, data)
+        return read_pandoc_document(pandoc_json(data, "docx+citations", path), SourceLines(""))
     if len(data) > LARGEST_TEXT:
         raise InputFormat(f"{path} is larger than {LARGEST_TEXT // MIB} MiB", "give a manuscript, not a collection")
     text = _decoded(path, data)
@@ -116,14 +131,18 @@ def _written(path: Path, data: bytes, format_: Format) -> Written:
     keys: tuple[str, ...] = ()
     whole = text
     if format_ == "latex":
-        whole, keys = one_text(path, text, LARGEST_TEXT)
+        whole, keys = _one_text(path, text)
     document = pandoc_json(whole.encode(), _MARKDOWN if format_ == "markdown" else _LATEX, path)
     works = [w for name in bibliographies(document) for w in _bibliography(path, name, bool(keys))]
-    written = written_of(document, SourceLines(text), works, keys)
+    written = read_pandoc_document(document, SourceLines(text), works, keys)
     if written.references or not any(m.form == "key" for d in written.drafts for m in d.block.markers):
         return written
     beside = _beside(path)
-    return written_of(document, SourceLines(text), _bibliography(path, beside.name, False)) if beside else written
+    return (
+        read_pandoc_document(document, SourceLines(text), _bibliography(path, beside.name, False))
+        if beside
+        else written
+    )
 
 
 def _beside(path: Path) -> Path | None:
@@ -134,7 +153,7 @@ def _beside(path: Path) -> Path | None:
 
 
 def _bibliography(path: Path, name: str, listed: bool) -> list[CitedWork]:
-    """The works of a file that the manuscript names; it may be missing where the list is in the text."""
+    """Read a file of references that the manuscript names; it may be missing where the list is in the text."""
     file = path.parent / name
     if file.suffix not in _LISTS:
         file = file.with_name(file.name + ".bib")
@@ -178,3 +197,104 @@ def _decoded(path: Path, data: bytes) -> str:
             f"{path} is binary, not text", "name a manuscript as Markdown, LaTeX, docx, JATS, PDF or plain text"
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check_docx(path: Path, data: bytes) -> None:
+    """Refuse what is no Word file, or was made to fill the memory."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            parts = file.infolist()
+            if len(parts) > MOST_PARTS:
+                raise InputFormat(f"{path} has more than {MOST_PARTS:,} parts", "it may be made to do harm")
+            if not any(p.filename == _DOCX_TEXT for p in parts):
+                raise InputFormat(f"{path} is no Word file: it has no {_DOCX_TEXT}", "save it as .docx")
+            left = LARGEST_XML
+            # What a part says of its size may be wrong: it is unpacked, and counted.
+            for part in parts:
+                with file.open(part) as stream:
+                    while left >= 0 and (size := len(stream.read(MIB))):
+                        left -= size if part.filename.endswith((".xml", ".rels")) else 0
+                if left < 0:
+                    raise InputFormat(
+                        f"{path} becomes more than {LARGEST_XML // MIB} MiB of XML when it is unpacked",
+                        "it may be made to do harm",
+                    )
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise InputFormat(f"{path} is no Word file: {error}", "it may be cut off, or asks for a password") from error
+
+
+def _one_text(path: Path, source: str) -> tuple[str, tuple[str, ...]]:
+    """Make a LaTeX manuscript one text for pandoc, which reads no other file and drops the keys of its references.
+
+    The keys are those of its list of references, which becomes a section, in order.
+    """
+    text = _COMMENT.sub("%", source)
+    for _ in range(DEEPEST_INPUT):
+        if not _INPUT.search(text):
+            break
+        text = _with_files(path, text)
+    else:
+        if _INPUT.search(text):
+            raise InputFormat(
+                f"{path} puts files into each other deeper than {DEEPEST_INPUT}", "put them into one file"
+            )
+    made = path.with_suffix(".bbl")
+    if not _LIST_BEGINS.search(text) and _FILE.search(text) and made.is_file():
+        refuse_outside(path.parent, made)
+        text = text.replace("\\end{document}", "") + "\n" + _text_of_file(made)
+    keys: list[str] = []
+
+    def entry(match: re.Match[str]) -> str:
+        keys.append(" ".join(match[1].split()))
+        return f"\n\n{ENTRY}{len(keys) - 1}x "
+
+    text = _LIST_BEGINS.sub(lambda _: "\n\n\\section*{References}\n\n", text)
+    text = _ITEM.sub(entry, _LIST_ENDS.sub("\n\n", text).replace("\\newblock", " "))
+    return text, tuple(keys)
+
+
+def _with_files(path: Path, text: str) -> str:
+    begin = max(text.find("\\begin{document}"), 0)
+    left = LARGEST_TEXT - len(text)
+
+    def content(match: re.Match[str]) -> str:
+        nonlocal left
+        file = path.parent / match[1].rstrip()
+        file = file if file.suffix in (".tex", ".ltx", ".bbl", ".txt") else file.with_name(file.name + ".tex")
+        refuse_outside(path.parent, file)
+        if not file.is_file():
+            if match.start() < begin:
+                return ""  # a file of the TeX system, such as a table of characters
+            raise InputMissing(
+                f"there is no file {file}, which {path.name} puts in", "put the file there, or take the line out"
+            )
+        inner = _COMMENT.sub("%", _text_of_file(file))
+        left -= len(inner)
+        if left < 0:
+            raise InputFormat(
+                f"{path} with what it puts in is larger than {LARGEST_TEXT // MIB} MiB", "give it in parts"
+            )
+        return inner
+
+    return _INPUT.sub(content, text)
+
+
+def _text_of_file(file: Path) -> str:
+    return read_bytes(file, LARGEST_TEXT).decode("utf-8", "replace")
+
+
+def _read_pdf(path: Path) -> Written:
+    text = pdf_text(path)
+    if isinstance(text, Rejected):
+        raise InputFormat(f"{path}: {text.detail}", "give its text in another form, as .docx or .txt")
+    drafts: list[BlockDraft] = []
+    for section in sections_of_pages(text.pages):
+        path_ = tuple(filter(None, section.path))
+        if section.heading:
+            drafts.append(BlockDraft(Block(kind="heading", section=section.kind, path=path_, text=section.heading)))
+        drafts += [BlockDraft(Block(section=section.kind, path=path_, text=p.text)) for p in section.paragraphs]
+    if not drafts:
+        raise InputFormat(f"{path} has no text", "it may be scanned: let a program read its pages, and save the text")
+    references = cited_works(split_entries(reference_lines(text.pages)))
+    doi = doi_of(text)
+    return Written(text.title, tuple(drafts), references, ids=(doi,) if doi else ())

@@ -1,4 +1,4 @@
-"""Reads lists of references: from the text of their section, and from CSL JSON.
+"""Read lists of references: from the text of their section, and from CSL JSON.
 
 Of free text only what is sure is taken: a field that could be read in two ways stays empty.
 """
@@ -204,7 +204,7 @@ def _title(rest: str) -> str:
 
 
 def _is_source(text: str) -> bool:
-    """Whether a text begins with the name of a journal and goes on with its year, volume or pages."""
+    """Tell whether a text begins with the name of a journal and goes on with its year, volume or pages."""
     words = text.split()
     for place, word in enumerate(words[:14]):
         bare = word.strip(".,;:()[]&")

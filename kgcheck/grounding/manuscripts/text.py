@@ -1,15 +1,120 @@
-"""Reads a manuscript in plain text, and the text of a PDF."""
+"""Lay out plain text as a manuscript: headings, paragraphs, tables and the list of references."""
 
 import re
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from kgcheck.grounding.manuscript import Block, Table
-from kgcheck.grounding.manuscripts.markers import BlockDraft
+from kgcheck.grounding.manuscripts.drafts import BlockDraft, Written, check_length
 from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
-from kgcheck.grounding.manuscripts.text_layout import HeadingPath, drawn_table, legend_label, parts_of_text
-from kgcheck.grounding.manuscripts.written import Written, check_length
-from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
+
+_LONGEST_HEADING = 100
+_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")
+_LEGEND = re.compile(
+    r"^((?:Supplementary |Extended Data )?(?:Fig(?:ure)?s?\.?|Tables?|Movie|Video|Scheme|Box) ?S?\d{1,3}[A-Za-z]?)"
+    r"[.:|]\s"
+)
+
+_AUTHORS = re.compile(r"[@;]|\bet al\b|^\d{4}\b")
+_RULE = re.compile(r"(?=[ +|:=-]*?(?:-{3}|={3}))[ +|:=-]+")
+_COLUMN = re.compile(r"[-=:]+")
+
+
+class HeadingPath:
+    """The headings around a place, and the kind of section that they make."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str, SectionKind]] = []
+
+    def begin(self, level: int, heading: str) -> None:
+        """A section begins; those of its level and deeper end."""
+        while self._open and self._open[-1][0] >= level:
+            self._open.pop()
+        around = "other" if REFERENCES_HEADING.match(heading) else self.kind
+        # What stands within methods is methods, whatever its heading.
+        self._open.append((level, heading, around if around != "other" else kind_of(heading)))
+
+    @property
+    def kind(self) -> SectionKind:
+        return self._open[-1][2] if self._open else "other"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings from the outermost."""
+        return tuple(heading for _, heading, _ in self._open)
+
+
+class _TextPart(NamedTuple):
+    """Lines that stand together; ``level`` of a heading, 0 of a paragraph."""
+
+    line: int
+    lines: tuple[str, ...]
+    level: int = 0
+
+
+def _parts_of_text(lines: Sequence[str]) -> Iterator[_TextPart]:
+    """The parts of a text, which empty lines are between."""
+    start = 0
+    for number in range(len(lines) + 1):
+        if number < len(lines) and lines[number].strip():
+            continue
+        if number > start:
+            yield from _part(start, lines[start:number])
+        start = number + 1
+
+
+def _part(start: int, lines: Sequence[str]) -> Iterator[_TextPart]:
+    """A heading is a line of its own, or one that is known at the top of its paragraph."""
+    first = lines[0].strip()
+    level = _heading_level(first)
+    known = level and (kind_of(first) != "other" or len(lines) == 1)
+    if not known:
+        yield _TextPart(start + 1, tuple(lines))
+        return
+    yield _TextPart(start + 1, (first,), level)
+    if len(lines) > 1:
+        yield _TextPart(start + 2, tuple(lines[1:]))
+
+
+def _heading_level(line: str) -> int:
+    """Level of a line as a heading; 0 where it is none."""
+    if len(line) > _LONGEST_HEADING or line.endswith((",", ";", ".", ":", "?")) or not any(map(str.isalpha, line)):
+        return 0
+    if _LEGEND.match(line) or line.startswith(("[", "-", "*", "\u2022", "http")) or len(line.split()) > 14:
+        return 0
+    if numbered := _NUMBERED.match(line):
+        return 1 + numbered[1].count(".")
+    words = re.sub(r"^\W+", "", line)
+    if not words[:1].isupper() or re.search(r"[.;] ", line):
+        return 0
+    return 1 if kind_of(line) != "other" or REFERENCES_HEADING.match(line) else 2
+
+
+def legend_label(text: str) -> str:
+    """Label of a legend, e.g. ``Figure 1``; nothing where a text is none."""
+    match = _LEGEND.match(text)
+    return match[1].rstrip(".") if match else ""
+
+
+def _drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The rows of a table that is drawn by lines of dashes; none where the lines are no table.
+
+    >>> _drawn_table(["  Group   Mice", "  ------- -----", "  A       12", "  B b     14"])
+    (('Group', 'Mice'), ('A', '12'), ('B b', '14'))
+    """
+    ruled = [line for line in lines if _RULE.fullmatch(line)]
+    if not ruled or len(ruled) == len(lines):
+        return ()
+    columns = [match.start() for match in _COLUMN.finditer(max(ruled, key=len))]
+    rows = []
+    for line in lines:
+        if _RULE.fullmatch(line):
+            continue
+        cells = line.split("|") if "|" in line else [line[a:b] for a, b in pairwise([*columns, len(line)]) if a < b]
+        rows.append(tuple(cell.strip() for cell in cells if cell.strip()))
+    return tuple(row for row in rows if row)
 
 
 def read_text_manuscript(text: str) -> Written:
@@ -22,17 +127,20 @@ def read_text_manuscript(text: str) -> Written:
     tables: list[Table] = []
     title = ""
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
-    for part in parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
-        if rows := drawn_table(part.lines):
+    for part in _parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
+        if rows := _drawn_table(part.lines):
             tables.append(Table(rows=rows))
             continue
         shown = joined([line.strip() for line in part.lines])
         check_length(len(shown))
         if not any(c.isalnum() for c in shown):
             continue
-        if part.line == first and _is_title(shown):
+        is_title = len(shown) <= 300 and kind_of(shown) == "other" and not shown.endswith(".")
+        if part.line == first and is_title:
             # What follows it in the same paragraph are the authors.
-            title = joined(line.strip() for line in takewhile(_no_author, part.lines)) or shown
+            title = (
+                joined(line.strip() for line in takewhile(lambda line: not _AUTHORS.search(line), part.lines)) or shown
+            )
             drafts.append(BlockDraft(Block(kind="heading", text=title, path=(title,), line=part.line)))
             continue
         if part.level:
@@ -53,22 +161,10 @@ def read_text_manuscript(text: str) -> Written:
     return Written(title, tuple(drafts), references, tuple(tables))
 
 
-def _is_title(text: str) -> bool:
-    return len(text) <= 300 and kind_of(text) == "other" and not text.endswith(".")
-
-
-def _no_author(line: str) -> bool:
-    return not re.search(r"[@;]|\bet al\b|^\d{4}\b", line)
-
-
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
-    """Where the list of references is, without its heading: up to the next heading that is known."""
+    """Find the list of references, without its heading: up to the next heading that is known."""
     begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
-    for number in range(begin, len(lines)):
-        line = lines[number].strip()
-        if number > begin and _ends_list(line):
-            return begin, number
-    return begin, len(lines)
+    return begin, next((n for n in range(begin + 1, len(lines)) if _ends_list(lines[n].strip())), len(lines))
 
 
 def _ends_list(line: str) -> bool:

@@ -99,7 +99,7 @@ class _Setting:
         self.comparator = sign[1] if sign and of.comparator == "=" else of.comparator
         if sign:
             self.start = sign.start()
-        if own := _words().unit.match(text, of.bare):
+        if own := _words().unit.match(text, of.number_end):
             # "10,000 x g" is no factor, and "2 mg/kg" no mass.
             if own.end() > self.end or not self.unit:
                 self.unit, self.end = _words().units[own[1]], own.end()
@@ -108,7 +108,7 @@ class _Setting:
         if self.unit == "°C" and text[max(0, of.start - 2) : of.start] in (" \u2013", "(\u2013"):
             # A dash that stands for the sign.
             self.number, self.value_start = -self.number, of.start - 1
-        self.ends_in_unit = self.end > of.bare
+        self.ends_in_unit = self.end > of.number_end
         before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
         self.words = self._stripped(before)
 

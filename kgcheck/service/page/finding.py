@@ -13,7 +13,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding
-from kgcheck.report.wording import graph_value, proposed, what
+from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
 from kgcheck.service.page.query import TriageQuery
@@ -128,7 +128,7 @@ def before(finding: Finding) -> str:
         return graph_value(task)
     if task.type is CheckType.POTENTIAL or (change and change.kind is ChangeKind.ADD_EDGE):
         return "there is no such edge"
-    return what(task)
+    return task_words(task)
 
 
 def after(finding: Finding) -> str:
@@ -140,7 +140,7 @@ def after(finding: Finding) -> str:
         case ChangeKind.SET_VALUE if change.to is not None:
             return change.to
         case ChangeKind.ADD_EDGE:
-            return what(task)
+            return task_words(task)
         case ChangeKind.REPOINT | ChangeKind.RENAME if change.to and task.object is None:
             return f"{task.subject.label} {change.to}"
         case ChangeKind.RETIRE:

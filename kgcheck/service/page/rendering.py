@@ -18,10 +18,10 @@ from kgcheck import __version__
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
 from kgcheck.plurals import how_many
+from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import cut, is_web
-from kgcheck.report.standing import STATES
 from kgcheck.report.tables import called_in, deciding
-from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, what
+from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, task_words
 from kgcheck.service.access import NotSignedIn, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
@@ -173,7 +173,7 @@ def _environment() -> Environment:
         finalize=lambda v: visible(v, layout=True) if type(v) is str else v,
     )
     env.filters.update(
-        what=what,
+        what=task_words,
         graph_value=graph_value,
         proposed=proposed,
         deciding=deciding,

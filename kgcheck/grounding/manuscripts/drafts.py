@@ -1,8 +1,48 @@
-"""On which line of a file the text of a block begins, where the text was read by a program that does not say so."""
+"""Parts of a manuscript before its citations are looked for, and where they stand in the file."""
 
 import re
 import unicodedata
 from bisect import bisect_right
+from typing import NamedTuple
+
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.manuscript import Block, Table
+from kgcheck.literature.documents import Span
+from kgcheck.literature.papers import CitedWork
+
+LONGEST_BLOCK = 200_000
+"""Characters of a paragraph. A paper has fewer in all."""
+
+
+def check_length(characters: int) -> None:
+    """Refuse a paragraph that is none."""
+    if characters > LONGEST_BLOCK:
+        raise InputFormat(
+            f"the manuscript has a paragraph of more than {LONGEST_BLOCK:,} characters",
+            "put empty lines between paragraphs",
+        )
+
+
+class BlockDraft(NamedTuple):
+    """A block with the citations that are marked up in it, and the places in which nothing is one, such as code.
+
+    ``notes`` are the marks of its notes, each with the number of blocks that it is; they follow in this order.
+    """
+
+    block: Block
+    barred: tuple[Span, ...] = ()
+    notes: tuple[tuple[Span, int], ...] = ()
+
+
+class Written(NamedTuple):
+    """The parts of a manuscript, before its citations are looked for."""
+
+    title: str
+    drafts: tuple[BlockDraft, ...]
+    references: tuple[CitedWork, ...] = ()
+    tables: tuple[Table, ...] = ()
+    ids: tuple[str, ...] = ()
+
 
 _SIGNS = re.compile(r"[\W_]+")
 _TAG = re.compile(r"<[^<>\n]{0,400}>")
@@ -18,7 +58,7 @@ _AHEAD_OF_SHORT = 3_000
 
 
 class SourceLines:
-    """Finds texts in a file, one after the other, by their letters and digits."""
+    """Letters of a file, in which texts are found one after the other, by their letters and digits."""
 
     def __init__(self, source: str, *, markup: bool = False) -> None:
         letters: list[str] = []

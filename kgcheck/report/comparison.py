@@ -1,4 +1,4 @@
-"""How the findings of a run stand to those of the run before, and what was decided of them.
+"""Comparison of a run's findings with those of the run before, and decisions about them.
 
 Reports know no comparison and no decision by themselves: whoever asks for one hands them over in this form.
 """
@@ -11,7 +11,7 @@ from kgcheck.model import Finding
 
 
 class Decided(NamedTuple):
-    """What somebody decided of a finding; see kgcheck.ledger.decisions."""
+    """Decision about a finding; see kgcheck.ledger.decisions."""
 
     action: str
     by: str
@@ -34,7 +34,7 @@ def _unknown(_finding: Finding) -> None:
 
 
 class Standing(NamedTuple):
-    """What is known of the findings of a run beside the run itself."""
+    """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
     before: str | None = None
     state: Callable[[Finding], str | None] = _unknown
