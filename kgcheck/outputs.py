@@ -73,10 +73,10 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise InputError(f"cannot write {path}: {error.strerror or error}", write_hint(error)) from error
 
 
-def write_hint(error: OSError) -> str:
+def write_hint(error: Exception, other: str = "another file") -> str:
     """What to do about a place that cannot be written."""
-    mend = "free disk space" if error.errno in _FULL else "see whether you may write there"
-    return f"{mend}, or name another place"
+    may_not = isinstance(error, OSError) and error.errno not in _FULL
+    return f"{'see whether you may write there' if may_not else 'free disk space'}, or name {other}"
 
 
 @contextmanager

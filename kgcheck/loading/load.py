@@ -11,7 +11,7 @@ from pydantic import Field
 
 from kgcheck.duck import working_database
 from kgcheck.graph.changes import ChangedStore
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
+from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
 from kgcheck.loading.doubts import costly, cut_short, incomplete
@@ -193,7 +193,8 @@ class _Load:
     def _write(self, comparison: Comparison, total: int) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
         store, schema = self._store, self._schema
-        # The version goes first: a store that knows its profile knows its version too, whenever this is cut short.
+        # Format and version go first: a store that knows its profile knows those too, whenever this is cut short.
+        store.set_meta(FORMAT, str(STORE_FORMAT))
         store.set_meta("profile_version", str(schema.profile.version))
         store.set_meta("profile", schema.profile.name)
         if total:
