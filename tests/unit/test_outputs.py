@@ -124,9 +124,7 @@ def test_a_folder_without_locks_is_only_written(tmp_path: Path, monkeypatch: pyt
     assert names(tmp_path) == [".3-0000abcd.lock", ".3-0000abcd.partial", "report.md"]
 
 
-@pytest.mark.parametrize(
-    ("number", "mend"), [(28, "free disk space"), (30, "see whether"), (13, "see whether")]
-)
+@pytest.mark.parametrize(("number", "mend"), [(28, "free disk space"), (30, "see whether"), (13, "see whether")])
 def test_a_hint_fits_what_was_refused(number: int, mend: str) -> None:
     assert write_hint(OSError(number, "no"), "another --out").startswith(mend)
 
