@@ -43,6 +43,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif"
 """Forms of a report."""
 
 _BEGINS_WITH_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_ROW_LIMIT = re.compile(r"[0-9]{1,18}|(100|[0-9]{1,2}(\.[0-9]{1,6})?)%")
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
@@ -71,6 +72,17 @@ def day(text: str) -> str:
     # Somewhere on earth it is tomorrow already.
     if text > (datetime.now(UTC) + timedelta(days=1)).date().isoformat():
         raise UsageError(f"{text} has not come yet", "name a date of the past")
+    return text
+
+
+def row_limit(text: str) -> str:
+    """A number of rows, or a share of them.
+
+    >>> row_limit("250"), row_limit("2.5%")
+    ('250', '2.5%')
+    """
+    if not _ROW_LIMIT.fullmatch(text):
+        raise UsageError(f"{text!r} is no number of rows, and no share of them", "write it as 250 or as 2.5%")
     return text
 
 

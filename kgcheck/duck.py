@@ -1,8 +1,7 @@
 """DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree, names quoted."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from glob import escape
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.errors import KgcheckError
+from kgcheck.outputs import temporary_folder
 from kgcheck.settings import Settings
 
 Config = dict[str, str | bool | int | float | list[str]]
@@ -30,7 +30,7 @@ def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB database in a temporary folder, which is removed when the block ends."""
     with _temporary_folder() as folder:
         try:
-            with connected(str(Path(folder) / "work.duckdb"), config=limits(settings)) as connection:
+            with connected(str(folder / "work.duckdb"), config=limits(settings)) as connection:
                 yield connection
         except duckdb.OutOfMemoryException as error:
             raise KgcheckError(
@@ -44,13 +44,14 @@ def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def _temporary_folder() -> Iterator[str]:
+def _temporary_folder() -> Iterator[Path]:
+    made = ExitStack()
     try:
-        folder = tempfile.TemporaryDirectory(prefix="kgcheck-", ignore_cleanup_errors=True)
+        folder = made.enter_context(temporary_folder())
     except OSError as error:
         raise KgcheckError(f"cannot make a temporary folder: {error}", "set TMPDIR to a writable folder") from error
-    with folder as name:
-        yield name
+    with made:
+        yield folder
 
 
 def limits(settings: Settings) -> Config:

@@ -48,6 +48,25 @@ def lock_open_file(descriptor: int, *, exclusive: bool) -> bool:
     return True
 
 
+@contextmanager
+def is_abandoned(path: Path) -> Iterator[bool]:
+    """Whether a lock of this user is held by nobody any more, here or on another host; in doubt it is."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        yield False
+        return
+    try:
+        free = os.fstat(descriptor).st_uid == os.geteuid()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            free = False
+        yield free
+    finally:
+        os.close(descriptor)
+
+
 def in_use(path: Path) -> StoreLocked:
     """The error for a store that another process has."""
     return StoreLocked(f"the store {path} is in use by another process", "wait until it ends, or stop it")

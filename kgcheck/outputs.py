@@ -1,12 +1,30 @@
-"""Files that are written: whole or not at all, so that a full disk or a kill leaves what was there before."""
+"""Files that are written: whole or not at all, so that a full disk or a kill leaves what was there before.
 
+While something is being made under a name of its own, a lock beside it says so. What a process left that was killed is
+removed by the next one that writes there; the lock tells it from what another still writes, on this host or elsewhere.
+"""
+
+import errno
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 from uuid import uuid4
 
 from kgcheck.errors import InputError
+from kgcheck.locks import is_abandoned, lock_open_file
+
+_TEMPORARY = "kgcheck-"
+_LOCK = ".lock"
+_MADE = ("", ".partial", ".partial.wal", ".partial.tmp")
+"""Endings of what is made under a name; the last two are DuckDB's own beside a database."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_OURS = re.compile(rf"(?:\.|{_TEMPORARY})[0-9]+-[0-9a-f]{{8}}{re.escape(_LOCK)}")
 
 
 @contextmanager
@@ -20,16 +38,22 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(f"{path} is not a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     # Short, so that a long name has room for it.
-    partial = path.with_name(f".{os.getpid()}-{uuid4().hex[:8]}.partial")
-    try:
+    with _in_use(path.parent, ".") as name:
+        partial = path.with_name(f"{name}.partial")
         yield partial
         _to_disk(partial)
         os.replace(partial, path)
         _to_disk(path.parent)
-    finally:
-        for left in (partial, partial.with_name(partial.name + ".wal")):
-            with suppress(OSError):
-                left.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(within: Path | None = None) -> Iterator[Path]:
+    """Make a folder that is removed when the block ends; by default where the system keeps what is temporary."""
+    parent = within or Path(gettempdir())
+    with _in_use(parent, "." if within else _TEMPORARY) as name:
+        folder = parent / name
+        folder.mkdir(mode=0o700)
+        yield folder
 
 
 def write_text(path: Path, text: str) -> None:
@@ -46,9 +70,48 @@ def write_bytes(path: Path, data: bytes) -> None:
         with replacing(path) as partial:
             partial.write_bytes(data)
     except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror or error}", "free disk space, or name another file"
-        ) from error
+        raise InputError(f"cannot write {path}: {error.strerror or error}", write_hint(error)) from error
+
+
+def write_hint(error: Exception, other: str = "another file") -> str:
+    """What to do about a place that cannot be written."""
+    may_not = isinstance(error, OSError) and error.errno not in _FULL
+    return f"{'see whether you may write there' if may_not else 'free disk space'}, or name {other}"
+
+
+@contextmanager
+def _in_use(folder: Path, prefix: str) -> Iterator[str]:
+    """A name of its own in a folder, locked; what is made under it and still there is removed in the end."""
+    _remove_abandoned(folder)
+    name = f"{prefix}{os.getpid()}-{uuid4().hex[:8]}"
+    lock = folder / f"{name}{_LOCK}"
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        lock_open_file(descriptor, exclusive=True)
+        yield name
+    finally:
+        _remove(folder, name)
+        os.close(descriptor)
+
+
+@cache
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what dead processes left in a folder, once a process: a folder may hold very many files."""
+    with suppress(OSError):
+        for lock in [entry for entry in os.scandir(folder) if _OURS.fullmatch(entry.name)]:
+            with is_abandoned(Path(lock.path)) as abandoned:
+                if abandoned:
+                    _remove(folder, lock.name.removesuffix(_LOCK))
+
+
+def _remove(folder: Path, name: str) -> None:
+    """Remove everything that was made under a name, and its lock last."""
+    for path in [folder / f"{name}{ending}" for ending in (*_MADE, _LOCK)]:
+        with suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _to_disk(path: Path) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, given, profile_option, store_option, table_or_json_option
+from kgcheck.cli.options import FilePath, RowLimit, given, profile_option, store_option, table_or_json_option
 from kgcheck.cli.output import json_result, live_text, note, text_result
+from kgcheck.errors import EXIT_INCOMPLETE
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 20
-"""Conflicts that are shown."""
+"""Conflicts, and columns, that are shown."""
+
+_LONGEST_COLUMN = 60
 
 
 @click.command("load")
@@ -27,6 +30,12 @@ _SHOWN = 20
     "--quarantine",
     type=FilePath(dir_okay=False),
     help="JSON lines file for rows that cannot be loaded [default: .kgcheck/quarantine-<directory>.jsonl]",
+)
+@click.option(
+    "--max-quarantined",
+    type=RowLimit(),
+    help="Rows that may stay out, as 250, or their share, as 5%; with more, the load ends with 3. Those of namespaces "
+    "that the profile does not load are no part of it [default: a tenth of all rows, and not all rows of a file]",
 )
 @click.option("--prune", is_flag=True, help="Take away what no file of DIRECTORY states any more.")
 @click.option("--full", is_flag=True, help="Compare every row with the store, also of files that have not changed.")
@@ -48,6 +57,7 @@ def command(
     store: str | None,
     profile: str,
     quarantine: Path | None,
+    max_quarantined: str | None,
     prune: bool,
     full: bool,
     dry_run: bool,
@@ -59,6 +69,8 @@ def command(
 
     Every file is read and checked before anything is written. Loading the same directory again changes nothing; loading
     a newer one changes what differs. A load that was cut short is finished by the same command.
+
+    Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.workspace import Workspace
@@ -66,12 +78,22 @@ def command(
     _check_offline(offline, neo4j_home, prune or full or dry_run)
     with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
         if offline:
-            made = workspace.prepare_import(directory, offline, quarantine=quarantine)
-            _show(made.summary, format_)
+            made = workspace.prepare_import(directory, offline, quarantine=quarantine, max_quarantined=max_quarantined)
+            summary = made.summary
+            _show(summary, format_)
             _import(made.files, neo4j_home, directory, format_)
         else:
-            loaded = workspace.load(directory, quarantine=quarantine, prune=prune, full=full, dry_run=dry_run)
-            _show(loaded, format_)
+            summary = workspace.load(
+                directory,
+                quarantine=quarantine,
+                max_quarantined=max_quarantined,
+                prune=prune,
+                full=full,
+                dry_run=dry_run,
+            )
+            _show(summary, format_)
+    if summary.incomplete:
+        click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
 def _show(summary: "LoadSummary", format_: str) -> None:
@@ -91,8 +113,12 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         note(f"{name}: {n:,} that no file states stay; --prune takes them away")
     ignored = {(f.file, column) for f in summary.files for column in f.ignored_columns.split(", ") if column}
     left_out = Counter(column for _, column in sorted(ignored))
-    for column, files in left_out.items():
-        note(f"column {column!r} of {how_many(files, 'file')} is not in the profile and was left out")
+    for column, files in list(left_out.items())[:_SHOWN]:
+        shown = column if len(column) <= _LONGEST_COLUMN else f"{column[:_LONGEST_COLUMN]}..."
+        note(f"column {shown!r} of {how_many(files, 'file')} is not in the profile and was left out")
+    if len(left_out) > _SHOWN:
+        more = how_many(len(left_out) - _SHOWN, "more column")
+        note(f"and {more} that are not in the profile: --format json has them all")
     for kind, n in summary.of_none.items():
         note(f"{how_many(n, 'row')} of {kind}: no entry of files.toml takes them")
     if summary.curated:
@@ -105,9 +131,13 @@ def _show(summary: "LoadSummary", format_: str) -> None:
         note(f"warning: {text}")
     if summary.quarantined:
         where = f": see {summary.quarantine}" if summary.quarantine else ""
-        reasons = sum((Counter(file.quarantined) for file in summary.files), Counter[str]())
-        why = ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
+        why = ", ".join(f"{n:,} {reason}" for reason, n in summary.causes.items())
         note(f"{how_many(summary.quarantined, 'row')} cannot be loaded ({why}){where}")
+    if summary.foreign:
+        named = f": {', '.join(summary.namespaces)}" if summary.namespaces else ""
+        note(f"{summary.foreign:,} of them end in namespaces that the profile does not load{named}")
+    if summary.incomplete:
+        note(f"incomplete: {summary.incomplete}")
 
 
 def _import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day, row_limit
 from kgcheck.cli.output import note
 from kgcheck.errors import UsageError
 from kgcheck.ledger.place import checked_place
@@ -27,6 +27,18 @@ class FilePath(click.Path):
         if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
             self.fail("this is an address, and a path is wanted", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class RowLimit(click.ParamType[str]):
+    """A number of rows, or a share of them."""
+
+    name = "N|N%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return row_limit(str(value))
+        except UsageError as error:
+            self.fail(error.in_one_line, param, ctx)
 
 
 class Configured(click.Option):

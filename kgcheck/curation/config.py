@@ -7,7 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, ValidationInfo, field_validator
 
-from kgcheck.choices import BRAINS, FORMATS, GROUND_FORMS, GROUND_STATES, SCOPES, STUDY_STATES, VERIFIERS, chosen, day
+from kgcheck.choices import (
+    BRAINS,
+    FORMATS,
+    GROUND_FORMS,
+    GROUND_STATES,
+    SCOPES,
+    STUDY_STATES,
+    VERIFIERS,
+    chosen,
+    day,
+    row_limit,
+)
 from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
 from kgcheck.errors import KgcheckError, UnknownName
@@ -63,6 +74,13 @@ def _one_of(kind: str, known: tuple[str, ...]) -> Any:
 def _day(text: str) -> str:
     try:
         return day(text)
+    except KgcheckError as error:
+        raise ValueError(error.in_one_line) from None
+
+
+def _row_limit(text: str) -> str:
+    try:
+        return row_limit(text)
     except KgcheckError as error:
         raise ValueError(error.in_one_line) from None
 
@@ -202,6 +220,9 @@ class LoadJob(JobBase):
     prune: bool = Field(default=False, description="take away what no file states any more")
     full: bool = Field(default=False, description="compare every row with the store")
     quarantine: PathPattern | None = Field(default=None, description="JSON lines file for rows that cannot be loaded")
+    max_quarantined: Annotated[str, AfterValidator(_row_limit)] | None = Field(
+        default=None, description='rows that may stay out, as "250", or their share, as "5%"'
+    )
 
 
 class Checking(JobBase):

@@ -168,7 +168,7 @@ class Decisions:
         if changed:
             raise ChangedMeanwhile(*_changed(changed), changed)
         made = self.table.add(
-            [choice.about(one, bases[one.fingerprint], at) for one in found], in_turn=True, unless_after=unless_after
+            (choice.about(one, bases[one.fingerprint], at) for one in found), unless_after=unless_after
         )
         return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 

@@ -7,7 +7,6 @@ and what they decide about one finding stands side by side.
 import json
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -95,21 +94,26 @@ def import_decisions(ledger: Ledger, path: Path, quarantine: Path) -> Imported:
     _check_name(path)
     stated = _read(path)
     decisions, there = Decisions(ledger), ledger.known(sorted({d.fingerprint for d in stated}))
-    old: dict[tuple[str, str], list[Decision]] = defaultdict(list)
-    for one in decisions.table.of(there):
-        old[one.fingerprint, one.basis].append(one)
-    keys = {one.key for some in old.values() for one in some}
+    old = list(decisions.table.of(there))
+    keys = {one.key for one in old}
     new = list({d.key: d for d in stated if d.key not in keys}.values())
     unknown = [d for d in new if d.fingerprint not in there]
     if unknown:
         _keep(unknown, quarantine)
-    added = decisions.table.add([d for d in new if d.fingerprint in there])
+    # Between two ledgers only time tells which decision is the newer one; within one, it is the one that came last.
+    newest: dict[str | tuple[str, str], Decision] = {
+        key: one for one in old for key in (one.fingerprint, (one.fingerprint, one.basis))
+    }
+    later, earlier = list[Decision](), list[Decision]()
+    for one in sorted((d for d in new if d.fingerprint in there), key=lambda d: d.at):
+        last = newest.get((one.fingerprint, one.basis)) or newest.get(one.fingerprint)
+        (earlier if last and last.at > one.at else later).append(one)
+    added = decisions.table.add(later, overruled=earlier)
     overruled, overruling = list[tuple[Decision, Decision]](), list[tuple[Decision, Decision]]()
-    for one in _newest(added):
-        if others := old[one.fingerprint, one.basis]:
-            last = max(others, key=lambda d: (d.at, d.number))
-            if (last.action, last.chosen, last.until) != (one.action, one.chosen, one.until):
-                (overruled if last.at > one.at else overruling).append((one, last))
+    for one in {(d.fingerprint, d.basis): d for d in added}.values():
+        last = newest.get((one.fingerprint, one.basis))
+        if last and (last.action, last.chosen, last.until) != (one.action, one.chosen, one.until):
+            (overruled if last.at > one.at else overruling).append((one, last))
     return Imported(
         added=tuple(added),
         known=len(stated) - len(new),
@@ -118,14 +122,6 @@ def import_decisions(ledger: Ledger, path: Path, quarantine: Path) -> Imported:
         unknown=tuple(unknown),
         quarantine=quarantine if unknown else None,
     )
-
-
-def _newest(decisions: Iterable[Decision]) -> Iterator[Decision]:
-    """Of each finding and basis the newest."""
-    newest: dict[tuple[str, str], Decision] = {}
-    for one in sorted(decisions, key=lambda d: (d.at, d.number)):
-        newest[one.fingerprint, one.basis] = one
-    yield from newest.values()
 
 
 def _check_name(path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
-from kgcheck.outputs import replacing
+from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.frames import FINDINGS, findings_arrow
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
@@ -119,9 +119,7 @@ def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: H
                 with partial.open("w", encoding="utf-8") as file:
                     file.writelines(text_of(findings, format_, head))
     except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror or error}", "free disk space, or name another file"
-        ) from error
+        raise InputError(f"cannot write {path}: {error.strerror or error}", write_hint(error)) from error
 
 
 def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:

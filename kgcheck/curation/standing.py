@@ -74,6 +74,6 @@ class _Beside:
     @cached_property
     def _decisions(self) -> dict[str, list[Decision]]:
         found: dict[str, list[Decision]] = defaultdict(list)
-        for decision in sorted(Decisions(self._ledger).table.all(), key=lambda d: (d.at, d.number)):
+        for decision in Decisions(self._ledger).table.all():
             found[decision.fingerprint].append(decision)
         return found

@@ -37,6 +37,7 @@ from kgcheck.graph.store import (
     Properties,
     Reading,
     StrayEdge,
+    check_format,
     check_meta,
     check_names,
     read_hop,
@@ -115,6 +116,7 @@ class EmbeddedStore(CatalogueReads):
         if not self._tables and not create:
             raise StoreMissing(f"there is no graph in {self.name}", f"load one: kgcheck load DIR --store {self.name}")
         if any_profile:
+            check_format(self.name, self.meta())
             return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, sorted(self._tables.keys() - {META_LABEL}), self.schema)

@@ -221,6 +221,11 @@ def _is_undone(error: BaseException) -> bool:
 def server_error(name: str, code: str, message: str, retryable: bool) -> KgcheckError:
     """One error of the tree for what a server says."""
     if ".Security." in code:
+        if code.endswith("Forbidden"):
+            return StoreAccess(
+                f"the server {name} does not let this user do that: {message}",
+                "ask for the right to, or name another user with KGCHECK_NEO4J_USER",
+            )
         return StoreAccess(
             f"the server {name} refused the credentials: {message}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
         )

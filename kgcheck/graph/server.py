@@ -37,6 +37,7 @@ from kgcheck.graph.store import (
     Properties,
     Reading,
     StrayEdge,
+    check_format,
     check_meta,
     check_names,
     read_hop,
@@ -117,6 +118,7 @@ class CypherServerStore(CatalogueReads):
         if not labels and not create:
             raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
         if any_profile:
+            check_format(self.name, self.meta())
             return
         check_meta(self.name, self.meta(), self.schema, to_write=create)
         check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)

@@ -26,6 +26,9 @@ META_LABEL = "KgcheckStore"
 LOAD, UNDER_WAY, DONE = "load", "under way", "done"
 """Key and values of what a store says about its last load."""
 
+FORMAT, STORE_FORMAT = "format", 1
+"""Key and value of the form in which a store holds a graph; one that does not say is of the first."""
+
 _ARROW: dict[PropertyType, pa.DataType] = {
     "string": pa.string(),
     "strings": pa.list_(pa.string()),
@@ -309,7 +312,7 @@ def _whole(value: Any) -> int | None:
 
 
 def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: bool) -> None:
-    """Refuse a store that was made for another profile or another version of it, or that is half loaded.
+    """Refuse a store of another format, one made for another profile or version of it, or one that is half loaded.
 
     Args:
         name: Of the store.
@@ -321,6 +324,7 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
         StoreSchema: It holds another graph.
         StoreError: Its last load is not finished.
     """
+    check_format(name, meta)
     found = (meta.get("profile"), meta.get("profile_version"))
     wanted = (schema.profile.name, str(schema.profile.version))
     may_read = not to_write and found[0] in schema.profile.reads
@@ -332,6 +336,20 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
         )
     if meta.get(LOAD) == UNDER_WAY and not to_write:
         raise StoreError(*unfinished(name))
+
+
+def check_format(name: str, meta: Mapping[str, str]) -> None:
+    """Refuse a store that holds its graph in a form that this version does not know.
+
+    Raises:
+        StoreSchema: It does.
+    """
+    found = meta.get(FORMAT, "1")
+    if found != str(STORE_FORMAT):
+        raise StoreSchema(
+            f"the store {name} is of format {found[:20]!r}, and this kgcheck knows {STORE_FORMAT}",
+            "use the kgcheck that loaded it, or load the graph into a new store",
+        )
 
 
 def unfinished(name: str) -> tuple[str, str]:

@@ -9,13 +9,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kgcheck.errors import InputFormat, InputMissing, MissingExtra
 from kgcheck.grounding.manuscripts.pandoc import EXTRA, pandoc_bytes, pandoc_json
 from kgcheck.inputs import MIB, read_bytes
-from kgcheck.outputs import write_bytes
+from kgcheck.outputs import temporary_folder, write_bytes
 
 FORMS = {"tex": "latex", "docx": "docx", "html": "html", "pdf": "typst"}
 """By ending, pandoc's name."""
@@ -97,8 +96,7 @@ def _pdf(source: bytes, figures: dict[str, Path], file: Path) -> bytes:
         import typst
     except ImportError as error:
         raise MissingExtra("a PDF", EXTRA) from error
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
+    with temporary_folder() as root:
         for name, path in figures.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, root / name)

@@ -122,7 +122,9 @@ class Database:
         with self._connected(self._backend.reading()) as connection:
             found = self._backend.format(connection)
         if found is None and not create:
-            raise LedgerError(f"{self.where} is not a ledger: it is empty", _ANOTHER)
+            raise LedgerError(
+                f"{self.where} is not a ledger: it is empty", f"kgcheck audit makes one of it; or {_ANOTHER}"
+            )
         if found not in (None, RELEASED, FORMAT):
             raise LedgerError(
                 f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DECISION = Table(
     "decision",
     METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
+    Column("number", Integer, primary_key=True, comment="in the order in which they count in this ledger"),
     Column("fingerprint", String, nullable=False),
     Column("basis", String, nullable=False, comment="what it was about; see kgcheck.ledger.basis"),
     Column("action", String, nullable=False),
@@ -89,7 +89,7 @@ class Decision(Value):
     until: date | None = Field(default=None, description="of a deferral: the day on which it comes back")
     by: str
     at: datetime
-    number: int = Field(default=0, description="in the order in which they came into this ledger; 0 outside of one")
+    number: int = Field(default=0, description="in the order in which they count in this ledger; 0 outside of one")
     run: str = ""
     about: str = ""
     reason: str = ""
@@ -117,17 +117,19 @@ class DecisionTable:
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
     def add(
-        self, decisions: Iterable[Decision], *, in_turn: bool = False, unless_after: int | None = None
+        self, decisions: Iterable[Decision], *, overruled: Iterable[Decision] = (), unless_after: int | None = None
     ) -> list[Decision]:
-        """Write decisions, all or nothing."""
-        rest, added = iter(decisions), list[Decision]()
+        """Write decisions, all or nothing; those that are overruled come before all that are there."""
+        rest, added, earlier = iter(decisions), list[Decision](), list(overruled)
         with self._database.writing() as connection:
+            if earlier:
+                end = min(connection.scalar(select(func.min(DECISION.c.number))) or 0, 0)
+                added = [d.model_copy(update={"number": n}) for n, d in enumerate(earlier, end - len(earlier))]
+                connection.execute(insert(DECISION), [_row(d) | {"number": d.number} for d in added])
             while some := list(islice(rest, _TOGETHER)):
                 about = [d.fingerprint for d in some]
                 if unless_after is not None:
                     _refuse_newer(connection, about, unless_after)
-                newest_at = _newest_at(connection, about) if in_turn else {}
-                some = [d.model_copy(update={"at": max(d.at, newest_at.get(d.fingerprint, d.at))}) for d in some]
                 statement = insert(DECISION).returning(DECISION.c.number, sort_by_parameter_order=True)
                 numbers = connection.scalars(statement, [_row(d) for d in some])
                 added += [d.model_copy(update={"number": n}) for d, n in zip(some, numbers, strict=True)]
@@ -145,15 +147,15 @@ class DecisionTable:
             return {row.number: decision_of(row) for row in rows}
 
     def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
-        """Decisions as they came into this ledger, the newest first."""
+        """Decisions as they count in this ledger, the newest first."""
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
             return [decision_of(row) for row in rows]
 
     def all(self) -> Iterator[Decision]:
-        """Every decision, by finding and basis, the oldest of each first; no order of one ledger shows in it."""
-        keys = [DECISION.c[name] for name in ("fingerprint", "basis", "at", "number")]
+        """Every decision, by finding, the oldest of each first."""
+        keys = DECISION.c.fingerprint, DECISION.c.number
         with self._database.reading() as connection:
             for row in connection.execute(select(DECISION).order_by(*keys)):
                 yield decision_of(row)
@@ -165,9 +167,10 @@ def decision_of(row: Row[Any]) -> Decision:
 
 
 def latest_decisions() -> Subquery:
-    """For each finding and basis the decision that counts: the latest, and of one moment the one that came last."""
-    order = DECISION.c.at.desc(), DECISION.c.number.desc()
-    place = func.row_number().over(partition_by=(DECISION.c.fingerprint, DECISION.c.basis), order_by=order)
+    """For each finding and basis the decision that counts: the one that came last, whatever its clock said."""
+    place = func.row_number().over(
+        partition_by=(DECISION.c.fingerprint, DECISION.c.basis), order_by=DECISION.c.number.desc()
+    )
     ordered = select(DECISION, place.label("place")).subquery("ordered_decision")
     return select(ordered).where(ordered.c.place == 1).subquery("latest_decision")
 
@@ -195,8 +198,7 @@ _DECIDES = (DECISION.c.action, DECISION.c.until)
 
 
 def _newest(column: ColumnElement[Any], *about: ColumnElement[bool]) -> ColumnElement[Any]:
-    order = DECISION.c.at.desc(), DECISION.c.number.desc()
-    return select(column).where(*about).order_by(*order).limit(1).scalar_subquery()
+    return select(column).where(*about).order_by(DECISION.c.number.desc()).limit(1).scalar_subquery()
 
 
 def _row(decision: Decision) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Deci
     rest = iter(dict.fromkeys(fingerprints))
     while some := list(islice(rest, _TOGETHER)):
         found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
-        for row in connection.execute(found.order_by(DECISION.c.at, DECISION.c.number)):
+        for row in connection.execute(found.order_by(DECISION.c.number)):
             yield decision_of(row)
 
 
@@ -216,9 +218,3 @@ def _refuse_newer(connection: Connection, fingerprints: list[str], number: int) 
     newer = newer.where(DECISION.c.fingerprint.in_(fingerprints), DECISION.c.number > number)
     if row := connection.execute(newer.limit(1)).first():
         raise ChangedMeanwhile(f"{row.by} has just decided about {row.fingerprint}", "look again: nothing was decided")
-
-
-def _newest_at(connection: Connection, fingerprints: list[str]) -> dict[str, datetime]:
-    newest = func.max(DECISION.c.at, type_=UtcTime())
-    found = select(DECISION.c.fingerprint, newest).where(DECISION.c.fingerprint.in_(fingerprints))
-    return {name: at for name, at in connection.execute(found.group_by(DECISION.c.fingerprint))}

@@ -26,6 +26,7 @@ _CONNECTION = {
 }
 
 _ANOTHER = "name another ledger with --ledger"
+_LIMITED = "wait until others end, or let it take more: max_connections, ALTER ROLE ... CONNECTION LIMIT"
 _GO_ON = "nothing was half-written: when it is back, kgcheck audit --resume goes on with a run that kgcheck runs lists"
 
 
@@ -121,6 +122,13 @@ class PostgresDatabase:
         match state:
             case "53100" | "53200" | "58030":
                 return LedgerError(f"the server of the ledger {where} is out of room or failing: {stated}", _GO_ON)
+            case "53300" | "53400":
+                return LedgerError(f"the server of the ledger {where} takes no more connections: {stated}", _LIMITED)
+            case "57014":
+                return LedgerError(
+                    f"the server of the ledger {where} ended a statement that took too long: {stated}",
+                    "raise its statement_timeout for this user: ALTER ROLE ... SET statement_timeout",
+                )
             case "55P03":
                 return LedgerError(
                     f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
@@ -144,7 +152,10 @@ class PostgresDatabase:
 
     def _unopened(self, stated: str) -> LedgerError:
         """An error of opening a connection, for which psycopg has no state."""
-        if "authentication" in stated or "password" in stated or "role" in stated:
+        # A limit names the role, too, whose password is in order.
+        if "too many" in stated or "connection slots" in stated:
+            hint = _LIMITED
+        elif "authentication" in stated or "password" in stated or "role" in stated:
             hint = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
         elif "does not exist" in stated:
             hint = "make the database first: createdb"

@@ -108,8 +108,8 @@ class SqliteFile:
             case "database or disk is full" | "disk I/O error":
                 return LedgerError(
                     f"cannot write to the ledger {where}: the disk is full or failing ({message})",
-                    "nothing was half-written: free space; "
-                    "kgcheck audit --resume goes on with a run that kgcheck runs lists",
+                    "nothing was half-written: free space, then do the same again; kgcheck audit --resume goes on with "
+                    "an audit that kgcheck runs lists as cut off",
                 )
             case "file is not a database" | "database disk image is malformed":
                 return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)

@@ -28,7 +28,7 @@ from kgcheck.literature.formats import read_retractions
 from kgcheck.literature.titles import content_words, key_of, names_a_work, surnames, title_keys
 from kgcheck.literature.work_files import ReadWork, holds_works, read_works
 from kgcheck.literature.works import place_in_print
-from kgcheck.outputs import replacing
+from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.gathered import WorkFields
 from kgcheck.reference.build import file_date, refuse_out, sha256_of, undated_release
@@ -126,7 +126,7 @@ def build_bibliography(
         raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
     except (OSError, duckdb.OperationalError, duckdb.FatalException, duckdb.InternalException) as error:
         raise SnapshotError(
-            f"cannot write the snapshot {out}: {str(error).splitlines()[0]}", "free disk space, or name another --out"
+            f"cannot write the snapshot {out}: {str(error).splitlines()[0]}", write_hint(error, "another --out")
         ) from error
     if not built.rejected:
         quarantine.unlink(missing_ok=True)

@@ -159,6 +159,8 @@ class Corpus:
     def build(self, embedder: Embedder | None, *, anew: bool = False) -> Manifest:
         """Make the parts that are searched, as far as they are not of the documents that are here now."""
         before = None if anew else self._before()
+        if not anew:
+            self._remove_unused(before)
         if embedder:
             self._check_model(embedder, anew=anew)
             self._embed(embedder)
@@ -195,10 +197,16 @@ class Corpus:
                 raise
             why = error.message if isinstance(error, InputError) else error.strerror or error
             raise IndexFault(f"cannot write the index in {self.folder}: {why}", "free disk space") from error
-        for old in self.folder.glob("built-*"):
-            if old.name != name:
-                shutil.rmtree(old, ignore_errors=True)
+        self._remove_unused(manifest)
         return manifest
+
+    def _remove_unused(self, manifest: Manifest | None) -> None:
+        """Remove parts of an index that is no longer searched, or was never finished."""
+        if manifest is None and (self.folder / MANIFEST).exists():
+            return
+        for old in self.folder.glob("built-*"):
+            if manifest is None or old.name != manifest.folder:
+                shutil.rmtree(old, ignore_errors=True)
 
     def _before(self) -> Manifest | None:
         if not (self.folder / MANIFEST).exists():

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
@@ -23,7 +22,7 @@ from kgcheck.literature.formats import Record
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.records import paper_of_record
-from kgcheck.outputs import write_text
+from kgcheck.outputs import temporary_folder, write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, PaperService, WholeTextService
 from kgcheck.providers.http import Http
@@ -125,8 +124,8 @@ def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> Who
         return None
     try:
         # What has not been found to be the paper is nowhere kept.
-        with TemporaryDirectory(dir=index) as folder:
-            path = Path(folder) / f"{record.full_text}.xml"
+        with temporary_folder(index) as folder:
+            path = folder / f"{record.full_text}.xml"
             path.write_bytes(text)
             read = [paper for _, paper in read_jats(path)]
     except OSError as error:

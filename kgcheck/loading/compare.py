@@ -165,13 +165,41 @@ class Comparison:
             CREATE TABLE {_judged(holder)} AS
             SELECT s.rowid AS row, {what} AS what, s.file
             FROM {staged(holder)} s LEFT JOIN {_again(holder)} a ON a.row = s.rowid WHERE what <> {literal(NEW)};
-            INSERT INTO quarantine
-            SELECT s.file, line, what, {detail}, row_text
-            FROM {staged(holder)} s JOIN {_judged(holder)} j ON j.row = s.rowid WHERE what NOT IN {_ACCEPTED};
             DROP TABLE {_again(holder)};
             """
         ).fetchall()
+        if isinstance(holder, Pattern):
+            self._part_foreign(holder)
+        self._db.execute(
+            f"""
+            INSERT INTO quarantine
+            SELECT s.file, line, what, {detail}, row_text
+            FROM {staged(holder)} s JOIN {_judged(holder)} j ON j.row = s.rowid WHERE what NOT IN {_ACCEPTED}
+            """
+        ).fetchall()
         self._find_gone(holder)
+
+    def _part_foreign(self, pattern: Pattern) -> None:
+        """Tell edges whose missing end is in a namespace that the profile does not load from those of a lost node."""
+        table = _judged(pattern)
+        for end, label in (("head", self._schema.label(pattern.head)), ("tail", self._schema.label(pattern.tail))):
+            lost = literal(f"unknown_{end}")
+            if not self._db.execute(f"SELECT EXISTS (FROM {table} WHERE what = {lost})").fetchall()[0][0]:
+                continue
+            self._db.execute(
+                f"""
+                UPDATE {table} SET what = {literal(f"foreign_{end}")} FROM {staged(pattern)} s
+                WHERE what = {lost} AND s.rowid = {table}.row AND {self._is_foreign(label, end)}
+                """
+            ).fetchall()
+
+    def _is_foreign(self, label: Label, column: str) -> str:
+        """SQL for an id with the prefix of another namespace: none of the label's, and no other writing of them."""
+        form, prefix = literal(label.id_pattern), f"lower({_prefix(column)})"
+        return f"""{_prefix(column)} <> '' AND NOT regexp_full_match({column}, {form})
+            AND NOT regexp_full_match({column}[length({_prefix(column)}) + 2:], {form})
+            AND {prefix} <> lower({_prefix(literal(label.id_example))})
+            AND {prefix} NOT IN (SELECT DISTINCT lower({_prefix("id")}) FROM ({self._ids(label.name)}))"""
 
     def _find_gone(self, holder: Holder) -> None:
         """Make the table ``gone``; an edge that differs from a new one in no more than its details is outdated."""
@@ -272,6 +300,11 @@ def _present_as_stated(holder: Holder) -> str:
 
 def _missing_end(pattern: Pattern) -> str:
     return (
-        f"CASE what WHEN 'unknown_head' THEN {literal(f'no {pattern.head} ')} || head"
-        f" WHEN 'unknown_tail' THEN {literal(f'no {pattern.tail} ')} || tail ELSE detail END"
+        f"CASE WHEN what IN ('unknown_head', 'foreign_head') THEN {literal(f'no {pattern.head} ')} || head"
+        f" WHEN what IN ('unknown_tail', 'foreign_tail') THEN {literal(f'no {pattern.tail} ')} || tail ELSE detail END"
     )
+
+
+def _prefix(text: str) -> str:
+    """SQL for the namespace that an id names before its colon; empty where it names none."""
+    return f"regexp_extract({text}, '^([A-Za-z][A-Za-z0-9._-]*):', 1)"

@@ -1,5 +1,6 @@
 """The loader: stage and check every changed source file, compare with the store, write only what differs."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -10,10 +11,10 @@ from pydantic import Field
 
 from kgcheck.duck import working_database
 from kgcheck.graph.changes import ChangedStore
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Counts, LoadTarget
+from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
-from kgcheck.loading.doubts import costly, cut_short
+from kgcheck.loading.doubts import costly, cut_short, incomplete
 from kgcheck.loading.manifest import (
     LOADED,
     LoadedFile,
@@ -26,7 +27,7 @@ from kgcheck.loading.manifest import (
     spared_files,
     unchanged,
 )
-from kgcheck.loading.quarantine import keep_rows, kept_rows, write_quarantine
+from kgcheck.loading.quarantine import FOREIGN, foreign_namespaces, keep_rows, kept_rows, write_quarantine
 from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import load_recipe
@@ -71,6 +72,10 @@ class LoadSummary(Value):
     quarantine: Path | None
     dry_run: bool = False
     warnings: tuple[str, ...] = Field(default=(), description="files that may be cut, or that cost edges")
+    incomplete: str = Field(default="", description="why the graph lacks too much of what the files state, or nothing")
+    namespaces: dict[str, int] = Field(
+        default_factory=dict, description="namespaces that the profile does not load, and the rows that end there"
+    )
     curated: int = Field(default=0, description="facts that patches changed and that stand as the patches left them")
     settled: tuple[Settled, ...] = Field(default=(), description="curated facts of which files now state else")
 
@@ -91,7 +96,17 @@ class LoadSummary(Value):
     @property
     def quarantined(self) -> int:
         """Rows that were not loaded."""
-        return sum(n for f in self.files for n in f.quarantined.values())
+        return sum(self.causes.values())
+
+    @property
+    def foreign(self) -> int:
+        """Those of them whose missing end is in a namespace that the profile does not load."""
+        return sum(n for reason, n in self.causes.items() if reason in FOREIGN)
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """Why rows were not loaded: reason and number, the most frequent first."""
+        return dict(sum((Counter(f.quarantined) for f in self.files), Counter[str]()).most_common())
 
 
 class LoadOptions(Value):
@@ -100,6 +115,7 @@ class LoadOptions(Value):
     prune: bool = Field(default=False, description="take away what no file states any more")
     full: bool = Field(default=False, description="compare every row, also of files that have not changed")
     dry_run: bool = Field(default=False, description="write nothing, only count")
+    max_quarantined: str = Field(default="", description="rows, or a share as 5%, without which a load is complete")
 
 
 def load_directory(
@@ -155,7 +171,8 @@ class _Load:
             warnings = (*cut_short(staging), *costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
-                return self._summary(files, stored, removed, left, comparison, rejected=False, warnings=warnings)
+                found = self._summary(files, stored, removed, left, comparison, rejected=False, warnings=warnings)
+                return found.model_copy(update={"namespaces": foreign_namespaces(db)})
             staging.restore_rows()
             spared = spared_files(staging, same)
             keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
@@ -170,12 +187,14 @@ class _Load:
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
                 manifest = manifest.model_copy(update={"settled": tuple(settled)})
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            return self._summary(files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings)
+            done = self._summary(files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings)
+            return done.model_copy(update={"namespaces": foreign_namespaces(db)})
 
     def _write(self, comparison: Comparison, total: int) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
         store, schema = self._store, self._schema
-        # The version goes first: a store that knows its profile knows its version too, whenever this is cut short.
+        # Format and version go first: a store that knows its profile knows those too, whenever this is cut short.
+        store.set_meta(FORMAT, str(STORE_FORMAT))
         store.set_meta("profile_version", str(schema.profile.version))
         store.set_meta("profile", schema.profile.name)
         if total:
@@ -284,6 +303,7 @@ class _Load:
             quarantine=self._quarantine if rejected else None,
             dry_run=self._options.dry_run,
             warnings=warnings,
+            incomplete=incomplete(files, self._options.max_quarantined),
             curated=comparison.settling.kept,
             settled=tuple(comparison.settling.settled),
         )

@@ -12,6 +12,12 @@ from kgcheck.outputs import replacing
 
 _COLUMNS = "{file: 'VARCHAR', line: 'BIGINT', reason: 'VARCHAR', detail: 'VARCHAR', \"row\": 'VARCHAR'}"
 
+FOREIGN = ("foreign_head", "foreign_tail")
+"""Reasons of edges whose missing end is in a namespace that the profile does not load."""
+
+_NAMED = 20
+"""Namespaces that are named, those of most rows first."""
+
 _LONGEST_ROW = 1 << 27
 """Bytes: a line of 64 MiB, escaped."""
 
@@ -34,6 +40,18 @@ def write_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> int:
         why = (error.strerror if isinstance(error, OSError) else "") or error
         raise InputError(f"cannot write the quarantine file {path}: {why}", "name another with --quarantine") from error
     return rows
+
+
+def foreign_namespaces(db: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """The namespaces that the profile does not load, each with its rows in quarantine."""
+    rows = db.execute(
+        """
+        SELECT regexp_extract(detail, '^no \\S+ ([^:]+):', 1) AS namespace, count(*) AS n FROM quarantine
+        WHERE list_contains($reasons, reason) GROUP BY ALL ORDER BY n DESC, namespace LIMIT $most
+        """,
+        {"reasons": list(FOREIGN), "most": _NAMED},
+    ).fetchall()
+    return {namespace: n for namespace, n in rows}
 
 
 def kept_rows(db: duckdb.DuckDBPyConnection, path: Path) -> dict[str, int]:

@@ -77,6 +77,7 @@ class _Mapped(_Wire):
     query: str = Field(alias="queryItem")
     index: Annotated[int, Field(ge=0, strict=True)] = Field(alias="queryIndex")
     string_id: str = Field(alias="stringId")
+    name: str = Field(alias="preferredName", default="")
     species: Species = Field(alias="ncbiTaxonId")
 
 
@@ -98,6 +99,10 @@ class Network(NamedTuple):
     retrieved_at: datetime
 
 
+class StringNames(SourceAnswer):
+    """Ids and links of STRING do not belong together: none of both counts."""
+
+
 class StringDb:
     """Asks STRING."""
 
@@ -105,6 +110,9 @@ class StringDb:
         self._http = http
         self._identity = settings.caller_identity
         self._species = settings.string_species
+        self._version = ""
+        self._names: dict[str, str] = {}
+        """What each id is called, as STRING said when it gave the id."""
         # The version is part of the address; answers are kept under it, and the release is asked for once.
         self.service = ProviderService(
             "STRING",
@@ -116,18 +124,23 @@ class StringDb:
 
     def version(self) -> str:
         """The release that answers, as STRING names it."""
-        named = str(self._ask("/api/json/version", _version, {}))
-        self._http.saw(self.service.name, named)
-        return named
+        # Once: while several calls are kept together, an answer is not kept yet when it is wanted again.
+        self._version = self._version or str(self._ask("/api/json/version", _version, {}))
+        self._http.saw(self.service.name, self._version)
+        return self._version
 
     def ids(self, identifiers: Iterable[str], species: int | None = None) -> dict[str, str]:
-        """STRING's ids of proteins of one species."""
+        """STRING's ids of proteins of one species.
+
+        That it knows none of them cannot be told from an answer that lacks them: both are an empty list.
+        """
         found: dict[str, str] = {}
         for some in _chunks(identifiers, AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
             requested, of = list(some), species or self._species
             read = partial(_mapped, requested=requested, species=of)
-            found |= self._ask("/api/json/get_string_ids", read, form, of)
+            for name, row in self._ask("/api/json/get_string_ids", read, form, of).items():
+                found[name], self._names[row.string_id] = row.string_id, row.name
         return found
 
     def network(self, proteins: Sequence[str], network_type: NetworkType = "functional") -> Network:
@@ -152,6 +165,7 @@ class StringDb:
         release = self.version()
         read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= requested)
         links, at = self._ask("/api/json/network", read, form, *kinds)
+        self._check_names(links.values())
         return Network(requested, links, release, f"{self.service.url}/api/json/network", at)
 
     def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
@@ -160,7 +174,19 @@ class StringDb:
         # STRING takes thousandths.
         read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
         links, _ = self._ask("/api/json/interaction_partners", read, form, self.species_of(protein))
+        self._check_names(links.values())
         return sorted((k for k in links.values() if k.score >= threshold), key=lambda link: (-link.score, link.pair))
+
+    def _check_names(self, links: Iterable[Link]) -> None:
+        """Refuse links whose ends have other names than they had when their ids were given: ids were exchanged."""
+        for link in links:
+            for string_id, name in ((link.a, link.name_a), (link.b, link.name_b)):
+                given = self._names.get(string_id)
+                if given and name and given != name:
+                    raise StringNames(
+                        f"STRING calls {string_id[:40]} {name[:40]!r}, and it was {given[:40]!r} when it gave the id",
+                        _LATER,
+                    )
 
     def species_of(self, protein: str) -> int:
         """The NCBI taxonomy id that a STRING id begins with; that of the settings where it begins with none."""
@@ -198,18 +224,18 @@ _LINKS = TypeAdapter(list[Link])
 _MAPPED = TypeAdapter(list[_Mapped])
 
 
-def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) -> dict[str, str]:
-    """STRING's id of each protein that it knows; each row is about one that was asked for, in its species."""
+def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) -> dict[str, _Mapped]:
+    """STRING's row of each protein that it knows; each row is about one that was asked for, in its species."""
     if _unknown(answer):
         return {}
-    found: dict[str, str] = {}
+    found: dict[str, _Mapped] = {}
     for row in _rows(answer, _MAPPED):
         same = row.index < len(requested) and requested[row.index] == row.query and row.species == species
         if not same or not row.string_id.startswith(f"{species}.") or row.query in found:
             raise SourceAnswer(
                 f"STRING mapped {row.query[:40]!r} to {row.string_id[:40]!r}: not what was asked", _LATER
             )
-        found[row.query] = row.string_id
+        found[row.query] = row
     return found
 
 

@@ -10,7 +10,7 @@ import duckdb
 from kgcheck.duck import confine, connected, limits
 from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.inputs import refuse_odd_name, refuse_outside
-from kgcheck.outputs import replacing
+from kgcheck.outputs import replacing, write_hint
 from kgcheck.profile.patterns import found_groups
 from kgcheck.profile.reference_files import (
     ReferenceFile,
@@ -94,7 +94,7 @@ def build_snapshot(
     # A full disk shows as an IOException, and once a database has met one, as any other.
     except (OSError, duckdb.OperationalError, duckdb.FatalException, duckdb.InternalException, SnapshotError) as error:
         raise SnapshotError(
-            f"cannot write the snapshot {out}: {first_words(error)}", "free disk space, or name another --out"
+            f"cannot write the snapshot {out}: {first_words(error)}", write_hint(error, "another --out")
         ) from error
     return [path for _, _, path in chosen]
 

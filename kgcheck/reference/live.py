@@ -13,7 +13,7 @@ from kgcheck.profile.catalogue import EdgeCheck, State
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType, load_reference_recipes
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.providers.http import Http
-from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, batches, pair
+from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, StringNames, batches, pair
 from kgcheck.providers.uniprot import UniProt
 from kgcheck.providers.uniprot_comments import Terms, terms_of
 from kgcheck.providers.uniprot_entry import Record, UniProtEntry
@@ -162,6 +162,15 @@ class LiveReference:
         return errors
 
     def _ask_string(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[LiveRelease]:
+        """Ids and links, kept all or none: an id that belongs to another name makes every link a wrong one."""
+        try:
+            return self.http.whole(lambda: self._string_links(tasks, pattern, check))
+        except StringNames as error:
+            for task in tasks:
+                self._note(check.source, task, error)
+            return []
+
+    def _string_links(self, tasks: list[_Task], pattern: Pattern, check: EdgeCheck) -> list[LiveRelease]:
         ends = {task: (self._now(pattern.head, task.head), self._now(pattern.tail, task.tail or "")) for task in tasks}
         errors = self._map(a for both in ends.values() for a in both)
         for task, both in ends.items():
@@ -183,6 +192,9 @@ class LiveReference:
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
+            except StringNames:
+                self._string_ids.clear()
+                raise
             except SourceError as error:
                 for both in some:
                     for task in by_pair[both]:
@@ -194,12 +206,20 @@ class LiveReference:
     def _ask_partners(self, tasks: list[_Task], check: EdgeCheck, threshold: float | None) -> list[LiveRelease]:
         """The partners of proteins, under the accessions that UniProt has for them."""
         least = max(check.threshold or 0.0, threshold or 0.0)
-        errors = self._map(task.head for task in tasks)
-        for task in tasks:
-            self._note(check.source, task, *(errors[a] for a in [task.head] if a in errors))
-        try:
+
+        def linked() -> tuple[dict[str, str], list[Link]]:
+            errors = self._map(task.head for task in tasks)
+            for task in tasks:
+                self._note(check.source, task, *(errors[a] for a in [task.head] if a in errors))
             known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
-            links = [link for p in dict.fromkeys(known.values()) for link in self._string.partners(p, least)]
+            try:
+                return known, [k for p in dict.fromkeys(known.values()) for k in self._string.partners(p, least)]
+            except StringNames:
+                self._string_ids.clear()
+                raise
+
+        try:
+            known, links = self.http.whole(linked)
             others = sorted({p for link in links for p in link.pair} - set(known.values()))
             mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
             release = self._string.version()

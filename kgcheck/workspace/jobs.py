@@ -159,12 +159,23 @@ class _Worker:
         quarantine = self._path(job.quarantine, run) if job.quarantine else None
         with self._open(progress) as workspace:
             loaded = workspace.load(
-                self._project.place(job.directory), quarantine=quarantine, prune=job.prune, full=job.full
+                self._project.place(job.directory),
+                quarantine=quarantine,
+                max_quarantined=job.max_quarantined,
+                prune=job.prune,
+                full=job.full,
             )
         rejected = how_many(loaded.quarantined, "row")
         text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
-        severity = Severity.WARN if loaded.quarantined or loaded.warnings else Severity.OK
-        figures = {"nodes": loaded.nodes, "edges": loaded.edges, "quarantined": loaded.quarantined}
+        severity = Severity.WARN if loaded.quarantined > loaded.foreign or loaded.warnings else Severity.OK
+        if loaded.incomplete:
+            severity, text = Severity.UNAVAILABLE, f"{text}; incomplete: {loaded.incomplete}"
+        figures = {
+            "nodes": loaded.nodes,
+            "edges": loaded.edges,
+            "quarantined": loaded.quarantined,
+            "causes": loaded.causes,
+        }
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
     def _audit(self, job: Checking, run: JobRun, progress: Progress, since: Path | None = None) -> JobWork:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.choices import VERIFIERS, chosen, day
+from kgcheck.choices import VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Ref, Triple
 from kgcheck.workspace.base import import_folder, member_of
@@ -88,6 +88,7 @@ class Workspace(Protocols, ProtocolChecks):
         directory: str | Path,
         *,
         quarantine: str | Path | None = None,
+        max_quarantined: int | str | None = None,
         prune: bool = False,
         full: bool = False,
         dry_run: bool = False,
@@ -97,12 +98,14 @@ class Workspace(Protocols, ProtocolChecks):
         Args:
             directory: With the files that the profile describes.
             quarantine: JSON lines file for rows that cannot be loaded.
+            max_quarantined: Rows that may stay out, as 250, or their share, as ``"5%"``, for a load to be complete; by
+                default a tenth of all rows, and not all rows of a file.
             prune: Take away what no file states any more.
             full: Compare every row with the store, also of files that have not changed.
             dry_run: Count what would change, and write nothing.
 
         Returns:
-            What became of every row, with warnings.
+            What became of every row, with warnings; ``incomplete`` says why too many rows stayed out.
 
         Raises:
             InputMissing: There is no such folder.
@@ -121,13 +124,18 @@ class Workspace(Protocols, ProtocolChecks):
             schema,
             settings,
             quarantine=self._quarantine(quarantine, folder),
-            options=LoadOptions(prune=prune, full=full, dry_run=dry_run),
+            options=LoadOptions(prune=prune, full=full, dry_run=dry_run, max_quarantined=_row_limit(max_quarantined)),
             progress=self.progress,
             curated=curated_in,
         )
 
     def prepare_import(
-        self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None
+        self,
+        directory: str | Path,
+        folder: str | Path,
+        *,
+        quarantine: str | Path | None = None,
+        max_quarantined: int | str | None = None,
     ) -> AdminImport:
         """Write the files for ``neo4j-admin database import``, for a new and large Neo4j database.
 
@@ -135,17 +143,20 @@ class Workspace(Protocols, ProtocolChecks):
             directory: With the files that the profile describes.
             folder: Where to write.
             quarantine: JSON lines file for rows that cannot be loaded.
+            max_quarantined: As in `load`.
 
         Returns:
             What went into the files, and what runs the import.
         """
         from kgcheck.loading.admin_import import OfflineImport
-        from kgcheck.loading.load import load_directory
+        from kgcheck.loading.load import LoadOptions, load_directory
 
         source = import_folder(directory)
         files = OfflineImport(Path(folder), self.schema, database=self.settings.neo4j_database or "neo4j")
         kept = self._quarantine(quarantine, source)
-        return AdminImport(load_directory(source, files, self.settings, quarantine=kept, progress=self.progress), files)
+        options = LoadOptions(max_quarantined=_row_limit(max_quarantined))
+        summary = load_directory(source, files, self.settings, quarantine=kept, options=options, progress=self.progress)
+        return AdminImport(summary, files)
 
     def build_reference(
         self, directory: str | Path, *, releases: Mapping[str, str] | None = None
@@ -677,6 +688,10 @@ class Workspace(Protocols, ProtocolChecks):
 
     def _quarantine(self, given: str | Path | None, directory: Path) -> Path:
         return Path(given) if given else self.settings.home / f"quarantine-{directory.resolve().name}.jsonl"
+
+
+def _row_limit(given: int | str | None) -> str:
+    return "" if given is None else row_limit(str(given))
 
 
 def _valid(kind: type[M], **given: Any) -> M:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnguarded, UnknownName, UsageError
 from kgcheck.graph import neo4j, server
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties, Reading
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties, Reading, check_format
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
     ACTS_ON,
@@ -105,6 +105,22 @@ def test_a_store_of_another_profile_is_refused(ready: Opener, change: dict[str, 
     with pytest.raises(StoreSchema, match=r"profile 'ckg' version 1, not '(other|ckg)' version [12]") as caught:
         ready(other, create=create)
     assert "--profile" in caught.value.hint
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_store_of_another_format_is_refused_and_one_of_none_is_of_the_first(ready: Opener, create: bool) -> None:
+    with ready(create=True) as store:
+        store.prepare()
+        check_format("g", store.meta())
+        store.set_meta("format", "1")
+    with ready(create=True) as store:
+        store.set_meta("format", "2")
+    with pytest.raises(StoreSchema, match=r"is of format '2', and this kgcheck knows 1") as caught:
+        ready(create=create)
+    assert "the kgcheck that loaded it" in caught.value.hint
+    for other in ("99", "", "one", "1.0", " 1", "x" * 1_000):
+        with pytest.raises(StoreSchema, match=r"is of format '.{0,20}', and"):
+            check_format("g", {"format": other})
 
 
 def test_a_store_whose_profile_was_only_half_written_down_can_be_loaded(ready: Opener) -> None:

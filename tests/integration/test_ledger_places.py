@@ -429,7 +429,7 @@ with Ledger(ledger_place(place, Settings())) as ledger:
             fingerprint=found[0].fingerprint, basis="b", action=Action.ACCEPT, by=name, at=datetime.now(UTC),
             note=str(piece),
         )
-        decisions.add([one], in_turn=True)
+        decisions.add([one])
     ledger.finish(mine)
 """
 

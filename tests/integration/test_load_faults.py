@@ -85,7 +85,7 @@ def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     first = load_again(store, tmp_path / "q.jsonl")
     with open_store(store, CKG, Settings()) as opened:
         assert content(opened) == whole
-        assert set(opened.meta()) == {"profile", "profile_version", "load", "loaded"}
+        assert set(opened.meta()) == {"format", "profile", "profile_version", "load", "loaded"}
     second = load_again(store, tmp_path / "q.jsonl")
     assert (second.nodes, second.edges) == (first.nodes, first.edges)
     assert second.total("unchanged") == first.total("loaded") == first.nodes + first.edges

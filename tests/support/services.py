@@ -226,13 +226,18 @@ class StringServer:
                     "stringId": self.known[name],
                     "ncbiTaxonId": int(seen.form["species"]),
                     "taxonName": "Homo sapiens",
-                    "preferredName": name,
+                    "preferredName": self._called(self.known[name]),
                     "annotation": "",
                 }
                 for index, name in enumerate(asked)
                 if self.known.get(name, "").startswith(begins)
             ]
         )
+
+    def _called(self, string_id: str) -> str:
+        """The name that the links have for a protein."""
+        named = {r[f"stringId_{end}"]: r[f"preferredName_{end}"] for r in (*self.physical, *self.links) for end in "AB"}
+        return str(named.get(string_id, string_id))
 
     def _network(self, seen: Seen) -> Reply:
         asked = seen.form["identifiers"].split("\r")

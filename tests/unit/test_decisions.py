@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import tempfile
 import threading
@@ -162,16 +163,44 @@ def test_accepted_findings_of_a_run_are_those_that_are_still_what_was_accepted(l
     assert {f.task.subject.id for f, _ in Decisions(ledger).accepted(of)} == {"P10000", "P10001", "P10002"}
 
 
-def test_a_clock_that_goes_back_does_not_undo_a_decision(ledger: Ledger) -> None:
+def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: Ledger, tmp_path: Path) -> None:
     of = run()
     found = finding(of)
     kept(ledger, of, found)
-    table, late = DecisionTable(ledger.database), datetime.now(UTC) + timedelta(hours=9)
+    table, late = DecisionTable(ledger.database), datetime(2040, 1, 1, tzinfo=UTC)
     table.add([Choice(action=Action.REJECT, by="fast clock").about(found, basis_of(found), late)])
-    decide(ledger, [found], "accept", by="ben")
+    (made,) = decide(ledger, [found], "accept", by="ben")
 
-    assert Decisions(ledger).beside([found])[found.fingerprint].decision == list(table.of([found.fingerprint]))[-1]
+    assert made.decision.at.year < 2040
+    current = Decisions(ledger).beside([found])[found.fingerprint]
+    assert (current.state, current.decision) == (DecisionState.ACCEPTED, made.decision)
     assert [d.by for d in table.of([found.fingerprint])] == ["fast clock", "ben"]
+    assert [d.at.year for d in table.newest_first()] == [made.decision.at.year, 2040]
+    assert [d.by for _, d in Decisions(ledger).accepted(of)] == ["ben"]
+    assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1
+
+
+def test_imports_in_any_order_come_to_the_same_state(tmp_path: Path) -> None:
+    """Between two ledgers only time tells which decision is newer; within one, it is the one that came last."""
+    of = run()
+    found = finding(of)
+    actions = [Action.REJECT, Action.ACCEPT, Action.REOPEN, Action.ACCEPT]
+    for split in itertools.product((0, 1), repeat=4):
+        with Ledger(tmp_path / f"{split}a.sqlite") as one, Ledger(tmp_path / f"{split}b.sqlite") as other:
+            for ledger in (one, other):
+                kept(ledger, of, found)
+            for n, action in enumerate(actions):
+                at = datetime(2026, 5, 1 + n, tzinfo=UTC)
+                made = Choice(action=action, by=f"p{n}").about(found, basis_of(found), at)
+                DecisionTable((one, other)[split[n]].database).add([made])
+            export_decisions(one, tmp_path / "one.jsonl")
+            import_decisions(other, tmp_path / "one.jsonl", tmp_path / "q.jsonl")
+
+            standing = Decisions(other).beside([found])[found.fingerprint]
+            assert (standing.state, standing.decision and standing.decision.by) == (DecisionState.ACCEPTED, "p3")
+            assert len({d.number for d in DecisionTable(other.database).all()}) == 4
+            decide(other, [found], "reject", by="last")
+            assert Decisions(other).beside([found])[found.fingerprint].state is DecisionState.REJECTED
 
 
 def test_two_who_decide_at_once_are_both_kept_and_the_last_one_counts(ledger: Ledger, tmp_path: Path) -> None:
@@ -279,9 +308,9 @@ def test_sql_and_python_agree_where_a_finding_stands(made: list[Decision], basis
         with ledger.database.reading() as connection:
             in_sql = connection.execute(select(column)).scalar_one()
 
-        # As the words say it: of those about the basis the latest counts; else the latest of all is what was decided.
+        # As the words say it: of those about the basis the last one counts; else the last of all is what was decided.
         def last(some: list[Decision]) -> Decision | None:
-            return sorted(some, key=lambda d: (d.at, d.number))[-1] if some else None
+            return max(some, key=lambda d: d.number) if some else None
 
         present = last([d for d in about if d.basis == basis])
         expected = "open"

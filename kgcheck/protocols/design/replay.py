@@ -1,10 +1,10 @@
 """Designs a protocol again from its folder: no model, no graph, no paper."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import read_whole
+from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
 from kgcheck.protocols.design.conversation import DesignConversation
@@ -28,7 +28,7 @@ def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
         protocol = ModelDesigner(material, talk).design()
         if not talk.whole:
             raise InputFormat(f"the transcript in {folder} has answers to nothing", "design it again in another folder")
-    with TemporaryDirectory() as place:
-        write(protocol, Path(place))
-        same = read_whole(folder / FILE) == read_whole(Path(place) / FILE)
+    with temporary_folder() as place:
+        write(protocol, place)
+        same = read_whole(folder / FILE) == read_whole(place / FILE)
     return protocol, same
