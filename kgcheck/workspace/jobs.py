@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.audit.plan import AuditOptions
-from kgcheck.audit.run import store_place
 from kgcheck.bench.runner import Batch
 from kgcheck.curation.config import (
     AuditJob,
@@ -292,9 +291,9 @@ class _Worker:
         wanted = AuditOptions(
             **{**options, "types": options["types"] or tuple(CheckType)}, live=workspace.live, literature=papers
         )
-        place = store_place(workspace.graph)
+        store_id = workspace.graph.store_id()
         for audit in self._ledger.runs():
-            same = not audit.finished and audit.store == place and audit.options == wanted.model_dump(mode="json")
+            same = not audit.finished and audit.store_id == store_id and audit.options == wanted.model_dump(mode="json")
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None
