@@ -229,6 +229,11 @@ class EmbeddedStore(CatalogueReads):
             return {}
         return {key: value for key, value in self._rows(self._cypher.text("meta_get"))}
 
+    def _identity(self) -> dict[str, str]:
+        if META_LABEL not in self._tables:
+            return {}
+        return {key: value for key, value in self._rows(self._cypher.text("identity_get"))}
+
     def set_meta(self, key: str, value: str) -> None:
         self._rows(self._cypher.text("meta_set"), key=key, value=value)
 

@@ -96,13 +96,13 @@ class Neo4jStore(CypherServerStore):
         Copies of a cluster may be at different ones, and each is taken for another. A dump that is loaded takes its
         numbers of transactions along: there, only what kgcheck itself writes tells two graphs apart.
         """
-        meta: Any = self._cypher.text("meta_get")
-        identity: Any = self._cypher.text("database_identity")
+        identity: Any = self._cypher.text("identity_get")
+        database_identity: Any = self._cypher.text("database_identity")
         try:
             with self._session(neo4j.READ_ACCESS) as session:
                 with session.begin_transaction(timeout=self._timeout_s) as transaction:
-                    states = states_in({key: value for key, value in transaction.run(meta)})
-                    database, created = transaction.run(identity).single(strict=True)
+                    states = states_in({key: value for key, value in transaction.run(identity)})
+                    database, created = transaction.run(database_identity).single(strict=True)
                     transaction.commit()
                 bookmarks = sorted(session.last_bookmarks().raw_values)
         except Neo4jError:

@@ -50,8 +50,8 @@ class CatalogueReads(ABC):
         """What names the store as long as it keeps no id."""
 
     @abstractmethod
-    def meta(self) -> dict[str, str]:
-        """See LoadTarget."""
+    def _identity(self) -> dict[str, str]:
+        """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
 
     @abstractmethod
     def set_meta(self, key: str, value: str) -> None:
@@ -72,10 +72,10 @@ class CatalogueReads(ABC):
         self.close()
 
     def store_id(self) -> str:
-        return self.meta().get(STORE_ID) or self._own_id()
+        return self._identity().get(STORE_ID) or self._own_id()
 
     def state(self) -> str | None:
-        return states_text(states_in(self.meta()) or {})
+        return states_text(states_in(self._identity()) or {})
 
     @contextmanager
     def changing(self, names: Iterable[str]) -> Iterator[None]:
@@ -94,11 +94,11 @@ class CatalogueReads(ABC):
 
     def _make_states(self, new_id: str) -> None:
         """Give the store an id, and labels and patterns a state, where they have none."""
-        meta = self.meta()
-        if STORE_ID not in meta:
+        identity = self._identity()
+        if STORE_ID not in identity:
             self.set_meta(STORE_ID, new_id)
         names = (*self.schema.label_names, *map(str, self.schema.relations))
-        if lacking := [STATE + name for name in names if not meta.get(STATE + name)]:
+        if lacking := [STATE + name for name in names if not identity.get(STATE + name)]:
             self._set_states(lacking, new_state())
 
     def node(self, ref: Ref) -> Properties | None:

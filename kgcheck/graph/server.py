@@ -213,6 +213,9 @@ class CypherServerStore(CatalogueReads):
     def meta(self) -> dict[str, str]:
         return {key: value for key, value in self._rows("meta_get")}
 
+    def _identity(self) -> dict[str, str]:
+        return {key: value for key, value in self._rows("identity_get")}
+
     def set_meta(self, key: str, value: str) -> None:
         self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
 

@@ -347,7 +347,7 @@ def test_a_run_that_cannot_be_gone_on_from_is_refused(once: Twice, tmp_path: Pat
         once.audit(name="none")
     with pytest.raises(UsageError, match="no finished run of crowded looked into"):
         once.audit(name=str(some_facts(release="r2").build(tmp_path / "other")))
-    with pytest.raises(UsageError, match="is of the store crowded"):
+    with pytest.raises(UsageError, match="is of the store that was at crowded"):
         once.audit(MemoryStore({}, {}, name="elsewhere"))
     with Ledger(once.folder / "ledger.sqlite") as ledger:
         former = ledger.run(once.former)
