@@ -51,33 +51,33 @@ def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def since(ledger: Ledger, name: str, options: AuditOptions, place: str, schema: Schema) -> Since:
+def since(ledger: Ledger, name: str, options: AuditOptions, store: GraphStore) -> Since:
     """The earlier run that is meant."""
     _refuse_kinds(options)
-    path = Path(name)
+    path, schema = Path(name), store.schema
     if path.is_file():
         digest = snapshot_digest(path, schema)
-        runs = [r for r in ledger.runs() if _is_whole(r, place) and r.made_with.get(REFERENCE) == digest]
+        runs = [r for r in ledger.runs() if _is_whole(r, store) and r.made_with.get(REFERENCE) == digest]
         if not runs:
-            raise UsageError(f"no finished run of {place} looked into {path}", _LEAVE_OUT)
+            raise UsageError(f"no finished run of {store.name} looked into {path}", _LEAVE_OUT)
         alike = [r for r in runs if not _differing(r, options)]
-        return _of_the_same(Since((alike or runs)[0], path), options, place)
+        return _of_the_same(Since((alike or runs)[0], path), options, store)
     run = ledger.run(name)
     if not run.reference:
         raise UsageError(f"run {run.id} had no reference: it has nothing to go on from", _LEAVE_OUT)
-    return checked(Since(run, Path(run.reference)), options, place, schema)
+    return checked(Since(run, Path(run.reference)), options, store)
 
 
-def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> Since:
+def checked(found: Since, options: AuditOptions, store: GraphStore) -> Since:
     """Refuse an earlier run that cannot be gone on from; see `since`."""
-    run, older = _of_the_same(found, options, place)
+    run, older = _of_the_same(found, options, store)
     if not older.is_file():
         raise UsageError(
             f"the snapshot of run {run.id} is not at {older} any more",
             f"name where it is kept: --changed-since SNAPSHOT; or {_LEAVE_OUT}",
         )
     stated = run.made_with.get(REFERENCE)
-    if stated and snapshot_digest(older, schema) != stated:
+    if stated and snapshot_digest(older, store.schema) != stated:
         raise UsageError(
             f"{older} is not the snapshot any more that run {run.id} looked into",
             f"keep each snapshot under a name of its own and name that: --changed-since SNAPSHOT; or {_LEAVE_OUT}",
@@ -85,11 +85,12 @@ def checked(found: Since, options: AuditOptions, place: str, schema: Schema) -> 
     return found
 
 
-def _of_the_same(found: Since, options: AuditOptions, place: str) -> Since:
+def _of_the_same(found: Since, options: AuditOptions, store: GraphStore) -> Since:
     """Refuse an earlier run that is of another store, or was asked for something else."""
     run = found.former
-    if not _is_whole(run, place):
-        state = "is no finished audit" if run.store == place else f"is of the store {run.store}"
+    if not _is_whole(run, store):
+        same = run.store_id == store.store_id()
+        state = "is no finished audit" if same else f"is of the store that was at {run.store}"
         raise UsageError(f"run {run.id} {state}", "kgcheck runs lists the runs; name a finished audit of this store")
     if differing := _differing(run, options):
         raise UsageError(
@@ -115,8 +116,8 @@ def hindrance(former: Run, counts: Counts, now: Mapping[str, str]) -> str:
     return ""
 
 
-def _is_whole(run: Run, place: str) -> bool:
-    return bool(run.finished and not run.is_check and run.store == place)
+def _is_whole(run: Run, store: GraphStore) -> bool:
+    return bool(run.finished and not run.is_check and run.store_id == store.store_id())
 
 
 def _differing(run: Run, options: AuditOptions) -> list[str]:

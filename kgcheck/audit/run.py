@@ -67,8 +67,10 @@ class Audit:
         """Audit the graph from the beginning."""
         counts = self._store.counts()
         units = make_plan(options, self._store.schema, counts)
-        place, releases = store_place(self._store), _releases(self._snapshot, self._store.schema)
-        before = self._ledger.audit_before(place)
+        place, store_id = store_place(self._store), self._store.store_id()
+        releases = _releases(self._snapshot, self._store.schema)
+        self._ledger.name_store(place, store_id)
+        before = self._ledger.audit_before(store_id)
         made = made_with(self._store, self._snapshot, releases)
         warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
         if since and (why := hindrance(since.former, counts, made)):
@@ -79,6 +81,7 @@ class Audit:
             id=run_id or new_run_id(),
             started=now(),
             store=place,
+            store_id=store_id,
             profile=self._store.schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
             releases=_pinned(releases),
@@ -97,9 +100,8 @@ class Audit:
         """Go on with a run that was cut off, from the first piece of work that is not in the ledger."""
         if run.finished:
             raise UsageError(f"run {run.id} is finished", "start a new one without --resume")
-        place, counts = store_place(self._store), self._store.counts()
-        if place != run.store:
-            raise UsageError(f"run {run.id} is of the store {run.store}, not of {place}", f"add --store {run.store}")
+        check_store(run, self._store)
+        counts = self._store.counts()
         releases = pinned_releases(self._snapshot, self._store.schema)
         # As text: a run of format 1 has but the first digits of a digest.
         now_, then = (list(map(str, pinned)) for pinned in (releases, run.releases))
@@ -107,7 +109,12 @@ class Audit:
             raise LedgerError(
                 f"the graph or the snapshot has changed since run {run.id} began", "start a new run without --resume"
             )
-        if run.made_with.get(GRAPH, "") != (self._store.state() or "") and SINCE in run.made_with:
+        state, before = self._store.state(), run.made_with.get(GRAPH)
+        if not (state and before):
+            raise LedgerError(
+                f"nothing shows that the graph is as it was when run {run.id} began", "start a new run without --resume"
+            )
+        if state != before:
             raise LedgerError(f"the graph has changed since run {run.id} began", "start a new run without --resume")
         since = self._since(run)
         self._ledger.reopen(run)
@@ -149,6 +156,7 @@ class Audit:
                 in_turn.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
+            run = self._noted(self._whole(run))
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
@@ -180,7 +188,16 @@ class Audit:
         if SINCE not in run.made_with:
             return None
         found = Since(self._ledger.run(run.made_with[SINCE]), Path(run.made_with[OLDER]))
-        return checked(found, AuditOptions.model_validate(run.options), run.store, self._store.schema)
+        return checked(found, AuditOptions.model_validate(run.options), self._store)
+
+    def _whole(self, run: Run) -> Run:
+        """The run, with a warning where others changed the graph while it was under way."""
+        before = run.made_with.get(GRAPH)
+        if not before or self._store.state() == before:
+            return run
+        warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
+        made = run.made_with | {GRAPH: ""}
+        return run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""
@@ -208,6 +225,20 @@ class Audit:
 def store_place(store: GraphStore) -> str:
     """Where a store is, the same from every folder."""
     return place_of(store.name) if store.backend == "embedded" else store.name
+
+
+def is_named(store: GraphStore, store_id: str, place: str) -> bool:
+    """Whether a store is the one of this name; of one that had none but its place, whether it is there."""
+    return store_id == store.store_id() or store_id == place == store_place(store)
+
+
+def check_store(run: Run, store: GraphStore) -> None:
+    """Refuse a run of another store; where a store is, does not matter."""
+    if not is_named(store, run.store_id, run.store):
+        raise UsageError(
+            f"run {run.id} is of the store that was at {run.store}, and {store_place(store)} is another one",
+            f"add --store {run.store}, or where that store is now",
+        )
 
 
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:

@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from kgcheck.errors import LET_READ, LET_WRITE, BudgetSpent, InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.errors import (
+    LET_READ,
+    LET_WRITE,
+    BudgetSpent,
+    ChangedMeanwhile,
+    InputError,
+    InputFormat,
+    KgcheckError,
+    UsageError,
+)
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.locks import lock_open_file
 from kgcheck.outputs import write_text
@@ -102,6 +111,10 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
             wanted = json.loads(json.dumps(options))
             if before != wanted:
                 names = sorted(k for k in {*before, *wanted} if before.get(k) != wanted.get(k))
+                if "graph" in names:
+                    raise ChangedMeanwhile(
+                        f"the graph has changed since the batch in {folder} began", "name another folder with --out"
+                    )
                 raise UsageError(
                     f"{folder} holds a batch with other options: {', '.join(names)}", "name another folder with --out"
                 )
@@ -111,6 +124,13 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
         raise InputError(f"cannot write to {folder}: {error.strerror}", "name another folder with --out") from error
     except ValueError as error:
         raise InputFormat(f"{path} is not what a batch left there", "name another folder with --out") from error
+
+
+def set_aside(folder: Path) -> None:
+    """Let a batch begin anew; its results stay beside it."""
+    if (results := folder / "results.jsonl").exists():
+        results.replace(folder / "results.before.jsonl")
+    (folder / "batch.json").unlink()
 
 
 def _guarded(work: Callable[[T], Result], item: T) -> Result:

@@ -72,6 +72,9 @@ class _Overlay:
         """See GraphStore; a seeded edge is never one."""
         return self._store.stray_edges(limit)
 
+    def store_id(self) -> str:
+        return self._store.store_id()
+
     def state(self) -> str | None:
         """See GraphStore; a change of one item is nothing to go on from."""
         return None
@@ -90,7 +93,7 @@ class _Overlay:
     def _refuse(self, *_: Any) -> Never:
         raise StoreError("a graph that is changed for one item cannot be written", "open the store itself")
 
-    set_meta = prepare = add_nodes = update_nodes = add_edges = remove_edges = remove_nodes = _refuse
+    set_meta = prepare = changing = add_nodes = update_nodes = add_edges = remove_edges = remove_nodes = _refuse
 
     def close(self) -> None:
         self._store.close()

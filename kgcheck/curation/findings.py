@@ -201,7 +201,7 @@ class FindingList:
 
     def _not_before(self, connection: Connection, of: Table, day: date) -> ColumnElement[bool]:
         """What no audit of the store had found before a day."""
-        began = (RUN.c.store == self._diff.after.store) & (RUN.c.started < datetime.combine(day, time(), UTC))
+        began = (RUN.c.store_id == self._diff.after.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
         earlier = set(connection.scalars(select(RUN.c.id).where(began)))
         if not earlier or (of is PLACE and self._diff.after.id in earlier):
             # No finding has to be looked at: of a million that takes seconds.

@@ -86,6 +86,6 @@ def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence
 
 def _state(ledger: Ledger, fingerprint: str, run: str) -> ComparisonState | None:
     runs = ledger.runs()
-    store = next(r.store for r in runs if r.id == run)
-    newest = next((r for r in runs if r.store == store and not r.is_check), None)
+    store = next(r.store_id for r in runs if r.id == run)
+    newest = next((r for r in runs if r.store_id == store and not r.is_check), None)
     return diff_of(ledger, after=newest).state_of(fingerprint) if newest else None

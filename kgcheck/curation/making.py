@@ -92,6 +92,7 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
     """A patch of operations that know what they expect."""
     header = PatchHeader(
         store=store_place(store),
+        store_id=store.store_id(),
         profile=profile_of(store.schema),
         run=run,
         created=datetime.now(UTC).replace(microsecond=0),

@@ -124,7 +124,8 @@ class PatchHeader(Value):
     """The first line of a patch."""
 
     format: str = FORMAT
-    store: str
+    store: str = Field(description="where the store was")
+    store_id: str = Field(default="", description="names the store wherever it is; empty in patches before there were")
     profile: str = Field(description="name and version")
     run: str
     created: datetime
@@ -152,7 +153,9 @@ def numbered_lines(operations: Sequence[Operation]) -> list[str]:
 
 def sealed(header: PatchHeader, lines: Sequence[str]) -> PatchHeader:
     """The header with the digest of a patch."""
-    fields = header.model_dump(mode="json", exclude={"digest"})
+    # A patch that was made before stores had names is sealed without.
+    left_out = {"digest"} if header.store_id else {"digest", "store_id"}
+    fields = header.model_dump(mode="json", exclude=left_out)
     text = "\n".join([json.dumps(fields, sort_keys=True), *lines])
     return header.model_copy(update={"digest": hashlib.sha256(text.encode()).hexdigest()})
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from kgcheck.audit.run import store_place
+from kgcheck.audit.run import is_named, store_place
 from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.effects import Stamp, steps_of
 from kgcheck.curation.operations import Operation, Patch, in_words
@@ -108,10 +108,12 @@ def check_place(patch: Patch, store: OpenedStore) -> None:
         raise StoreSchema(
             f"the patch {patch.id} is of the profile {patch.header.profile}, not {wanted}", "add --profile"
         )
-    if (place := store_place(store)) != patch.header.store:
+    header, place = patch.header, store_place(store)
+    if not is_named(store, header.store_id or header.store, header.store):
         raise UsageError(
-            f"the patch {patch.id} is for the store {patch.header.store}, not {place}",
-            f"add --store {patch.header.store}, or make a patch for this store: kgcheck patch make",
+            f"the patch {patch.id} is for the store that was at {header.store}, and {place} is another one",
+            f"add --store {header.store}, or where that store is now;"
+            " or make a patch for this store: kgcheck patch make",
         )
 
 
@@ -256,6 +258,7 @@ def _in_turn(
                 if (changes.record(_key(patch, number)) is not None) is wants_record:
                     # What is written down counts for a step, too.
                     size += 1 + _or_again(one, changes, number)
+            changes.renew_states()
         advance(taken)
         rest = rest[taken:]
     with store.statements(write=True) as run:

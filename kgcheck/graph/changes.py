@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, RETIRED, RETIRED_AT
 from kgcheck.graph.queries import Catalogue, is_name, label_place, labels_place, pattern_places, quoted
-from kgcheck.graph.store import META_LABEL, Properties
+from kgcheck.graph.store import META_LABEL, STATE, Properties, new_state
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import KEY, Pattern, Schema
 
@@ -120,6 +120,7 @@ class StoreChanges:
         self._on_server = store.backend != "embedded"
         self._cypher = Catalogue("neo4j", self.schema.labels) if self._on_server else Catalogue("embedded")
         self._run = run
+        self._changed: set[str] = set()
 
     def node(self, ref: Ref) -> NodeState | None:
         label = self.schema.label(ref.label)
@@ -157,10 +158,11 @@ class StoreChanges:
         return list(found.values())
 
     def set_node(self, ref: Ref, values: Properties) -> None:
+        self._changed.add(ref.label)
         self._write("update_one_node", label_place(self.schema.label(ref.label)), "n", values, {"id": ref.id})
 
     def set_edge(self, edge: EdgeState, values: Properties) -> None:
-        self._write("update_one_edge", self._places(edge.triple), "r", values, self._edge(edge))
+        self._write("update_one_edge", self._changing(edge.triple), "r", values, self._edge(edge))
 
     def add_node(self, node: NodeState) -> None:
         label = self.schema.label(node.ref.label)
@@ -169,17 +171,19 @@ class StoreChanges:
         if self._on_server and label.key_type == "integer" and str(_number(node.ref.id)) != node.ref.id:
             raise NotAsExpected(f"{node.ref}: keys of {label.name} are whole numbers there")
         place = labels_place(label.model_copy(update={"also": node.also}))
+        self._changed.add(label.name)
         self._write("create_one_node", place, "n", node.properties, {"id": node.ref.id})
 
     def add_edge(self, triple: Triple, properties: Properties) -> None:
         ends = {"head_id": triple.head.id, "tail_id": triple.tail.id}
-        self._write("create_one_edge", self._places(triple), "r", properties, ends)
+        self._write("create_one_edge", self._changing(triple), "r", properties, ends)
 
     def drop_node(self, ref: Ref) -> None:
+        self._changed.add(ref.label)
         self._done(self._rows("remove_one_node", label_place(self.schema.label(ref.label)), id=ref.id))
 
     def drop_edge(self, edge: EdgeState) -> None:
-        self._done(self._rows("remove_one_edge", self._places(edge.triple), **self._edge(edge)))
+        self._done(self._rows("remove_one_edge", self._changing(edge.triple), **self._edge(edge)))
 
     # What kgcheck writes down beside the graph
 
@@ -199,6 +203,13 @@ class StoreChanges:
         """Forget what was written down under a key."""
         self._rows("remove_record", {}, key=key)
 
+    def renew_states(self) -> None:
+        """Put what was changed in a fresh state: the last that a transaction does."""
+        # On a server the next who does so waits until this transaction ends, and holds by then all that it will.
+        if self._changed:
+            keys = [STATE + name for name in sorted(self._changed)]
+            self._rows("set_state", {}, keys=keys, value=new_state())
+
     def lock(self, refs: Iterable[Ref]) -> None:
         """Keep others on a server from changing nodes, and the edges at them, until the transaction ends."""
         if not self._on_server:
@@ -208,8 +219,11 @@ class StoreChanges:
             label = self.schema.label(ref.label)
             self._rows("update_lock", label_place(label) | {"key": quoted(label.key)}, id=ref.id)
 
-    def _places(self, triple: Triple) -> dict[str, str]:
-        return pattern_places(self.schema.pattern(triple.head.label, triple.relation, triple.tail.label))
+    def _changing(self, triple: Triple) -> dict[str, str]:
+        """The places of the pattern of a triple, an edge of which is changed."""
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        self._changed.add(str(pattern))
+        return pattern_places(pattern)
 
     def _edge(self, edge: EdgeState) -> dict[str, Any]:
         key = edge.key if self._on_server else int(edge.key)

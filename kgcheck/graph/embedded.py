@@ -1,6 +1,6 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -40,6 +40,7 @@ from kgcheck.graph.store import (
     check_format,
     check_meta,
     check_names,
+    new_state,
     read_hop,
     unfinished,
     with_as_text,
@@ -181,12 +182,6 @@ class EmbeddedStore(CatalogueReads):
         """See GraphStore; the tables of this store can hold none."""
         return []
 
-    def state(self) -> str | None:
-        """See GraphStore: a file that was written to has another time. So has a copy, which is taken for another."""
-        path = Path(self.name)
-        seen = [p.stat() for p in (path, path.with_name(path.name + ".wal")) if p.exists()]
-        return " ".join(f"{s.st_size}:{s.st_mtime_ns}" for s in seen) or None
-
     def unknown(self) -> dict[str, int]:
         nodes, edges = list[Shape](), list[Shape]()
         for name, kind in self._rows(self._cypher.text("tables")):
@@ -236,12 +231,23 @@ class EmbeddedStore(CatalogueReads):
             return {}
         return {key: value for key, value in self._rows(self._cypher.text("meta_get"))}
 
+    def _identity(self) -> dict[str, str]:
+        if META_LABEL not in self._tables:
+            return {}
+        return {key: value for key, value in self._rows(self._cypher.text("identity_get"))}
+
     def set_meta(self, key: str, value: str) -> None:
         self._rows(self._cypher.text("meta_set"), key=key, value=value)
 
+    def _set_states(self, keys: Sequence[str], value: str) -> None:
+        self._rows(self._cypher.text("set_state"), keys=list(keys), value=value)
+
+    def _own_id(self) -> str:
+        return str(Path(self.name).resolve())
+
     def prepare(self) -> None:
         self._unused = None
-        self._rows(self._cypher.text("create_meta_table"))
+        self.prepare_records()
         for label in self.schema.labels:
             types = {name: p.type for name, p in label.properties.items()} | _MARKS
             self._rows(self._cypher.text("create_node_table", **label_place(label), columns=columns(types)))
@@ -256,14 +262,16 @@ class EmbeddedStore(CatalogueReads):
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         table = rows.select(node_columns(label).names)
         names = "".join(f", {quoted(n)}" for n in label.properties)
-        self._rows(self._cypher.text("copy_nodes", **label_place(label), names=names), rows=table)
+        with self.changing([label.name]):
+            self._rows(self._cypher.text("copy_nodes", **label_place(label), names=names), rows=table)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         if not label.properties:
             return
         assignments = ", ".join(f"n.{quoted(p)} = {quoted(p)}" for p in label.properties)
         text = self._cypher.text("update_nodes", **label_place(label), assignments=assignments)
-        self._rows(text, rows=rows.select(node_columns(label).names))
+        with self.changing([label.name]):
+            self._rows(text, rows=rows.select(node_columns(label).names))
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         merged = list(_merged_types(self.schema.patterns(pattern.type)))
@@ -273,18 +281,23 @@ class EmbeddedStore(CatalogueReads):
         text = self._cypher.text(
             "copy_edges", relation=quoted(pattern.type), names=names, head_name=pattern.head, tail_name=pattern.tail
         )
-        self._rows(text, rows=table.select(["head", "tail", *given]))
+        with self.changing([str(pattern)]):
+            self._rows(text, rows=table.select(["head", "tail", *given]))
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         same = same_values((f"r.{quoted(n)}", quoted(n)) for n in pattern.properties)
         text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same)
-        self._rows(text, rows=rows.select(edge_columns(pattern).names))
+        with self.changing([str(pattern)]):
+            self._rows(text, rows=rows.select(edge_columns(pattern).names))
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
-        self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
+        with self.changing([label.name]):
+            self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
 
     def prepare_records(self) -> None:
         self._rows(self._cypher.text("create_meta_table"))
+        self._tables = self._read_tables()
+        self._make_states(new_state())
 
     @contextmanager
     def statements(self, *, write: bool) -> Iterator[Run]:

@@ -12,7 +12,7 @@ from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, 
 from kgcheck.graph.answers import TooLargeAnswer, bounded_rows
 from kgcheck.graph.changes import Run
 from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
-from kgcheck.graph.store import Properties, Reading
+from kgcheck.graph.store import Properties, Reading, states_in, states_text
 from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
 
@@ -91,16 +91,18 @@ class Neo4jStore(CypherServerStore):
             raise self._mapped(error) from error
 
     def state(self) -> str | None:
-        """See GraphStore: the server's bookmark, which names the last transaction that changed anything.
+        """See GraphStore: with the server's bookmark, which names the last transaction that changed anything.
 
         Copies of a cluster may be at different ones, and each is taken for another. A dump that is loaded takes its
-        numbers of transactions along: only there may another graph have the state of one that was before.
+        numbers of transactions along: there, only what kgcheck itself writes tells two graphs apart.
         """
-        query: Any = self._cypher.text("database_created")
+        identity: Any = self._cypher.text("identity_get")
+        database_identity: Any = self._cypher.text("database_identity")
         try:
             with self._session(neo4j.READ_ACCESS) as session:
                 with session.begin_transaction(timeout=self._timeout_s) as transaction:
-                    (created,) = transaction.run(query).single(strict=True)
+                    states = states_in({key: value for key, value in transaction.run(identity)})
+                    database, created = transaction.run(database_identity).single(strict=True)
                     transaction.commit()
                 bookmarks = sorted(session.last_bookmarks().raw_values)
         except Neo4jError:
@@ -108,7 +110,9 @@ class Neo4jStore(CypherServerStore):
             return None
         except DriverError as error:
             raise self._mapped(error) from error
-        return " ".join([str(created), *bookmarks]) if bookmarks else None
+        if states is None or not bookmarks:
+            return None
+        return states_text({**states, self.backend: " ".join([database, created, *bookmarks])})
 
     def setting(self, name: str) -> str | None:
         """A setting of the server, such as ``db.memory.transaction.max``; None where there is none or it is hidden."""

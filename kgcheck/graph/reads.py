@@ -1,11 +1,23 @@
 """What both kinds of stores do alike: they differ in how a statement is sent, and in what is known before it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 from kgcheck.graph.queries import Catalogue, also, label_place, pattern_places, where
-from kgcheck.graph.store import Counts, Direction, Properties, one_of_each, plain
+from kgcheck.graph.store import (
+    STATE,
+    STORE_ID,
+    Counts,
+    Direction,
+    Properties,
+    new_state,
+    one_of_each,
+    plain,
+    states_in,
+    states_text,
+)
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import Label, Pattern, Schema
 
@@ -15,6 +27,7 @@ class CatalogueReads(ABC):
 
     schema: Schema
     _cypher: Catalogue
+    _in_change: frozenset[str] = frozenset()
 
     @abstractmethod
     def _has(self, *names: str) -> bool:
@@ -33,6 +46,22 @@ class CatalogueReads(ABC):
         """What the store calls the key of a node."""
 
     @abstractmethod
+    def _own_id(self) -> str:
+        """What names the store as long as it keeps no id."""
+
+    @abstractmethod
+    def _identity(self) -> dict[str, str]:
+        """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
+
+    @abstractmethod
+    def set_meta(self, key: str, value: str) -> None:
+        """See LoadTarget."""
+
+    @abstractmethod
+    def _set_states(self, keys: Sequence[str], value: str) -> None:
+        """Say in which state labels and patterns are, all or nothing."""
+
+    @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
 
@@ -41,6 +70,36 @@ class CatalogueReads(ABC):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def store_id(self) -> str:
+        return self._identity().get(STORE_ID) or self._own_id()
+
+    def state(self) -> str | None:
+        return states_text(states_in(self._identity()) or {})
+
+    @contextmanager
+    def changing(self, names: Iterable[str]) -> Iterator[None]:
+        before = self._in_change
+        keys = [STATE + name for name in sorted(set(names) - before)]
+        if keys:
+            self._set_states(keys, "")
+        self._in_change |= set(names)
+        try:
+            yield
+        finally:
+            self._in_change = before
+        # Not after an error: what was written is then known to nobody.
+        if keys:
+            self._set_states(keys, new_state())
+
+    def _make_states(self, new_id: str) -> None:
+        """Give the store an id, and labels and patterns a state, where they have none."""
+        identity = self._identity()
+        if STORE_ID not in identity:
+            self.set_meta(STORE_ID, new_id)
+        names = (*self.schema.label_names, *map(str, self.schema.relations))
+        if lacking := [STATE + name for name in names if not identity.get(STATE + name)]:
+            self._set_states(lacking, new_state())
 
     def node(self, ref: Ref) -> Properties | None:
         label = self.schema.label(ref.label)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from kgcheck.errors import StoreError, StoreMissing
+from kgcheck.errors import StoreError, StoreMissing, StoreUnavailable
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
     SURVEYED,
@@ -40,6 +40,7 @@ from kgcheck.graph.store import (
     check_format,
     check_meta,
     check_names,
+    new_state,
     read_hop,
     with_as_text,
 )
@@ -47,7 +48,7 @@ from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.graph.typed import typed_table
 from kgcheck.graph.unknown import unknown_names
-from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
+from kgcheck.profile.schema import Holder, Label, Pattern, PropertyType, Schema
 
 SCAN_ROWS = 50_000
 _SORTED_ROWS = 1_000_000
@@ -183,6 +184,19 @@ class CypherServerStore(CatalogueReads):
         """See GraphStore: anybody may write to a server, and not every way to it says so."""
         return None
 
+    def _own_id(self) -> str:
+        """See CatalogueReads: the id of the database, which its address need not tell for long."""
+        return self._database_id() or self.name
+
+    def _database_id(self) -> str | None:
+        """The id of the database, where whoever may read the graph may ask for that, too."""
+        try:
+            return f"neo4j:{self._rows('database_identity')[0][0]}"
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            return None
+
     def unknown(self) -> dict[str, int]:
         kept = {"node": self._kept("n"), "edge": self._kept("a", "r", "b")}
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes", kept[of])] for of in kept)
@@ -201,12 +215,19 @@ class CypherServerStore(CatalogueReads):
     def meta(self) -> dict[str, str]:
         return {key: value for key, value in self._rows("meta_get")}
 
+    def _identity(self) -> dict[str, str]:
+        return {key: value for key, value in self._rows("identity_get")}
+
     def set_meta(self, key: str, value: str) -> None:
         self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
+
+    def _set_states(self, keys: Sequence[str], value: str) -> None:
+        self._write(self._cypher.text("set_state"), {"keys": list(keys), "value": value})
 
     def prepare_records(self) -> None:
         """See ChangedStore."""
         self._write(self._cypher.text("create_meta_constraint"), {})
+        self._make_states(self._database_id() or new_state())
 
     def prepare(self) -> None:
         numbered = [label.name for label in self.schema.labels if label.key_type != "string"]
@@ -215,7 +236,7 @@ class CypherServerStore(CatalogueReads):
                 f"nodes of {', '.join(numbered)} have numbers for keys in this profile, and a load writes texts",
                 "load into an embedded store, or with a profile without key_type",
             )
-        self._write(self._cypher.text("create_meta_constraint"), {})
+        self.prepare_records()
         for label in self.schema.labels:
             name = quoted(f"kgcheck_{label.name}_id")
             places = label_place(label) | {"name": name, "key": quoted(label.key)}
@@ -225,25 +246,25 @@ class CypherServerStore(CatalogueReads):
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         properties = fields([label.key, *label.properties])
         text = self._cypher.text("create_nodes", **labels_place(label), properties=properties)
-        self._write_rows(text, ["id", *label.properties], rows)
+        self._write_rows(label, text, ["id", *label.properties], rows)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         text = self._cypher.text("update_nodes", **label_place(label), properties=fields(label.properties, 1))
-        self._write_rows(text, ["id", *label.properties], rows)
+        self._write_rows(label, text, ["id", *label.properties], rows)
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         properties = fields(pattern.properties, 2)
         text = self._cypher.text("create_edges", **pattern_places(pattern), properties=properties)
-        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
+        self._write_rows(pattern, text, ["head", "tail", *pattern.properties], rows)
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         properties = pattern.properties.items()
         pairs = [(_READ_AS[p.type].format(f"r.{quoted(n)}"), f"row[{i}]") for i, (n, p) in enumerate(properties, 2)]
         text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same_values(pairs))
-        self._write_rows(text, ["head", "tail", *pattern.properties], rows)
+        self._write_rows(pattern, text, ["head", "tail", *pattern.properties], rows)
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
-        self._write_rows(self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
+        self._write_rows(label, self._cypher.text("remove_nodes", **label_place(label)), ["id"], rows)
 
     def _has(self, *names: str) -> bool:
         return True
@@ -316,7 +337,7 @@ class CypherServerStore(CatalogueReads):
         known = [name for name in self.schema.label_names if name in labels]
         return (known or sorted(labels) or [""])[0]
 
-    def _write_rows(self, text: str, columns: list[str], rows: pa.Table) -> None:
+    def _write_rows(self, holder: Holder, text: str, columns: list[str], rows: pa.Table) -> None:
         """Write rows in batches of one transaction each, a few under way at a time.
 
         By the first column: edges of one head that come together cost half the time of scattered ones.
@@ -333,8 +354,9 @@ class CypherServerStore(CatalogueReads):
 
         pieces = (rows.slice(start, _SORTED_ROWS) for start in range(0, rows.num_rows, _SORTED_ROWS))
         batches = (b for p in pieces for b in p.select(columns).sort_by(columns[0]).to_batches(self._batch_rows))
-        for _ in self._side_by_side(write, batches):
-            pass
+        with self.changing([holder.name if isinstance(holder, Label) else str(holder)]):
+            for _ in self._side_by_side(write, batches):
+                pass
 
     def _side_by_side(self, work: Callable[[_T], _R], pieces: Iterable[_T]) -> Generator[_R]:
         """The results of pieces of work, in order; a few are under way at a time, and no more are held."""

@@ -1,8 +1,11 @@
 """The protocol that every graph store keeps, and the values that pass through it."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
+from uuid import uuid4
 
 import pyarrow as pa
 from pydantic import Field
@@ -28,6 +31,15 @@ LOAD, UNDER_WAY, DONE = "load", "under way", "done"
 
 FORMAT, STORE_FORMAT = "format", 1
 """Key and value of the form in which a store holds a graph; one that does not say is of the first."""
+
+STORE_ID = "store_id"
+"""Key of the name that a store keeps wherever it is copied or moved to."""
+
+STATE = "state "
+"""How the keys begin that say in which state a label or pattern is: a fresh id after each change, empty meanwhile.
+
+Fresh ids and no counter, which would be equal in two copies of a store that were changed apart.
+"""
 
 _ARROW: dict[PropertyType, pa.DataType] = {
     "string": pa.string(),
@@ -136,7 +148,10 @@ class LoadTarget(Protocol):
         """Write down one thing about the store."""
 
     def prepare(self) -> None:
-        """Create the tables or constraints of the schema, where missing."""
+        """Create the tables or constraints of the schema, where missing; a store without an id gets one."""
+
+    def changing(self, names: Iterable[str]) -> AbstractContextManager[None]:
+        """While labels and patterns are written to, they are in no state; afterwards, in a fresh one."""
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         """Add nodes known to be new; columns as `scan_nodes` without AS_TEXT."""
@@ -185,8 +200,14 @@ class GraphStore(LoadTarget, Protocol):
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """Edges of a known relation type whose end labels fit no pattern, in order, at most `limit`."""
 
+    def store_id(self) -> str:
+        """The store's own name, wherever it lies; of one without, its database's own id, or else its place."""
+
     def state(self) -> str | None:
-        """Names the graph as it is now: another text after any change, whoever makes it. None where nobody can know."""
+        """The graph as it is now, as JSON by label and pattern: another text after any change. None if unknown.
+
+        On a server, whoever makes the change; an embedded store knows of those that kgcheck makes.
+        """
 
     def unknown(self) -> dict[str, int]:
         """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
@@ -309,6 +330,22 @@ def _whole(value: Any) -> int | None:
         number = _number(value)
         whole = int(number) if number is not None and number.is_integer() else None
     return whole if whole is not None and abs(whole) < 2**63 else None
+
+
+def new_state() -> str:
+    """A fresh id."""
+    return uuid4().hex
+
+
+def states_in(meta: Mapping[str, str]) -> dict[str, str] | None:
+    """The states of labels and patterns in what a store says of itself; None while any of them is being changed."""
+    states = {key.removeprefix(STATE): value for key, value in meta.items() if key.startswith(STATE)}
+    return None if meta.get(LOAD) == UNDER_WAY or not all(states.values()) else states
+
+
+def states_text(states: Mapping[str, str]) -> str | None:
+    """States as `GraphStore.state` gives them; None where there are none."""
+    return json.dumps(states, sort_keys=True) if states else None
 
 
 def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: bool) -> None:

@@ -277,7 +277,7 @@ def _looks_at(run: Run) -> tuple[object, ...]:
     # No order is meant; and without a sample nothing is drawn.
     options |= {name: sorted(map(str, option)) for name, option in options.items() if isinstance(option, list | tuple)}
     options["seed"] = options["seed"] if options["sample"] else None
-    return run.store, run.profile, *options.values()
+    return run.store_id, run.profile, *options.values()
 
 
 def compared_with(connection: Connection, run: str) -> str | None:
@@ -331,16 +331,16 @@ def _some(query: Select[Any], table: Table, only: Sequence[str]) -> Subquery:
 def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     """Fixed or gone by the latest run up to the later one that could tell; NULL where it was found after that."""
     ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
-    store = select(RUN.c.store).where(RUN.c.id == pair.after).scalar_subquery()
+    store = select(RUN.c.store_id).where(RUN.c.id == pair.after).scalar_subquery()
     seen_by, by = RUN.alias(), RUN.alias()
     seen = select(func.max(seen_by.c.number)).join_from(KEY, seen_by, seen_by.c.id == KEY.c.run)
-    seen = seen.where(KEY.c.fingerprint == known.c.fingerprint, KEY.c.outcome.in_(OPEN), seen_by.c.store == store)
+    seen = seen.where(KEY.c.fingerprint == known.c.fingerprint, KEY.c.outcome.in_(OPEN), seen_by.c.store_id == store)
     seen = seen.where(seen_by.c.number <= ends[pair.after])
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(
         COMPARED.c.fingerprint == known.c.fingerprint,
         COMPARED.c.state.in_((ComparisonState.FIXED.value, ComparisonState.GONE.value)),
-        by.c.store == store,
+        by.c.store_id == store,
         by.c.number.between(ends[pair.before], ends[pair.after]),
         by.c.number > func.coalesce(seen.correlate(known).scalar_subquery(), 0),
     )

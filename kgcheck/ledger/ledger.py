@@ -196,9 +196,14 @@ class Ledger(Closing):
                 return run
         raise UnknownName("run", "that was cut off", [], "every run is finished: start a new one without --resume")
 
-    def audit_before(self, store: str) -> Run | None:
+    def audit_before(self, store_id: str) -> Run | None:
         """The newest finished audit of a store."""
-        return next((r for r in self.runs() if r.finished and r.store == store and r.nodes), None)
+        return next((r for r in self.runs() if r.finished and r.store_id == store_id and r.nodes), None)
+
+    def name_store(self, place: str, store_id: str) -> None:
+        """Let the runs of which only a place is known be of the store that is there."""
+        with self._database.writing() as connection:
+            connection.execute(update(RUN).where(RUN.c.store_id == place).values(store_id=store_id))
 
     def findings(self, run: Run, outcomes: Iterable[Outcome] = (), limit: int | None = None) -> Iterator[Finding]:
         """Findings of a run, the refuted first, then by type, reason and subject; potential edges by their support."""

@@ -24,7 +24,7 @@ def needed(ledger: Ledger) -> set[str]:
         if not run.finished:
             found |= {run.id, run.compared_with or run.id, run.made_with.get("since", run.id)}
         elif not run.is_check:
-            newest.setdefault((run.store, repr(sorted(run.options.items()))), run)
+            newest.setdefault((run.store_id, repr(sorted(run.options.items()))), run)
     with ledger.database.reading() as connection:
         before = {compared_with(connection, run.id) for run in newest.values()}
         referenced = _referenced(connection)

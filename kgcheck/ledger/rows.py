@@ -27,7 +27,7 @@ WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outco
 
 _RUN_COLUMNS = (
     *("id", "started", "finished", "store", "profile", "reference", "compared_with"),
-    *("warnings", "options", "nodes", "edges", "unknown", "team", "live", "made_with"),
+    *("warnings", "options", "nodes", "edges", "unknown", "team", "live", "made_with", "store_id"),
 )
 
 

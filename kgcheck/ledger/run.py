@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kgcheck.model import Value
 
@@ -37,7 +37,8 @@ class Run(Value):
     id: str
     started: datetime
     finished: datetime | None = None
-    store: str
+    store: str = Field(description="where the store was")
+    store_id: str = Field(default="", description="names the store wherever it is; its place, where nothing else does")
     profile: str
     reference: str | None = None
     releases: tuple[PinnedRelease, ...] = ()
@@ -54,6 +55,11 @@ class Run(Value):
     made_with: dict[str, str] = Field(
         default={}, description="what tells whether a later run may carry its findings over; see kgcheck.audit.carrying"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return values if values.get("store_id") else values | {"store_id": values.get("store")}
 
     def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
         """The run with the releases that services named, and a warning where one named none, or several."""

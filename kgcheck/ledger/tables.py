@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 6: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 7: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 6
+FORMAT = 7
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3
@@ -84,7 +84,7 @@ RUN = Table(
     Column("id", String, unique=True, nullable=False),
     Column("started", UtcTime, nullable=False),
     Column("finished", UtcTime),
-    Column("store", String, nullable=False),
+    Column("store", String, nullable=False, comment="where it was: to be shown"),
     Column("profile", String, nullable=False),
     Column("reference", String),
     Column("compared_with", String, comment="id of the audit before"),
@@ -96,6 +96,7 @@ RUN = Table(
     _json("team", dict[str, int]),
     _json("live", dict[str, tuple[str, ...]]),
     Column("made_with", JsonText(dict[str, str]), comment="NULL of runs that did not keep it"),
+    Column("store_id", String, comment="names the store; its place, where nothing else did"),
 )
 RELEASE = Table(
     "run_release",

@@ -245,7 +245,7 @@ class VerifiedReader:
                 return
         with self._ledger.database.reading() as connection:
             seen = tuple(connection.execute(_PIECES).one())
-            wanted = (RUN.c.store == self._store) if self._store is not None else RUN.c.id.is_not(None)
+            wanted = (RUN.c.store_id == self._store) if self._store is not None else RUN.c.id.is_not(None)
             listed = select(PIECE.c.run, PIECE.c.piece).join(RUN, RUN.c.id == PIECE.c.run).where(wanted)
             pieces: dict[tuple[str, str], list[str]] = {}
             for run, piece in connection.execute(listed.order_by(RUN.c.number.desc(), PIECE.c.piece)):

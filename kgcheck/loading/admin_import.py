@@ -6,7 +6,8 @@ https://neo4j.com/docs/operations-manual/5/tools/neo4j-admin/neo4j-admin-import/
 
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from kgcheck.errors import InputError, StoreError, StoreMissing
-from kgcheck.graph.store import META_LABEL, Counts, edge_schema, node_schema
+from kgcheck.graph.store import META_LABEL, STATE, STORE_ID, Counts, edge_schema, new_state, node_schema
 from kgcheck.profile.schema import Holder, Label, Pattern, Property, PropertyType, Schema
 
 _TYPES: dict[PropertyType, str] = {"string": "string", "strings": "string[]", "integer": "long", "number": "double"}
@@ -82,6 +83,13 @@ class OfflineImport:
         for pattern in self.schema.relations:
             ends = [f":START_ID({pattern.head})", f":END_ID({pattern.tail})"]
             self._header(str(pattern), ",".join([*ends, *_columns(pattern.properties)]))
+        names = (*self.schema.label_names, *map(str, self.schema.relations))
+        self._meta |= dict.fromkeys((STATE + name for name in names), new_state())
+        self.set_meta(STORE_ID, new_state())
+
+    def changing(self, names: Iterable[str]) -> AbstractContextManager[None]:
+        """See LoadTarget; what is imported is new as a whole."""
+        return nullcontext()
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         self._add(label, rows.select(node_schema(label).names))

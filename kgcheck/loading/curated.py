@@ -327,6 +327,7 @@ def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
                 properties = record["steps"][number]["properties"] | values
                 record["steps"][number]["properties"] = {n: v for n, v in properties.items() if v is not None}
                 changes.set_record(key, json.dumps(record))
+            changes.renew_states()
 
 
 def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:

@@ -181,7 +181,9 @@ class _Load:
             if changed:
                 # What is staged is on disk: the memory is for the store now.
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
-                self._write(comparison, sum(f.loaded + f.changed for f in files) + sum(removed.values()))
+                differing = {f.target for f in files if f.loaded or f.changed} | set(removed)
+                total = sum(f.loaded + f.changed for f in files) + sum(removed.values())
+                self._write(comparison, total, differing | set(comparison.settling.instead))
                 stored = self._store.counts()
                 settled = sorted({s.holder for s in comparison.settling.settled})
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
@@ -190,7 +192,7 @@ class _Load:
             done = self._summary(files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings)
             return done.model_copy(update={"namespaces": foreign_namespaces(db)})
 
-    def _write(self, comparison: Comparison, total: int) -> None:
+    def _write(self, comparison: Comparison, total: int, differing: set[str]) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
         store, schema = self._store, self._schema
         # Format and version go first: a store that knows its profile knows those too, whenever this is cut short.
@@ -199,7 +201,7 @@ class _Load:
         store.set_meta("profile", schema.profile.name)
         if total:
             store.set_meta(LOAD, UNDER_WAY)
-        with self._progress.step(f"writing to {store.name}", total) as step:
+        with store.changing(differing), self._progress.step(f"writing to {store.name}", total) as step:
             for label in schema.labels:
                 for rows in comparison.rows(label, NEW, _WRITE_ROWS):
                     store.add_nodes(label, rows)

@@ -1,5 +1,6 @@
 """Many questions, checks or claims over one workspace, resumable; and sets to do so with."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.choices import SCOPES, VERIFIERS, chosen
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
+from kgcheck.graph.store import new_state
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import as_json
@@ -83,7 +85,7 @@ def answer_questions(
 
     questions = kgqa.unique(kgqa.read_questions(file))
     folder = out or workspace.settings.home / "batch" / f"kgqa-{file.stem}"
-    kept = {"task": "kgqa", "store": workspace.store, "profile": workspace.profile}
+    kept = {"task": "kgqa", **_graph(workspace), "profile": workspace.profile}
     with noting() as notes, workspace.asker(spending or Spending(), notes) as ask:
         keep_options(folder, kept | _brain(workspace) | _papers(workspace))
         batch = run_batch(
@@ -128,7 +130,7 @@ def check_items(
     settings, schema, reference = workspace.settings, workspace.schema, workspace.reference
     items = read_items(file, schema)
     folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
-    kept = {"task": "kgcheck", "store": workspace.store, "reference": str(reference), "profile": workspace.profile}
+    kept = {"task": "kgcheck", **_graph(workspace), "reference": str(reference), "profile": workspace.profile}
     kept |= _brain(workspace) | ({"live": str(workspace.live)} if workspace.live else {}) | _papers(workspace)
     graph, limits = workspace.graph, (spending or Spending()).limits(ITEM_SECONDS)
     with (
@@ -312,6 +314,12 @@ def _measured(metrics: Mapping[str, Value], folder: Path, batch: Batch, notes: S
 def metrics_json(metrics: Mapping[str, Value]) -> str:
     """Metrics as they stand in metrics.json."""
     return as_json({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
+
+
+def _graph(workspace: "Workspace") -> dict[str, str]:
+    """What a batch keeps about its graph; where nobody knows its state, it is taken for another each time."""
+    state = workspace.graph.state() or new_state()
+    return {"store": workspace.graph.store_id(), "graph": hashlib.sha256(state.encode()).hexdigest()}
 
 
 def _brain(workspace: "Workspace") -> dict[str, Any]:

@@ -104,6 +104,7 @@ def check(
             id=name,
             started=started,
             store=store_place(graph),
+            store_id=graph.store_id(),
             profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
             releases=pinned_releases(reference, schema),

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.audit.plan import AuditOptions
-from kgcheck.audit.run import store_place
-from kgcheck.bench.runner import Batch
+from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
@@ -27,7 +26,7 @@ from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, Lease, old_runs, 
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
-from kgcheck.errors import InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
+from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
@@ -262,8 +261,14 @@ class _Worker:
                 )
                 return _batched(claims.batch, claims.open, claims.report, claims.notes)
             run_batch = answer_questions if job.task == "kgqa" else check_items
-            done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
-        return _batched(done.batch, done.batch.failed, done.results, done.notes)
+            notes: tuple[str, ...] = ()
+            try:
+                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+            except ChangedMeanwhile as changed:
+                set_aside(out)
+                notes = (f"the batch was begun anew: {changed.message}",)
+                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+        return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
     def _check_files(self, job: ProtocolsJob | GroundJob, run: JobRun, progress: Progress) -> JobWork:
         reference = self._project.reference_of(job)
@@ -303,9 +308,9 @@ class _Worker:
         wanted = AuditOptions(
             **{**options, "types": options["types"] or tuple(CheckType)}, live=workspace.live, literature=papers
         )
-        place = store_place(workspace.graph)
+        store_id = workspace.graph.store_id()
         for audit in self._ledger.runs():
-            same = not audit.finished and audit.store == place and audit.options == wanted.model_dump(mode="json")
+            same = not audit.finished and audit.store_id == store_id and audit.options == wanted.model_dump(mode="json")
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None

@@ -6,7 +6,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgcheck.audit.run import store_place
+from kgcheck.audit.run import check_store
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.export import Exported, export_patch
 from kgcheck.curation.making import PatchMade, make_patch
@@ -15,7 +15,7 @@ from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, und
 from kgcheck.curation.proposals import Wanted
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import OpenedStore, is_address, open_store
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def make(
         if accepted:
             of = ledger.run(run)
             wanted = [Wanted(finding, decision.chosen) for finding, decision in Decisions(ledger).accepted(of)]
-            _check_run(of, store)
+            check_store(of, store)
         else:
             wanted = [Wanted(ledger.finding(name), chosen) for name, chosen in findings.items()]
             for one in wanted:
-                _check_run(known[one.finding.run], store)
+                check_store(known[one.finding.run], store)
             of = max((known[w.finding.run] for w in wanted), key=lambda r: (r.started, r.id))
         made = make_patch(wanted, of.id, store, folder, by=by or whoami())
         if made.patch:
@@ -91,11 +91,6 @@ def _opened(workspace: "WorkspaceBase", *, write: bool) -> Iterator[OpenedStore]
         if make_ready:
             store.prepare_records()
         yield store
-
-
-def _check_run(run: Run, store: OpenedStore) -> None:
-    if (place := store_place(store)) != run.store:
-        raise UsageError(f"run {run.id} is of the store {run.store}, not of {place}", f"add --store {run.store}")
 
 
 def _keep_outcome(ledger: Ledger, outcome: PatchOutcome, folder: Path, by: str, otherwise: OperationState) -> None:

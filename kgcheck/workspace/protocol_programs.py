@@ -141,14 +141,12 @@ def _refuted(workspace: "Workspace", analysis: "ReadyAnalysis") -> _Refuted:
     """Edges that the newest run that looked at them refuted, without those of findings that a person rejected."""
     relations = {link.relation for link in analysis.links} | {link.up for link in analysis.links}
     relations |= {link.relation for link in analysis.targets}
-    from kgcheck.graph.open import place_of
-
     reader = workspace._judged()
     if reader is None:
         return _Refuted([], None, ("there is no ledger: nobody has looked at the edges",))
-    place = place_of(workspace.store)
+    store_id = workspace.graph.store_id()
     with workspace._reading() as ledger:
-        runs = [run for run in ledger.runs() if run.store == place]
+        runs = [run for run in ledger.runs() if run.store_id == store_id]
         found = {
             finding.task.fingerprint: finding.task
             for run in runs

@@ -295,10 +295,9 @@ class RecordedRuns(WorkspaceBase):
 
     def _verified_reader(self) -> "VerifiedReader":
         """The files of what was judged; they and the ledger stay open."""
-        from kgcheck.graph.open import place_of
         from kgcheck.ledger.ledger import Ledger
         from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
 
         ledger = self._opened.get("verified ledger", lambda: Ledger(self.ledger, create=False))
         files = VerifiedFiles.of(ledger, self.settings.home)
-        return self._opened.get("verified", lambda: nullcontext(VerifiedReader(ledger, files, place_of(self.store))))
+        return self._opened.get("verified", lambda: nullcontext(VerifiedReader(ledger, files, self.graph.store_id())))

@@ -657,7 +657,7 @@ class Workspace(Protocols, ProtocolChecks):
     ) -> AuditResult:
         from kgcheck.audit import carrying
         from kgcheck.audit.papers import Papers
-        from kgcheck.audit.run import Audit, store_place
+        from kgcheck.audit.run import Audit
         from kgcheck.curation.compare import diff_of
         from kgcheck.ledger.ledger import Ledger
 
@@ -674,7 +674,7 @@ class Workspace(Protocols, ProtocolChecks):
             reader = self.paper_reader(notes, folder) if folder else None
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            former = carrying.since(ledger, since, options, store_place(graph), schema) if since else None
+            former = carrying.since(ledger, since, options, graph) if since else None
             run = audit.resume(old) if old else audit.start(options, former, run_id)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnguarded, UnknownName, UsageError
 from kgcheck.graph import neo4j, server
 from kgcheck.graph.reading import read_statement
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY, Direction, GraphStore, Properties, Reading, check_format
+from kgcheck.graph.store import DONE, LOAD, STATE, UNDER_WAY, Direction, GraphStore, Properties, Reading, check_format
 from kgcheck.model import Ref, Triple
 from tests.contract.stores import (
     ACTS_ON,
@@ -20,6 +20,7 @@ from tests.contract.stores import (
     IN_DISEASE,
     PROTEIN,
     SEQUENCE,
+    Official,
     Opener,
     add_nodes,
     all_edges,
@@ -226,6 +227,58 @@ def test_the_state_is_another_after_any_change_and_the_same_after_none(opener: O
     else:
         assert seen[0]
         assert seen[0] == seen[1] != seen[2]
+
+
+def test_a_change_gives_its_label_or_pattern_a_fresh_state_and_no_other(opener: Opener, store: GraphStore) -> None:
+    def states() -> dict[str, str]:
+        return {key: value for key, value in store._identity().items() if key.startswith(STATE)}  # type: ignore[attr-defined]
+
+    name, before = store.store_id(), states()
+    assert before.keys() == {STATE + n for n in (*CKG.label_names, *map(str, CKG.relations))}
+    add_nodes(store, PROTEIN, "P1", "P2")
+    nodes = states()
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, {"head": "P1", "tail": "P2"}))
+    edges = states()
+    store.remove_edges(ACTS_ON, edges_table(ACTS_ON, {"head": "P1", "tail": "P2"}))
+    again = states()
+
+    assert {key for key in before if before[key] != nodes[key]} == {f"{STATE}Protein"}
+    assert {key for key in before if nodes[key] != edges[key]} == {f"{STATE}{ACTS_ON}"}
+    assert len({before[f"{STATE}{ACTS_ON}"], edges[f"{STATE}{ACTS_ON}"], again[f"{STATE}{ACTS_ON}"]}) == 3
+    store.prepare()
+    assert (store.store_id(), states()) == (name, again)
+    assert STATE not in "".join(store.meta())
+
+
+def test_a_store_has_no_state_while_it_is_changed_and_after_a_change_that_broke_off(store: GraphStore) -> None:
+    def broken_off() -> None:
+        with store.changing(["Protein", "Gene"]):
+            assert store.state() is None
+            add_nodes(store, PROTEIN, "P1")
+            assert store.state() is None
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert store.state() is None
+    store.prepare()
+    assert (store.state() is None) == (store.backend == "py2neo")
+    store.set_meta(LOAD, UNDER_WAY)
+    assert store.state() is None
+
+
+def test_a_graph_that_somebody_else_filled_is_named_by_its_database_and_nothing_is_written(server: Official) -> None:
+    server.run("CREATE (:Protein {id: 'P1'})")
+    with server() as opened:
+        name, state = opened.store_id(), opened.state()
+        assert name.startswith("neo4j:")
+        assert (opened.store_id(), opened.state()) == (name, state)
+        assert opened.meta() == opened._identity() == {}  # type: ignore[attr-defined]
+        server.run("MATCH (p:Protein) SET p.name = 'other'")
+        assert (opened.backend == "py2neo") or opened.state() not in (None, state)
+    with server(create=True) as opened:
+        opened.prepare()
+        assert opened.store_id() == name
 
 
 def test_just_the_edges_that_state_it_are_taken_away(store: GraphStore) -> None:

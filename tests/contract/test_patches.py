@@ -245,7 +245,7 @@ def test_what_somebody_changed_again_is_not_undone_and_named(store: OpenedStore)
 
 def test_a_patch_for_another_store_or_profile_is_refused(store: OpenedStore) -> None:
     patch = made(store, set_value(ref("A"), "name", "one"))
-    elsewhere = patch._replace(header=patch.header.model_copy(update={"store": "/other"}))
+    elsewhere = patch._replace(header=patch.header.model_copy(update={"store": "/other", "store_id": "another"}))
     of_other = patch._replace(header=patch.header.model_copy(update={"profile": "kgx 1"}))
     before = content_digest(store)
 
@@ -255,7 +255,7 @@ def test_a_patch_for_another_store_or_profile_is_refused(store: OpenedStore) -> 
         lambda p: check_patch(p, store),
     ]
     for act in acts:
-        with pytest.raises(UsageError, match="is for the store /other, not"):
+        with pytest.raises(UsageError, match="is for the store that was at /other, and"):
             act(elsewhere)
         with pytest.raises(StoreSchema, match="of the profile kgx 1, not ckg 1"):
             act(of_other)

@@ -10,7 +10,7 @@ from benchmarks.changed_since import change_nodes, change_releases, compare
 from benchmarks.generate import generate
 from kgcheck.audit.carrying import since
 from kgcheck.audit.plan import AuditOptions
-from kgcheck.audit.run import Audit, store_place
+from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
@@ -24,7 +24,7 @@ OPTIONS = AuditOptions(types=(CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckTyp
 
 def audit(store: EmbeddedStore, snapshot: Path, ledger: Path, older: Path | None = None) -> Run:
     with Ledger(ledger) as kept:
-        former = since(kept, str(older), OPTIONS, store_place(store), SCHEMA) if older else None
+        former = since(kept, str(older), OPTIONS, store) if older else None
         return Audit(store, snapshot, kept, Settings()).start(OPTIONS, former)
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import select
 
 from kgcheck.audit.carrying import since
 from kgcheck.audit.plan import AuditOptions
-from kgcheck.audit.run import Audit, store_place
+from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.neo4j import Neo4jStore
@@ -187,7 +187,7 @@ class Twice:
         asked = AuditOptions(**options) if options else self.options
         with Ledger(self.folder / "ledger.sqlite") as ledger:
             graph = store or self.store
-            found = since(ledger, name or self.former, asked, store_place(graph), SCHEMA)
+            found = since(ledger, name or self.former, asked, graph)
             return of_run(ledger, Audit(graph, self.newer, ledger, SETTINGS).start(asked, found))
 
 
@@ -261,7 +261,7 @@ def test_snapshots_of_earlier_formats_tell_as_much(twice: Twice, tmp_path: Path,
     asked = twice.options
     with Ledger(tmp_path / "copied" / "ledger.sqlite") as ledger:
         name = twice.former if before == twice.older else Audit(twice.store, before, ledger, SETTINGS).start(asked).id
-        found = since(ledger, name, asked, store_place(twice.store), SCHEMA)
+        found = since(ledger, name, asked, twice.store)
         part = Audit(twice.store, after, ledger, SETTINGS).start(asked, found)
         equal(twice.full, of_run(ledger, part))
         assert part.made_with["since"] == name
@@ -347,7 +347,7 @@ def test_a_run_that_cannot_be_gone_on_from_is_refused(once: Twice, tmp_path: Pat
         once.audit(name="none")
     with pytest.raises(UsageError, match="no finished run of crowded looked into"):
         once.audit(name=str(some_facts(release="r2").build(tmp_path / "other")))
-    with pytest.raises(UsageError, match="is of the store crowded"):
+    with pytest.raises(UsageError, match="is of the store that was at crowded"):
         once.audit(MemoryStore({}, {}, name="elsewhere"))
     with Ledger(once.folder / "ledger.sqlite") as ledger:
         former = ledger.run(once.former)
@@ -381,7 +381,7 @@ def test_a_run_that_was_cut_off_goes_on_with_nothing_lost_or_doubled(
     monkeypatch.setattr(Database, "writing", failing)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         asked = twice.options
-        found = since(ledger, twice.former, asked, store_place(twice.store), SCHEMA)
+        found = since(ledger, twice.former, asked, twice.store)
         audit = Audit(twice.store, twice.newer, ledger, SETTINGS)
         for first in (9, 30):
             left[0] = first
@@ -425,7 +425,7 @@ def assert_equal_to_everything(
         for number, facts in enumerate(later):
             snapshot = facts.build(folder / f"later {number}")
             full = Audit(store, snapshot, ledger, limits).start(asked)
-            found = since(other, former.id, asked, store_place(store), SCHEMA)
+            found = since(other, former.id, asked, store)
             part = Audit(store, snapshot, other, limits).start(asked, found)
             equal(of_run(ledger, full), of_run(other, part))
             assert part.made_with["since"] == former.id
@@ -492,7 +492,7 @@ def test_what_was_carried_is_verified_by_the_run_that_judged_it(tmp_path: Path) 
         Audit(store, other, ledger, SETTINGS).start(asked)
 
         def carried_on(former: Run, snapshot: Path) -> Run:
-            found = since(ledger, former.id, asked, store_place(store), SCHEMA)
+            found = since(ledger, former.id, asked, store)
             return Audit(store, snapshot, ledger, SETTINGS).start(asked, found)
 
         again = carried_on(carried_on(first, one), other)
@@ -541,7 +541,7 @@ def test_a_graph_in_neo4j_is_known_to_be_the_same(ready_neo4j: Neo4jTarget, tmp_
                 store.add_edges(pattern, rows.select(edge_schema(pattern).names))
     with opened() as store, Ledger(tmp_path / "ledger.sqlite") as ledger, Ledger(tmp_path / "full.sqlite") as alone:
         former = Audit(store, older, ledger, SETTINGS).start(asked)
-        found = since(ledger, former.id, asked, store_place(store), SCHEMA)
+        found = since(ledger, former.id, asked, store)
         part = Audit(store, newer, ledger, SETTINGS).start(asked, found)
         equal(of_run(alone, Audit(store, newer, alone, SETTINGS).start(asked)), of_run(ledger, part))
         assert part.made_with["since"] == former.id

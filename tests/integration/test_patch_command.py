@@ -16,7 +16,7 @@ from kgcheck.curation.operations import Patch, read_patch, write_patch
 from kgcheck.curation.proposals import LeftOut
 from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.store import DONE, LOAD, UNDER_WAY
+from kgcheck.graph.store import DONE, LOAD, STORE_ID, UNDER_WAY
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger
@@ -229,6 +229,13 @@ def patched(place: Place) -> Patch:
     return read_patch(place.out)
 
 
+def as_another(store: Path, path: Path) -> None:
+    """Copy a store, and make another one of the copy."""
+    shutil.copy(store, path)
+    with EmbeddedStore(path, CKG, create=True) as other:
+        other.set_meta(STORE_ID, "another")
+
+
 def test_make_refuses(place: Place) -> None:
     finding = place.finding("O60260", "attribute", "name").fingerprint
     assert place.run("make", "--out", place.out).refuses("name findings, or all that are accepted")
@@ -238,13 +245,13 @@ def test_make_refuses(place: Place) -> None:
     patched(place)
     assert place.run("make", "--finding", finding, "--out", place.out).refuses(f"{place.out} holds a patch already")
     other = place.folder / "other.lbdb"
-    shutil.copy(place.store, other)
+    as_another(place.store, other)
     refused = kgcheck(
         "patch", "make", "--finding", finding, "--out", place.folder / "p2", "--store", other,
         "--ledger", place.folder / "ledger.sqlite",
     )  # fmt: skip
     assert refused.refuses("run ")
-    assert f"is of the store {place.store}" in refused.err
+    assert f"is of the store that was at {place.store}" in refused.err
     assert not (place.folder / "p2").exists()
 
 
@@ -296,12 +303,12 @@ def test_an_edited_patch_is_refused(tmp_path: Path, edit: str) -> None:
 def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) -> None:
     patched(place)
     other = tmp_path / "other.lbdb"
-    shutil.copy(place.store, other)
+    as_another(place.store, other)
 
     for act in ("apply", "check", "undo"):
         refused = kgcheck("patch", act, place.out, "--store", other, cwd=tmp_path)
         assert refused.refuses("the patch ")
-        assert f"is for the store {place.store}, not {other}" in refused.err
+        assert f"is for the store that was at {place.store}, and {other} is another one" in refused.err
     nowhere = kgcheck("patch", "apply", place.out, "--store", tmp_path / "none", cwd=tmp_path)
     assert nowhere.refuses("there is no graph at")
     assert not (tmp_path / "none").exists()

@@ -8,24 +8,38 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pytest
+from pydantic import SecretStr
 
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from tests.support.audits import Audited, MemoryStore, audited, comparable, demo, demo_audited, kgcheck, of_run
+from tests.support.audits import (
+    Audited,
+    MemoryStore,
+    audited,
+    comparable,
+    core_demo,
+    core_import,
+    demo,
+    demo_audited,
+    kgcheck,
+    of_run,
+)
+from tests.support.neo4j_fixtures import Neo4jTarget
 
 ROOT = Path(__file__).resolve().parents[2]
 PIECE = 40
@@ -319,11 +333,104 @@ def test_a_graph_with_other_counts_does_not_go_on(tmp_path: Path) -> None:
         resumed(proteins("P04637", "Q00987"), tmp_path / "ledger.sqlite")
 
 
+def other_names(folder: Path) -> None:
+    """Give every gene of an import directory another name, and leave their number as it is."""
+    (path,) = folder.rglob("Gene.tsv")
+    head, *rows = path.read_text().splitlines()
+    changed = ["\t".join([*row.split("\t")[:2], "other " + row.split("\t")[2], *row.split("\t")[3:]]) for row in rows]
+    path.write_text("\n".join([head, *changed, ""]))
+
+
+def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) -> None:
+    store, folder, ledger = tmp_path / "graph.lbdb", tmp_path / "import", tmp_path / "ledger.sqlite"
+    shutil.copy(core_demo().store, store)
+    shutil.copytree(core_import(), folder)
+    asked: dict[str, Any] = {"types": (CheckType.ATTRIBUTE,), "labels": ("Gene",), "piece_tasks": 5}
+    with EmbeddedStore(store, load_schema()) as graph:
+        cut_off(graph, ledger, 1, core_demo().reference, **asked)
+    assert kgcheck("load", folder, "--store", store, cwd=tmp_path).code == 0
+    with EmbeddedStore(store, load_schema()) as graph, Ledger(ledger) as kept:
+        state = graph.state()
+        assert json.loads(kept.cut_off().made_with["graph"]) == json.loads(state or ""), "that load changed nothing"
+    other_names(folder)
+    assert kgcheck("load", folder, "--store", store, cwd=tmp_path).code == 0
+
+    said = kgcheck("audit", "--resume", "--ledger", ledger, "--store", store)
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("kgcheck: the graph has changed since run")
+    assert "start a new run without --resume" in said.err
+    with EmbeddedStore(store, load_schema()) as graph:
+        now, then = json.loads(graph.state() or ""), json.loads(state or "")
+    assert {name for name in then if then[name] != now[name]} == {"Gene"}
+
+
+def test_a_store_that_was_moved_goes_on(tmp_path: Path) -> None:
+    store, moved, ledger = tmp_path / "graph.lbdb", tmp_path / "moved.lbdb", tmp_path / "ledger.sqlite"
+    shutil.copy(core_demo().store, store)
+    asked: dict[str, Any] = {"types": (CheckType.ATTRIBUTE,), "labels": ("Gene",), "piece_tasks": 5}
+    with EmbeddedStore(store, load_schema()) as graph:
+        cut_off(graph, ledger, 1, core_demo().reference, **asked)
+    store.rename(moved)
+
+    said = kgcheck("audit", "--resume", "--ledger", ledger, "--store", moved)
+
+    assert said.code == 3, said.err
+    with EmbeddedStore(moved, load_schema()) as graph, Ledger(ledger) as kept:
+        again = audited(graph, tmp_path / "again.sqlite", core_demo().reference, **asked)
+        assert comparable(of_run(kept, kept.run("latest"))) == comparable(again)
+
+
+def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
+    def change(name: str) -> None:
+        with clean_neo4j.driver() as driver:
+            driver.execute_query("UNWIND ['P04637', 'Q00987'] AS id MERGE (p:Protein {id: id}) SET p.name = $n", n=name)
+
+    asked: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
+    settings = Settings(neo4j_password=SecretStr(clean_neo4j.password))
+    change("one")
+    with Neo4jStore(clean_neo4j.uri, load_schema(), settings) as store:
+        cut_off(store, tmp_path / "unchanged.sqlite", 1, **asked)
+        assert resumed(store, tmp_path / "unchanged.sqlite").run.finished
+        cut_off(store, tmp_path / "changed.sqlite", 1, **asked)
+        change("two")
+        with pytest.raises(LedgerError, match="the graph has changed since run"):
+            resumed(store, tmp_path / "changed.sqlite")
+
+
+class Moving(MemoryStore):
+    """A graph that others change while it is looked at; or one of which nobody can say so."""
+
+    states: Iterator[str | None]
+
+    def state(self) -> str | None:
+        return next(self.states)
+
+
+def test_a_graph_that_changes_under_an_audit_is_warned_about(tmp_path: Path) -> None:
+    store = Moving({"Protein": [{"id": "P04637"}]}, {})
+    store.states = iter(["one", "two"])
+
+    run = audited(store, tmp_path / "ledger.sqlite", types=(CheckType.STRUCTURE,)).run
+
+    assert "the graph changed while it was audited" in run.warnings[-1]
+    assert run.made_with["graph"] == ""
+
+
+def test_a_graph_of_which_nothing_shows_that_it_is_the_same_does_not_go_on(tmp_path: Path) -> None:
+    store = Moving({"Protein": [{"id": "P04637"}]}, {})
+    store.states = iter([None, None])
+    cut_off(store, tmp_path / "ledger.sqlite", 1)
+
+    with pytest.raises(LedgerError, match="nothing shows that the graph is as it was when run"):
+        resumed(store, tmp_path / "ledger.sqlite")
+
+
 def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
     """The counts are the same, and the pieces that are done were of other tasks."""
     cut_off(proteins("P04637", "Q00987", "P38398"), tmp_path / "ledger.sqlite", 1, piece_tasks=1)
 
-    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+    with pytest.raises(LedgerError, match="the graph has changed since run"):
         resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
 
 
@@ -331,7 +438,7 @@ def test_a_graph_with_other_faults_does_not_go_on(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
     cut_off(proteins("P04637", "WRONG1", "WRONG2"), tmp_path / "ledger.sqlite", 1, **asked)
 
-    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+    with pytest.raises(LedgerError, match="the graph has changed since run"):
         resumed(proteins("P04637", "WRONG0", "WRONG2"), tmp_path / "ledger.sqlite")
 
 
@@ -362,10 +469,10 @@ def test_another_store_does_not_go_on(tmp_path: Path) -> None:
     cut_off(proteins("P04637"), tmp_path / "ledger.sqlite", 1)
     other = MemoryStore({"Protein": [{"id": "P04637"}], "Gene": [{"id": "TP53"}]}, {}, name="another")
 
-    with pytest.raises(UsageError, match="is of the store memory, not of another") as caught:
+    with pytest.raises(UsageError, match="is of the store that was at memory, and another is another one") as caught:
         resumed(other, tmp_path / "ledger.sqlite")
 
-    assert caught.value.hint == "add --store memory"
+    assert caught.value.hint == "add --store memory, or where that store is now"
 
 
 @pytest.mark.parametrize(

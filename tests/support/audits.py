@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -127,6 +127,9 @@ class MemoryStore:
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         return list(self._stray)[:limit]
 
+    def store_id(self) -> str:
+        return self.name
+
     def counts(self) -> Counts:
         return Counts(
             nodes={name: len(rows) for name, rows in self._nodes.items()},
@@ -143,6 +146,9 @@ class MemoryStore:
         return {}
 
     def set_meta(self, key: str, value: str) -> None:
+        raise NotImplementedError
+
+    def changing(self, names: Iterable[str]) -> AbstractContextManager[None]:
         raise NotImplementedError
 
     def prepare(self) -> None:

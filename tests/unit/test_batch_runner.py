@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.bench.runner import keep_options, read_results, run_batch
-from kgcheck.errors import InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.bench.runner import keep_options, read_results, run_batch, set_aside
+from kgcheck.errors import ChangedMeanwhile, InputError, InputFormat, KgcheckError, UsageError
 
 
 def items(n: int) -> list[tuple[str, int]]:
@@ -150,6 +150,20 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         run_batch(items(1), double, tmp_path / "file" / "results.jsonl")
+
+
+def test_a_batch_of_a_graph_that_has_changed_begins_anew_and_keeps_its_results(tmp_path: Path) -> None:
+    keep_options(tmp_path, {"store": "s", "graph": "one"})
+    run_batch(items(1), double, tmp_path / "results.jsonl")
+    before = (tmp_path / "results.jsonl").read_bytes()
+
+    with pytest.raises(ChangedMeanwhile, match="the graph has changed since the batch in"):
+        keep_options(tmp_path, {"store": "s", "graph": "two"})
+    set_aside(tmp_path)
+    keep_options(tmp_path, {"store": "s", "graph": "two"})
+
+    assert (tmp_path / "results.before.jsonl").read_bytes() == before
+    assert run_batch(items(1), double, tmp_path / "results.jsonl").before == 0
 
 
 def test_a_batch_goes_on_as_it_began(tmp_path: Path) -> None:

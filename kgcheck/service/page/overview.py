@@ -106,7 +106,7 @@ def figures_of(workspace: Workspace) -> Figures | None:
     if run is None:
         return None
     tallies = workspace.tallies(run)
-    audits = [(r, t) for r, t in workspace.runs(limit=4 * _MOST_RUNS) if not r.is_check and r.store == run.store]
+    audits = [(r, t) for r, t in workspace.runs(limit=4 * _MOST_RUNS) if not r.is_check and r.store_id == run.store_id]
     trend = [
         (f"{r.started:%Y-%m-%d %H:%M}", outcome.value, outcomes(t)[outcome])
         for r, t in reversed(audits[:_MOST_RUNS])

@@ -74,5 +74,7 @@ def diff(
         found = workspace.diff(before or None, after or None)
         states = {state.value: count for state, count in found.counts.items()}
         some = {name: list(found.findings([name], limit=_FEW)) for name, count in states.items() if count}
-        others = [run for run, _ in workspace.runs(limit=_PAGE) if not run.is_check and run.store == found.after.store]
+        others = [
+            run for run, _ in workspace.runs(limit=_PAGE) if not run.is_check and run.store_id == found.after.store_id
+        ]
     return render(request, "diff", asking, diff=found, states=states, some=some, runs=others, few=_FEW)
