@@ -1,7 +1,7 @@
 """From format 3 to the tables of the code."""
 
 from alembic import op
-from sqlalchemy import Boolean, Column, column, insert, select, table
+from sqlalchemy import Boolean, Column, String, column, insert, select, table
 
 from kgcheck.ledger.settling import settle_run
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
@@ -22,6 +22,8 @@ def upgrade() -> None:
         op.execute(f"ALTER INDEX finding_pkey RENAME TO {_OLD}_pkey")
     METADATA.create_all(connection)
     op.add_column("comparison", Column("is_listed", Boolean))
+    # Of the patches that are there nobody knows whether they were made here.
+    op.add_column("patch", Column("digest", String))
     old = table(_OLD, *map(column, FINDING_COLUMNS))
     connection.execute(insert(FINDING).from_select(FINDING_COLUMNS, select(old)))
     for run in connection.scalars(select(RUN.c.id)).all():
