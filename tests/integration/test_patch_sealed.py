@@ -118,7 +118,7 @@ ATTACKS: st.SearchStrategy[Operation] = st.one_of(
 )
 
 
-@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(operation=ATTACKS)
 def test_no_operation_writes_what_it_must_not(operation: Operation, opened: EmbeddedStore) -> None:
     """Attacked as in a patch that somebody sealed: with the states that it must know, and any name and value."""
