@@ -29,6 +29,9 @@ class Settings(BaseSettings):
     ledger_password: SecretStr | None = Field(
         default=None, description="password of that user, unless PGPASSWORD or PGPASSFILE has it; never logged"
     )
+    cleartext_hosts: str = Field(
+        default="", description="hosts, by commas, that get passwords and keys without TLS, as this machine does"
+    )
     keep_verified: bool = Field(default=True, description="an audit keeps what was judged as Parquet beside the ledger")
     query_timeout_s: float = Field(default=600.0, gt=0, description="longest time for one statement to a store")
     connect_timeout_s: float = Field(default=10.0, gt=0, description="longest wait for a connection")

@@ -17,7 +17,14 @@ with DAG(
     catchup=False,
     max_active_runs=1,
     # Retries are in kgcheck.toml, where they know what is worth one; a worker that died is another matter.
-    default_args={"cwd": HOME, "retries": 1, "retry_delay": timedelta(minutes=10)},
+    # Named, kgcheck.toml is trusted: it says who gets passwords and messages.
+    default_args={
+        "cwd": HOME,
+        "env": {"KGCHECK_CONFIG": f"{HOME}/kgcheck.toml"},
+        "append_env": True,
+        "retries": 1,
+        "retry_delay": timedelta(minutes=10),
+    },
     tags=["kgcheck"],
 ) as dag:
     load = BashOperator(task_id="import", bash_command="kgcheck job run import")

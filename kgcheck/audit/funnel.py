@@ -75,7 +75,7 @@ class Funnel:
         except (UsageError, BudgetExceeded):
             return None
         finally:
-            write_text(self._transcripts / run.id / f"{finding.fingerprint}.jsonl", transcript.as_jsonl())
+            write_text(self._transcripts / run.id / f"{finding.fingerprint}.jsonl", transcript.as_jsonl(), secret=True)
         verdict = checked.verdict
         if checked.task.fingerprint != finding.fingerprint or verdict.outcome in UNDECIDED:
             return None

@@ -22,7 +22,7 @@ from kgcheck.errors import (
 )
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.locks import lock_open_file
-from kgcheck.outputs import write_text
+from kgcheck.outputs import make_folder, write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.visible import as_json
 
@@ -105,7 +105,7 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
     """Write down what a batch was asked for, or refuse to go on with one that was asked for something else."""
     path = folder / "batch.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         if path.exists():
             before = parse_json(read_whole(path))
             wanted = json.loads(json.dumps(options))
@@ -177,7 +177,7 @@ def _once(items: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
 @contextmanager
 def _appending(out: Path) -> Iterator[IO[bytes]]:
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         file = out.open("a+b")
     except OSError as error:
         raise InputError(f"cannot write the results {out}: {error.strerror}", LET_WRITE) from error

@@ -26,13 +26,13 @@ def config_option() -> Decorator:
 def read_config(config: Path | None, *, warn: bool = False) -> "Project":
     """kgcheck.toml, read and checked whole."""
     from kgcheck.curation.project import overlaps, read_project
-    from kgcheck.curation.project_file import NAME, find_file
+    from kgcheck.curation.project_file import NAME, FoundFile, find_file
     from kgcheck.errors import InputMissing
 
-    path = config or find_file()
-    if path is None:
+    found = FoundFile(config, is_named=True) if config else find_file()
+    if found is None:
         raise InputMissing(f"there is no {NAME} in this folder or above", "kgcheck init writes one")
-    project = read_project(path)
+    project = read_project(found.path, is_named=found.is_named)
     for one, other, _, at in overlaps(project) if warn else ():
         note(f"warning: jobs {one} and {other} begin at the same time on one store, {at:%Y-%m-%d %H:%M %Z}")
     return project

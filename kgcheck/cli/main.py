@@ -55,6 +55,7 @@ _COMMANDS = {
     "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),
     "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
     "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
+    "trust": ("kgcheck.cli.trust", "Trust the servers that a kgcheck.toml names."),
     "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
     "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),
     "serve": ("kgcheck.cli.serve", "Serve the HTTP API and the page."),

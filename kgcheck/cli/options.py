@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day, row_limit
 from kgcheck.cli.output import note
-from kgcheck.errors import UsageError
+from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
 
@@ -58,8 +59,10 @@ class Configured(click.Option):
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         extra = super().get_help_extra(ctx)
-        if found := self._configured():
-            extra["default"] = f"{found[0]}, as {found[1]} has it"
+        with suppress(KgcheckError):
+            # Help is needed most where the file is wrong, or not trusted yet.
+            if found := self._configured():
+                extra["default"] = f"{found[0]}, as {found[1]} has it"
         return extra
 
     def _configured(self) -> tuple[str, str] | None:

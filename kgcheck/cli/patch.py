@@ -89,20 +89,30 @@ def check(folder: Path, store: str | None, profile: str, format_: str) -> int:
 @command.command("apply")
 @_FOLDER
 @click.option("--delete", is_flag=True, help="Take away what is retired, and do not only mark it; undo makes it again.")
+@click.option(
+    "--from-elsewhere", is_flag=True, help="Also a patch that this ledger did not make, or that was changed since."
+)
 @_BY
 @store_option()
 @profile_option()
 @ledger_option()
 @table_or_json_option()
 def apply(
-    folder: Path, delete: bool, by: str, store: str | None, profile: str, ledger: str | None, format_: str
+    folder: Path,
+    delete: bool,
+    from_elsewhere: bool,
+    by: str,
+    store: str | None,
+    profile: str,
+    ledger: str | None,
+    format_: str,
 ) -> int:
     """Do every operation of the patch in DIR that the graph still fits. Exit code 1: some were in conflict."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.workspace import Workspace
 
     with Workspace(store=store, profile=profile, ledger=ledger, progress=RichProgress()) as workspace:
-        outcome = workspace.apply_patch(folder, by=by, delete=delete)
+        outcome = workspace.apply_patch(folder, by=by, delete=delete, from_elsewhere=from_elsewhere)
     if not outcome.done and not outcome.conflicts:
         note(f"patch {outcome.patch.id} was applied already: nothing was done")
     return _end(outcome, format_, "done", "done before")

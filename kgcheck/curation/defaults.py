@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 def configured(field: str) -> tuple[str, str] | None:
     """What kgcheck.toml has for an option."""
-    path = find_file()
-    if path is None:
+    found = find_file()
+    if found is None:
         return None
-    value = _value(_read(path.absolute(), path.stat().st_mtime_ns), field)
+    path = found.path
+    value = _value(_read(path.absolute(), path.stat().st_mtime_ns, found.is_named), field)
     return (value, str(path)) if value else None
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, changed: int) -> "Project":
+def _read(path: Path, changed: int, is_named: bool) -> "Project":
     from kgcheck.curation.project import read_project
 
     # Once a command, not once an option. Schedules are no matter here: APScheduler need not be installed.
-    return read_project(path, whole=False)
+    return read_project(path, whole=False, is_named=is_named)
 
 
 def _value(project: "Project", field: str) -> str | None:
-    store, reference = project.store_of(), project.reference_of()
     match field:
         case "store":
-            return store.place if store else None
+            return store.place if (store := project.store_of()) else None
         case "profile":
-            return store.profile if store and project.names_profile else None
+            return project.default_profile
         case "reference":
-            return reference.snapshot if reference else None
+            return reference.snapshot if (reference := project.reference_of()) else None
         case "literature":
             return project.literature_of()
         case _:

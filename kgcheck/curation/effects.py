@@ -23,6 +23,8 @@ from kgcheck.graph.changes import EdgeState, Editable, NodeState, NotAsExpected,
 from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, MARKS, RETIRED, RETIRED_AT
 from kgcheck.graph.store import Properties, brought_to
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import KEY, PropertyType, Schema
+from kgcheck.visible import visible
 
 ABSENT, THERE, GONE = "absent", "there", "retired"
 """How an end of an edge stands, of which nothing else matters."""
@@ -61,9 +63,10 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
 
 def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
     """What an operation comes to, if the graph is as it expects."""
+    _check_values(operation, graph.schema)
     found = expectations(operation, graph)
-    for what, state in operation.expected.items():
-        if found.get(what) != state:
+    for what in (*operation.expected, *found):
+        if found.get(what) != operation.expected.get(what):
             raise NotAsExpected(f"{what} is not as it was when the patch was made")
     work = _Work(operation, DraftGraph(graph), stamp, delete)
     match operation:
@@ -78,6 +81,35 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
         case AddEdge():
             work.add(operation)
     return tuple(work.steps)
+
+
+def _check_values(operation: Operation, schema: Schema) -> None:
+    """Refuse what no patch writes: what the profile does not describe, the marks of curation, text that hides."""
+    what = operation.what
+    if isinstance(operation, Repoint) and visible(operation.to) != operation.to:
+        raise NotAsExpected("the new id has characters that nobody sees")
+    if not isinstance(operation, SetValue | AddEdge):
+        return
+    values = {operation.attribute: operation.to} if isinstance(operation, SetValue) else operation.properties
+    if isinstance(what, Ref):
+        described, own = schema.label(what.label).properties, {KEY, schema.label(what.label).key, *MARKS}
+    else:
+        described, own = schema.pattern(what.head.label, what.relation, what.tail.label).properties, set(MARKS)
+    for name, value in values.items():
+        if name in own or name not in described:
+            raise NotAsExpected(f"{name} is no property of {what} that a patch may set")
+        if value is not None and not _is_writable(described[name].type, value):
+            raise NotAsExpected(
+                f"the {name} of {what} would be no {described[name].type}, or text that hides something"
+            )
+
+
+def _is_writable(kind: PropertyType, value: object) -> bool:
+    if kind == "strings":
+        return isinstance(value, list) and all(_is_writable("string", one) for one in value)
+    if kind == "string":
+        return isinstance(value, str) and visible(value, layout=True) == value
+    return type(value) in (int, float) and brought_to(kind, value) == value
 
 
 class _Work:

@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
+from kgcheck.cleartext import NAMED, is_cleartext_host
 from kgcheck.curation.config import NotificationEntry
 from kgcheck.curation.jobs import Delivery, JobWork
 from kgcheck.curation.thresholds import Severity
@@ -47,10 +49,12 @@ def notify(
     run: JobRun,
     done: JobWork,
     failure: str = "",
+    *,
+    cleartext_hosts: str = "",
 ) -> list[Delivery]:
     """Send the messages of a run that there is reason for."""
     return [
-        _send(name, entries[name], folder, run, done, failure)
+        _send(name, entries[name], folder, run, done, failure, cleartext_hosts)
         for name in dict.fromkeys(names)
         if occasions(done, failure) & set(entries[name].when)
     ]
@@ -102,7 +106,9 @@ def message_of(template: Path | None, run: JobRun, done: JobWork, failure: str =
         return title, f"{language.from_string(built_in).render(values)}\n{wrong}\n"
 
 
-def _send(name: str, entry: NotificationEntry, folder: Path, run: JobRun, done: JobWork, failure: str) -> Delivery:
+def _send(
+    name: str, entry: NotificationEntry, folder: Path, run: JobRun, done: JobWork, failure: str, cleartext_hosts: str
+) -> Delivery:
     address = os.environ.get(entry.address_env, "").strip()
     if not address:
         return Delivery(name, sent=False, why=f"the environment has no {entry.address_env}")
@@ -119,12 +125,24 @@ def _send(name: str, entry: NotificationEntry, folder: Path, run: JobRun, done: 
         try:
             if not sender.add(address):
                 return Delivery(name, sent=False, why=f"{entry.address_env} is no address that apprise knows")
+            if any(_is_in_the_clear(plugin, cleartext_hosts) for plugin in sender):
+                why = f"{entry.address_env} would send a secret in the clear: write its scheme with TLS, or {NAMED}"
+                return Delivery(name, sent=False, why=why)
             form = apprise.NotifyFormat.TEXT
             sent = bool(sender.notify(text, title, kind, body_format=form, timeout=LONGEST_S))
         except Exception as error:
             return Delivery(name, sent=False, why=_without(f"{type(error).__name__}: {error}", address))
         why = "" if sent else _without(log.getvalue(), address) or "it could not be sent"
     return Delivery(name, sent=sent, why=why)
+
+
+def _is_in_the_clear(plugin: Any, cleartext_hosts: str) -> bool:
+    """Tell whether a plug-in of apprise sends without TLS where it may not; any part of a web address may be secret."""
+    is_mail = hasattr(plugin, "smtp_host")
+    if plugin.secure or not plugin.protocol or (is_mail and not plugin.password):
+        return False
+    host = str((plugin.smtp_host if is_mail else plugin.host) or "localhost")
+    return not is_cleartext_host(host.strip("[]"), cleartext_hosts)
 
 
 def _without(text: str, address: str) -> str:

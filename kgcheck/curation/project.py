@@ -28,8 +28,9 @@ from kgcheck.curation.config import (
 )
 from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment
+from kgcheck.curation.trust import check_trusted
 from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
-from kgcheck.outputs import write_text
+from kgcheck.outputs import make_folder, write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
 
@@ -49,10 +50,11 @@ _Referring = Checking | BatchJob | CheckingFiles
 class Project:
     """kgcheck.toml, read: its values, with paths that hold from any folder."""
 
-    def __init__(self, path: Path, values: JobFile) -> None:
+    def __init__(self, path: Path, values: JobFile, *, is_named: bool = True) -> None:
         self.path = path
         self.folder = path.absolute().parent
         self.values = values
+        self.is_named = is_named
 
     def job(self, name: str) -> AnyJob:
         """A job by name."""
@@ -67,11 +69,15 @@ class Project:
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
         """The store of a job, or the default one, with its place and profile."""
-        found = _named(self.values.stores, job.store if job else None, self.values.defaults.store)
+        found = self.store_entry(job)
         if found is None:
             return None
         profile = found.profile or self.values.profile
         return StoreEntry(place=self.place(found.place), profile=self._profile(profile))
+
+    def store_entry(self, job: JobBase | None = None) -> StoreEntry | None:
+        """The store of a job, or the default one, as the file has it."""
+        return _named(self.values.stores, job.store if job else None, self.values.defaults.store)
 
     def reference_of(self, job: _Referring | None = None) -> ReferenceEntry | None:
         """The reference of a job, or the default one, with its paths."""
@@ -105,9 +111,26 @@ class Project:
         job = self.job(name)
         return Schedule(job.schedule, job.time_zone or self.values.time_zone) if job.schedule else None
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The servers that the file names, and the variables with the addresses of messages, by key."""
+        return {
+            key: text
+            for key, text in sorted(_texts(self.values.model_dump(mode="json")))
+            if ("://" in text and not key.endswith(".about")) or key.endswith(".address_env")
+        }
+
+    def check_trusted(self) -> None:
+        """Refuse the addresses of a file that nobody named and nobody trusts."""
+        if not self.is_named:
+            check_trusted(self.path, self.addresses)
+
     def place(self, text: str) -> str:
-        """A path that holds from any folder; an address as it is."""
-        return text if "://" in text else str(self.folder / text)
+        """A path that holds from any folder; an address as it is, of a file that is trusted."""
+        if "://" not in text:
+            return str(self.folder / text)
+        self.check_trusted()
+        return text
 
     @property
     def profile(self) -> str:
@@ -115,10 +138,12 @@ class Project:
         return self._profile(self.values.profile)
 
     @property
-    def names_profile(self) -> bool:
-        """Whether the file itself names a kind of graph, for all or for the default store."""
-        found = _named(self.values.stores, None, self.values.defaults.store)
-        return "profile" in self.values.model_fields_set or bool(found and found.profile)
+    def default_profile(self) -> str | None:
+        """The kind of graph of the default store, where the file itself names one."""
+        found = self.store_entry()
+        if found is None or not (found.profile or "profile" in self.values.model_fields_set):
+            return None
+        return self._profile(found.profile or self.values.profile)
 
     def _profile(self, name: str) -> str:
         return str(self.folder / name) if "/" in name or name.startswith(".") else name
@@ -129,8 +154,20 @@ def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> 
     return entries[name] if name else None
 
 
-def read_project(path: Path, *, whole: bool = True) -> Project:
-    """Read kgcheck.toml, with every mistake at once."""
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a value, with the keys that lead to it."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _texts(one, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for number, one in enumerate(value, 1):
+            yield from _texts(one, f"{key}.[{number}]")
+
+
+def read_project(path: Path, *, whole: bool = True, is_named: bool = True) -> Project:
+    """Read kgcheck.toml, with every mistake at once; one that was only found is not trusted with its addresses."""
     try:
         tables = read_tables(path)
     except FileNotFoundError:
@@ -140,7 +177,7 @@ def read_project(path: Path, *, whole: bool = True) -> Project:
         values = JobFile.model_validate(tables, context={"schedules": whole})
     except ValidationError as error:
         raise WrongFile(path, [*mistakes, *mistakes_of(error, tables, _known_keys)], _HINT) from None
-    project = Project(path, values)
+    project = Project(path, values, is_named=is_named)
     mistakes += [] if mistakes else _unfit(project, schedules=whole)
     if mistakes:
         raise WrongFile(path, mistakes, _HINT)
@@ -213,7 +250,7 @@ def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
 def _shared(project: Project, one: str, other: str) -> str | None:
     """What one of two jobs writes to and the other needs; empty where both only read a store; None: nothing."""
     jobs = project.job(one), project.job(other)
-    stores = [project.store_of(job) for job in jobs]
+    stores = [project.store_entry(job) for job in jobs]
     references = [project.reference_of(job) if isinstance(job, _Referring) else None for job in jobs]
     if any(isinstance(job, LoadJob) for job in jobs) and stores[0] == stores[1]:
         return "store"
@@ -222,15 +259,10 @@ def _shared(project: Project, one: str, other: str) -> str | None:
     return "" if stores[0] == stores[1] else None
 
 
-def _secrets(tables: Mapping[str, Any], where: str = "") -> Iterator[Mistake]:
+def _secrets(tables: Mapping[str, Any]) -> Iterator[Mistake]:
     """Keys that hold what looks like a secret; it is not shown."""
-    for key, value in tables.items():
-        place = f"{where}.{key}" if where else str(key)
-        if isinstance(value, Mapping):
-            yield from _secrets(value, place)
-        elif isinstance(value, list):
-            yield from _secrets({f"[{number}]": item for number, item in enumerate(value, 1)}, place)
-        elif isinstance(value, str) and _is_secret(str(key), value):
+    for place, value in _texts(tables):
+        if _is_secret(place.rpartition(".")[2], value):
             yield Mistake(
                 where=place, what="this looks like a secret: put it into the environment (docs/howto_jobs.md)"
             )
@@ -269,7 +301,7 @@ def write_project(folder: Path) -> Path:
     path = folder / NAME
     text = (resources.files("kgcheck.curation") / "templates" / NAME).read_text(encoding="utf-8")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         # Never over what is there, whoever writes it meanwhile.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -119,12 +119,15 @@ class Processes:
 
     def start(self, name: str, planned: datetime | None) -> int:
         """Run a job, and wait until it ends."""
-        command = [sys.executable, "-m", "kgcheck", "job", "run", name, "--config", str(self._project.path.absolute())]
+        command = [sys.executable, "-m", "kgcheck", "job", "run", name]
+        if self._project.is_named:
+            command += ["--config", str(self._project.path.absolute())]
         if planned:
             command += ["--planned", f"{planned.astimezone(UTC):%Y-%m-%dT%H:%M:%S%z}"]
         with self._lock:
             if self._stopped:
                 return -1
+            # In its own folder the file is found again, if nobody named it, and trusted as it is then.
             # Names of jobs are letters, digits and _ . - by the rules of the file; no shell is between.
             process = subprocess.Popen(command, cwd=self._project.folder)  # noqa: S603
             self._running.add(process)

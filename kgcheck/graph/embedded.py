@@ -49,6 +49,7 @@ from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
 from kgcheck.graph.unknown import Shape, unknown_names
 from kgcheck.locks import FileLock, in_use
+from kgcheck.outputs import make_folder
 from kgcheck.profile.schema import KEY, Label, Pattern, PropertyType, Schema
 
 _MARKS: dict[str, PropertyType] = dict.fromkeys(MARKS, "string")
@@ -444,7 +445,7 @@ def _check_path(path: Path, create: bool) -> None:
         raise StoreError(f"{path} is a folder, and an embedded store is a file", f"name a file: {path / 'graph.lbdb'}")
     if create:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise StoreError(
                 f"cannot make {path.parent}: {error.strerror}", "name another place with --store"

@@ -1,13 +1,15 @@
 """The Neo4j store: a server, through the official driver (https://neo4j.com/docs/python-manual/current/)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import neo4j
 from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError, ServiceUnavailable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
+from kgcheck.cleartext import refuse_cleartext
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
 from kgcheck.graph.answers import TooLargeAnswer, bounded_rows
 from kgcheck.graph.changes import Run
@@ -52,6 +54,7 @@ class Neo4jStore(CypherServerStore):
                 uri,
                 auth=auth,
                 connection_timeout=settings.connect_timeout_s,
+                resolver=_no_cleartext(uri, settings, is_secret=auth is not None),
                 notifications_min_severity="OFF",
                 user_agent="kgcheck",
             )
@@ -215,6 +218,20 @@ class Neo4jStore(CypherServerStore):
                 return StoreUnavailable(f"the connection to {self.name} broke: {message}", "run the same command again")
             case _:
                 return StoreError(f"{self.name} cannot be used: {message}")
+
+
+def _no_cleartext(uri: str, settings: Settings, *, is_secret: bool) -> Callable[[neo4j.Address], list[neo4j.Address]]:
+    """What the driver calls before it connects, also to members of a cluster that only the server names."""
+    is_in_the_clear = is_secret and urlsplit(uri).scheme in ("bolt", "neo4j")
+
+    def check(address: neo4j.Address) -> list[neo4j.Address]:
+        if is_in_the_clear:
+            refuse_cleartext(
+                str(address.host), settings.cleartext_hosts, "write the address with bolt+s:// or neo4j+s://"
+            )
+        return [address]
+
+    return check
 
 
 def _is_undone(error: BaseException) -> bool:

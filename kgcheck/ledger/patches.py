@@ -34,6 +34,7 @@ PATCH = Table(
     Column("state", String, nullable=False),
     Column("state_at", UtcTime, nullable=False),
     Column("state_by", String, nullable=False),
+    Column("digest", String, comment="SHA-256 of the patch as it was made here; of one from elsewhere there is none"),
 )
 OPERATION = Table(
     "operation",
@@ -81,6 +82,9 @@ class PatchEntry(Value):
     state: PatchState = PatchState.MADE
     state_at: datetime
     state_by: str
+    digest: str | None = Field(
+        default=None, description="of the patch as it was made here; null: it came from elsewhere"
+    )
 
 
 class OperationEntry(Value):
@@ -106,6 +110,8 @@ class PatchTable:
         with self._database.writing() as connection:
             known = connection.scalar(select(PATCH.c.id).where(PATCH.c.id == patch.id))
             if known:
+                # Who made it does not change by what becomes of it.
+                del row["digest"]
                 connection.execute(update(PATCH).where(PATCH.c.id == patch.id).values(**row))
                 connection.execute(delete(OPERATION).where(OPERATION.c.patch == patch.id))
             else:
@@ -113,6 +119,11 @@ class PatchTable:
             rows = [{"patch": patch.id, **o.model_dump(), "state": o.state.value} for o in operations]
             for some in batches(rows):
                 connection.execute(insert(OPERATION), some)
+
+    def made(self, digest: str) -> bool:
+        """Tell whether a patch was made with this ledger, and is as it was made."""
+        with self._database.reading_once() as connection:
+            return connection.scalar(select(PATCH.c.id).where(PATCH.c.digest == digest)) is not None
 
     def all(self) -> list[PatchEntry]:
         """All patches, the newest first."""

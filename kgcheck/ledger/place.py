@@ -35,6 +35,7 @@ class LedgerServer:
     address: str
     user: str | None = None
     password: "SecretStr | None" = None
+    cleartext_hosts: str = ""
 
     def __str__(self) -> str:
         return self.address
@@ -109,7 +110,7 @@ def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
     text = checked_place(str(name))
     if not _is_address(text):
         return Path(text)
-    return LedgerServer(text, settings.ledger_user, settings.ledger_password)
+    return LedgerServer(text, settings.ledger_user, settings.ledger_password, settings.cleartext_hosts)
 
 
 def is_same_place(one: LedgerPlace, other: LedgerPlace) -> bool:

@@ -3,9 +3,10 @@
 from importlib.util import find_spec
 from typing import Any
 
-from sqlalchemy import Connection, Engine, String, create_engine, event, inspect, select, text
+from sqlalchemy import URL, Connection, Engine, String, create_engine, event, inspect, select, text
 from sqlalchemy.exc import DatabaseError
 
+from kgcheck.cleartext import NAMED, is_cleartext_host, refuse_cleartext
 from kgcheck.errors import LedgerError, MissingExtra
 from kgcheck.ledger.engines import shared_engine
 from kgcheck.ledger.place import LedgerServer
@@ -25,6 +26,8 @@ _CONNECTION = {
     "keepalives_count": "4",
 }
 
+_WITH_TLS = ("require", "verify-ca", "verify-full")
+
 _ANOTHER = "name another ledger with --ledger"
 _LIMITED = "wait until others end, or let it take more: max_connections, ALTER ROLE ... CONNECTION LIMIT"
 _GO_ON = "nothing was half-written: when it is back, kgcheck audit --resume goes on with a run that kgcheck runs lists"
@@ -43,6 +46,7 @@ class PostgresDatabase:
         def make() -> Engine:
             # A connection that was broken while nothing was asked is made anew, unseen.
             checked = {"pool_pre_ping": True, "hide_parameters": True}
+            given.update(_asked_for_tls(url, server.cleartext_hosts))
             engine = create_engine(url, connect_args=given, max_overflow=-1, **checked)
             event.listen(engine, "connect", _configure)
             return engine
@@ -157,11 +161,30 @@ class PostgresDatabase:
             hint = _LIMITED
         elif "authentication" in stated or "password" in stated or "role" in stated:
             hint = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
+        elif "does not support SSL" in stated:
+            hint = f"set up TLS there, or {NAMED}"
         elif "does not exist" in stated:
             hint = "make the database first: createdb"
         else:
             hint = "is the server up, and is that its address?"
         return LedgerError(f"cannot open the ledger {self.name}: {stated}", hint)
+
+
+def _asked_for_tls(url: URL, named: str) -> dict[str, str]:
+    """Options with which a password, also one that only libpq knows, goes nowhere in the clear where it may not."""
+    from psycopg.pq import Conninfo
+
+    known = {option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()}
+    known.update({name: str(value) for name, value in url.get_dialect()().create_connect_args(url)[1].items()})
+    # An empty host, a path and an abstract name are sockets of this machine.
+    hosts = [host for host in (known["hostaddr"] or known["host"]).split(",") if host and host[0] not in "/@"]
+    clear = [host for host in hosts if not is_cleartext_host(host, named)]
+    if not clear or known["sslmode"] in _WITH_TLS:
+        return {}
+    if known["sslmode"] != "prefer":
+        # What libpq prefers by default is asked for; what somebody wrote is not overruled.
+        refuse_cleartext(clear[0], named, "write sslmode=verify-full")
+    return {"sslmode": "require"}
 
 
 def _configure(connection: Any, _record: Any) -> None:

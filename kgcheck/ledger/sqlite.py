@@ -1,6 +1,7 @@
 """A ledger in a SQLite file (WAL): all that only SQLite knows."""
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,6 +16,7 @@ from kgcheck.inputs import LONGEST_LINE, read_only_address
 from kgcheck.ledger.engines import shared_engine
 from kgcheck.ledger.settling import settle
 from kgcheck.ledger.tables import KEY, PLACE, UNSETTLED
+from kgcheck.outputs import close_to_others, make_folder, make_private_file
 
 APPLICATION = 0x6B676331
 """What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
@@ -47,6 +49,7 @@ class SqliteFile:
 
     def __init__(self, where: Path, *, create: bool) -> None:
         self.name = str(where)
+        self._closed_to_others = [where.with_name(where.name + end) for end in ("", "-wal", "-shm")] if create else []
         _check_place(where, create)
         address = _address(where, create)
         try:
@@ -86,6 +89,9 @@ class SqliteFile:
             return None
         if _number(connection, "PRAGMA application_id") != APPLICATION:
             raise LedgerError(f"{self.name} is a database of another program, not a ledger", _ANOTHER)
+        for path in self._closed_to_others:
+            # Not before: a file of a folder of somebody else may name any file for a ledger.
+            close_to_others(path)
         return _number(connection, "PRAGMA user_version")
 
     def finish(self, connection: Connection, format_: int) -> None:
@@ -130,9 +136,13 @@ def _check_place(where: Path, create: bool) -> None:
         raise LedgerError(f"{where} is a folder, and a ledger is a file", f"name a file: {where / 'ledger.sqlite'}")
     if create:
         try:
-            where.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(where.parent, secret=True)
         except OSError as error:
             raise LedgerError(f"cannot make {where.parent}: {error.strerror}", _ANOTHER) from error
+        # What SQLite puts beside it gets the rights of the file. Where none can be made, it says why.
+        with suppress(OSError):
+            if not where.exists():
+                make_private_file(where)
     elif not where.exists():
         raise LedgerError(f"there is no ledger at {where}", "kgcheck audit makes one; --ledger names another")
 

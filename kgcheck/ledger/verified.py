@@ -27,7 +27,7 @@ from kgcheck.ledger.run import CARRIED, LAST, Run
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, PIECE, RUN
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
-from kgcheck.outputs import replacing
+from kgcheck.outputs import close_to_others, make_folder, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,7 +124,10 @@ class VerifiedFiles:
         # Heads come again and again; other texts are as many as rows, and a dictionary of them serves nobody.
         options = {"use_dictionary": ["head", "outcome", "reason", "source", "release"], "write_statistics": ["head"]}
         try:
-            with replacing(path) as partial, pq.ParquetWriter(partial, schema, **options) as writer:
+            make_folder(path.parent, secret=True)
+            # It is kgcheck's own, whatever the ledger is called.
+            close_to_others(self.folder)
+            with replacing(path, secret=True) as partial, pq.ParquetWriter(partial, schema, **options) as writer:
                 for first in range(0, count, _SLICE):
                     writer.write_table(rows(first, _SLICE).cast(schema), row_group_size=_GROUP)
         except OSError as error:
@@ -144,10 +147,10 @@ class VerifiedFiles:
         names = [f"{manifest.stem}-{number}.parquet" for number in range(len(kept))]
         entries = [entry.model_copy(update={"file": name}) for entry, name in zip(kept, names, strict=True)]
         try:
-            manifest.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(manifest.parent, secret=True)
             for path, name in zip(listed, names, strict=True):
                 _share(path, manifest.with_name(name))
-            with replacing(manifest) as partial:
+            with replacing(manifest, secret=True) as partial:
                 partial.write_bytes(_LISTED.dump_json(entries))
         except OSError as error:
             raise LedgerError(f"cannot write what was verified to {manifest.parent}: {error}", _FREE_SPACE) from error
@@ -268,7 +271,7 @@ def _share(path: Path, place: Path) -> None:
     try:
         place.hardlink_to(path)
     except (OSError, NotImplementedError):
-        shutil.copyfile(path, place)
+        shutil.copy(path, place)
 
 
 def _unit(task: CheckTask) -> str:

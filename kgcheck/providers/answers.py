@@ -28,6 +28,8 @@ class ProviderService(NamedTuple):
     accept: str = "application/json"
     headers: Mapping[str, str] = {}
     """Of every call, say a key; they are neither kept nor shown."""
+    has_key: bool = False
+    """Whether calls carry a key, in a header or among their fields."""
 
     def sent_headers(self, agent: str) -> dict[str, str]:
         """All headers of a call."""

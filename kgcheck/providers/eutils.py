@@ -80,7 +80,12 @@ class Eutils:
         self.own = {field: value for field, value in named.items() if value}
         """Fields of every call. They are posted, so that no message shows the key; nor is it kept with an answer."""
         self.json = ProviderService(
-            name, settings.pubmed_url, settings.pubmed_calls_per_s, "KGCHECK_PUBMED_URL", release=day
+            name,
+            settings.pubmed_url,
+            settings.pubmed_calls_per_s,
+            "KGCHECK_PUBMED_URL",
+            release=day,
+            has_key=bool(key),
         )
         self.xml = self.json._replace(accept="application/xml")
 

@@ -17,6 +17,7 @@ import requests
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
 from kgcheck import __version__, deadline
+from kgcheck.cleartext import refuse_cleartext
 from kgcheck.closing import Closing
 from kgcheck.errors import (
     ConfigurationError,
@@ -158,6 +159,8 @@ class Http(Closing):
             response = self._files().get(
                 url,
                 headers={"User-Agent": self._agent(), **headers},
+                # A recipe names the address: what ~/.netrc has for its host stays at home.
+                auth=lambda request: request,
                 timeout=self._timeout(),
                 stream=True,
                 allow_redirects=False,
@@ -193,11 +196,15 @@ class Http(Closing):
         method = "POST" if form or body is not None else "GET"
         headers = service.sent_headers(self._agent())
         try:
-            return requests.Request(method, url, data=form, json=body, headers=headers).prepare()
+            request = requests.Request(method, url, data=form, json=body, headers=headers).prepare()
         except (*WIRE_ERRORS, ValueError) as error:
             raise ConfigurationError(
                 f"the address of {service.name} cannot be used: {service.url}: {error}", f"correct {service.setting}"
             ) from error
+        asked = urlsplit(request.url or "")
+        if service.has_key and asked.scheme != "https":
+            refuse_cleartext(asked.hostname or "", self.settings.cleartext_hosts, f"set {service.setting} to https://")
+        return request
 
     def _agent(self) -> str:
         contact = self.settings.contact or "no contact given"

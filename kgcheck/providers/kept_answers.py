@@ -10,6 +10,7 @@ from requests_cache.backends.sqlite import SQLiteCache
 
 from kgcheck.closing import Closing
 from kgcheck.errors import ConfigurationError
+from kgcheck.outputs import make_folder, make_private_file
 from kgcheck.providers.answers import ProviderService, ServiceAnswer, answer_of
 from kgcheck.providers.transport import without_body
 from kgcheck.settings import Settings
@@ -21,8 +22,10 @@ class KeptAnswers(Closing):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         with self._keeping():
-            settings.cache_dir.mkdir(parents=True, exist_ok=True)
-            self._cache = SQLiteCache(settings.cache_dir / "answers.sqlite", serializer="json", busy_timeout=30_000)
+            make_folder(settings.cache_dir, secret=True)
+            file = settings.cache_dir / "answers.sqlite"
+            make_private_file(file)
+            self._cache = SQLiteCache(file, serializer="json", busy_timeout=30_000)
 
     def find(self, service: ProviderService, request: requests.PreparedRequest) -> ServiceAnswer | None:
         """The answer to a question, or None where none of the newest known release is kept."""

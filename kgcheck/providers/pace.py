@@ -7,6 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from kgcheck.errors import ConfigurationError
+from kgcheck.outputs import make_folder
 
 
 class Pace:
@@ -21,7 +22,7 @@ class Pace:
         self._gap_s = 1 / calls_per_s
         self._lock = FileLock(folder / f"{name}.lock")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder, secret=True)
             with self._lock:
                 self._last.touch()
         except OSError as error:

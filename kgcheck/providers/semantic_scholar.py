@@ -97,6 +97,7 @@ class SemanticScholar:
             "KGCHECK_SEMANTIC_SCHOLAR_URL",
             release=day,
             headers={"x-api-key": key.get_secret_value()} if key else {},
+            has_key=bool(key),
         )
 
     def page(self, query: str, after: str, size: int) -> RecordPage:

@@ -99,7 +99,7 @@ def check(
                 checked = stopped.checked
             finally:
                 if keep and transcript.events:
-                    write_text(file, transcript.as_jsonl())
+                    write_text(file, transcript.as_jsonl(), secret=True)
         run = Run(
             id=name,
             started=started,

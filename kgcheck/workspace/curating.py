@@ -199,25 +199,28 @@ class Curating(RecordedRuns):
 
         return check(self, Path(folder))
 
-    def apply_patch(self, folder: str | Path, *, by: str = "", delete: bool = False) -> "PatchOutcome":
+    def apply_patch(
+        self, folder: str | Path, *, by: str = "", delete: bool = False, from_elsewhere: bool = False
+    ) -> "PatchOutcome":
         """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short.
 
         Args:
             folder: Of the patch.
             by: Who does it; the user, unless named.
             delete: Take away what is retired, and do not only mark it.
+            from_elsewhere: Also one that this ledger did not make, or that was changed since.
 
         Returns:
             What was done, and the conflicts.
 
         Raises:
             InputError: There is no patch, or it was edited.
-            UsageError: It is for another store.
+            UsageError: It is for another store, or not as this ledger made it.
             StoreError: The store cannot be written.
         """
         from kgcheck.workspace.patching import apply
 
-        return apply(self, Path(folder), by=by, delete=delete)
+        return apply(self, Path(folder), by=by, delete=delete, from_elsewhere=from_elsewhere)
 
     def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
         """Give the graph back as it was before the patch in a folder.

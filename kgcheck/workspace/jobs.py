@@ -67,6 +67,9 @@ def run_job(
         KgcheckError: It failed.
     """
     job = project.job(name)
+    if job.notify:
+        # Refused before the work, not after it.
+        project.check_trusted()
     settings = project_settings(project)
     with Ledger(job_ledger(project)) as ledger:
         runs = JobRuns(ledger.database)
@@ -139,8 +142,8 @@ class _Worker:
 
     def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
         """Send what there is reason to send."""
-        entries = self._project.values.notifications
-        return notify(entries, self._job.notify, self._project.folder, run, done, failure)
+        entries, named = self._project.values.notifications, self._settings.cleartext_hosts
+        return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
 
     def _open(self, progress: Progress, reference: str | None = None, **more: Any) -> Workspace:
         store = self._project.store_of(self._job)

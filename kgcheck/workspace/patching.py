@@ -11,7 +11,7 @@ from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.export import Exported, export_patch
 from kgcheck.curation.making import PatchMade, make_patch
 from kgcheck.curation.operations import Patch, in_words, read_patch
-from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, undo_patch, write_undo
+from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, check_place, undo_patch, write_undo
 from kgcheck.curation.proposals import Wanted
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import OpenedStore, is_address, open_store
@@ -41,7 +41,7 @@ def make(
             of = max((known[w.finding.run] for w in wanted), key=lambda r: (r.started, r.id))
         made = make_patch(wanted, of.id, store, folder, by=by or whoami())
         if made.patch:
-            _keep(ledger, made.patch, folder, PatchState.MADE, by or whoami(), OperationState.OPEN)
+            _keep(ledger, made.patch, folder, PatchState.MADE, by or whoami(), OperationState.OPEN, is_new=True)
     return made
 
 
@@ -52,11 +52,18 @@ def check(workspace: "WorkspaceBase", folder: Path) -> PatchOutcome:
         return check_patch(patch, store)
 
 
-def apply(workspace: "WorkspaceBase", folder: Path, *, by: str, delete: bool) -> PatchOutcome:
+def apply(workspace: "WorkspaceBase", folder: Path, *, by: str, delete: bool, from_elsewhere: bool) -> PatchOutcome:
     """See Workspace.apply_patch."""
     patch = read_patch(folder)
     # Opened before the store is written to: what cannot be listed is better known then.
     with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
+        check_place(patch, store)
+        # Its digest has no key: whoever edits a patch can write the digest anew.
+        if not from_elsewhere and not PatchTable(ledger.database).made(patch.header.digest):
+            raise UsageError(
+                f"the patch {patch.id} was not made with the ledger {ledger.place}, or was changed since",
+                "look at it: kgcheck patch check; then --from-elsewhere applies it all the same",
+            )
         outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=workspace.progress)
         write_undo(patch, store, folder)
         _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.DONE)
@@ -106,6 +113,8 @@ def _keep(
     by: str,
     otherwise: OperationState,
     conflicts: Mapping[int, str] | None = None,
+    *,
+    is_new: bool = False,
 ) -> None:
     header = patch.header
     entry = PatchEntry(
@@ -120,6 +129,7 @@ def _keep(
         state=state,
         state_at=now(),
         state_by=by,
+        digest=header.digest if is_new else None,
     )
     why = conflicts or {}
     operations = [

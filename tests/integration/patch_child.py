@@ -54,7 +54,11 @@ def work(request: dict[str, Any], answer: int) -> None:
     for kind, name in kinds:
         setattr(kind, name, counting.around(getattr(kind, name)))
     with Workspace(store=request["store"], ledger=request["ledger"]) as workspace:
-        outcome = getattr(workspace, f"{request['act']}_patch")(request["folder"], by="x")
+        outcome = (
+            workspace.apply_patch(request["folder"], by="x", from_elsewhere=True)
+            if request["act"] == "apply"
+            else workspace.undo_patch(request["folder"], by="x")
+        )
     os.write(answer, json.dumps([counting.sent, outcome.done, outcome.before, len(outcome.conflicts)]).encode())
 
 

@@ -23,7 +23,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import ChangeKind, Finding
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, audited, demo, kgcheck
-from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, edge, graph_file, made, merge, ref, set_value
+from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, WRITABLE, edge, graph_file, made, merge, ref, set_value
 
 IDS = ("PARK2", "O60260", "B4DFC2", "FGFR2", "P00001", "CYCS", "A12M1", "P22303", "P02649", "Q00LT1", "GO:0005887")
 
@@ -351,7 +351,7 @@ def test_pages_escape_whatever_a_graph_holds(tmp_path: Path, looked_at: Place) -
     store = tmp_path / "graph.lbdb"
     shutil.copy(graph_file(), store)
     with EmbeddedStore(store, CKG) as opened:
-        patch = made(opened, set_value(ref("A"), "name", HOSTILE), merge(ref(HOSTILE_ID), ref("A")))
+        patch = made(opened, set_value(ref("A"), "name", WRITABLE), merge(ref(HOSTILE_ID), ref("A")))
     task = looked_at.findings[0].task.model_copy(update={"subject": ref(HOSTILE_ID), "value": HOSTILE})
     left = LeftOut(looked_at.findings[0].model_copy(update={"task": task}), HOSTILE)
 

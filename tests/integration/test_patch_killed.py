@@ -25,7 +25,7 @@ from tests.support.chance import new_seed
 from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.patches import (
     CKG,
-    HOSTILE,
+    WRITABLE,
     add_edge,
     edge,
     graph_file,
@@ -43,8 +43,8 @@ OPERATIONS = (
     retire(edge("A", "D"), but_one=True),
     repoint(of_gene("G1", "A"), "G2", "head"),
     set_value(edge("B", "C"), "score", 0.9, was=0.75),
-    set_value(ref("A"), "name", HOSTILE),
-    set_value(ref("C"), "synonyms", ["x", HOSTILE]),
+    set_value(ref("A"), "name", WRITABLE),
+    set_value(ref("C"), "synonyms", ["x", WRITABLE]),
     set_value(ref("DOID:2", "Disease"), "name", "other"),
     merge(ref("A"), ref("B")),
     repoint(ref("C"), "NEW"),

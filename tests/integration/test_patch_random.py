@@ -19,6 +19,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from tests.support.patches import (
     CKG,
     HOSTILE,
+    WRITABLE,
     add_edge,
     edge,
     in_disease,
@@ -53,7 +54,7 @@ EDGES = st.one_of(
 IDS = st.sampled_from([*PROTEINS, "NEW"])
 TRIPLES = st.builds(edge, IDS, IDS)
 OPERATIONS = st.one_of(
-    st.builds(set_value, st.builds(ref, IDS), st.just("name"), TEXTS.filter(bool)),
+    st.builds(set_value, st.builds(ref, IDS), st.just("name"), st.sampled_from(["x", "y; x", WRITABLE])),
     st.builds(set_value, st.builds(ref, IDS), st.just("synonyms"), st.lists(st.text("a;", max_size=2), min_size=1)),
     st.builds(set_value, TRIPLES, st.just("action"), st.just("new"), st.sampled_from([None, "x"])),
     st.builds(repoint, TRIPLES, IDS, st.sampled_from(["head", "tail"])),

@@ -18,11 +18,15 @@ from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import LoadTarget, edge_schema, node_schema
 from kgcheck.model import Reason, Ref, Triple
 from kgcheck.profile.schema import load_schema
+from kgcheck.visible import visible
 
 CKG = load_schema()
 FINDING = "0123456789abcdef"
 HOSTILE = "'; MATCH (n) DETACH DELETE n // \"`\\ <script>alert(1)</script> | \u202e\x1b[31m {{ x }} ü"
 """A value that would be obeyed if anybody took it for anything but text."""
+
+WRITABLE = visible(HOSTILE)
+"""The like as a patch may write it: all of it is seen."""
 
 HOSTILE_ID = HOSTILE.replace("\x1b", "")
 """The like as an id, which has no control characters."""

@@ -12,7 +12,7 @@ import pytest
 from kgcheck.choices import FORMATS
 from kgcheck.curation.config import AuditJob, JobFile, RefreshJob, duration, json_schema
 from kgcheck.curation.project import Project, overlaps, read_project, write_project
-from kgcheck.curation.project_file import find_file
+from kgcheck.curation.project_file import FoundFile, find_file
 from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName
 from kgcheck.profile.toml_files import WrongFile
 
@@ -236,11 +236,11 @@ def test_the_nearest_file_upwards_is_found(tmp_path: Path, monkeypatch: pytest.M
     inner.mkdir(parents=True)
     outer = tmp_path / "kgcheck.toml"
     outer.write_text("")
-    assert find_file(inner) == outer
+    assert find_file(inner) == FoundFile(outer, is_named=False)
     (tmp_path / "a" / "kgcheck.toml").write_text("")
-    assert find_file(inner) == tmp_path / "a" / "kgcheck.toml"
+    assert find_file(inner) == FoundFile(tmp_path / "a" / "kgcheck.toml", is_named=False)
     monkeypatch.setenv("KGCHECK_CONFIG", str(outer))
-    assert find_file(inner) == outer
+    assert find_file(inner) == FoundFile(outer, is_named=True)
     monkeypatch.setenv("KGCHECK_CONFIG", "")
     assert find_file(inner) is None
     monkeypatch.setenv("KGCHECK_CONFIG", str(tmp_path / "none.toml"))
@@ -260,7 +260,7 @@ def test_a_file_of_another_person_is_not_taken(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ConfigurationError, match="belongs to another person"):
         find_file(tmp_path)
     monkeypatch.setenv("KGCHECK_CONFIG", str(path))
-    assert find_file(tmp_path) == path
+    assert find_file(tmp_path) == FoundFile(path, is_named=True)
 
 
 def test_a_job_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:

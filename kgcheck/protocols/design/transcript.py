@@ -52,7 +52,8 @@ class DesignFolder:
         """Keep what a design rests on, in place of what an earlier one left."""
         self.answers = []
         (self.path / "answers.jsonl").unlink(missing_ok=True)
-        write_text(self.path / "material.json", material.model_dump_json(indent=2, exclude_defaults=True) + "\n")
+        text = material.model_dump_json(indent=2, exclude_defaults=True) + "\n"
+        write_text(self.path / "material.json", text, secret=True)
 
     def read(self) -> DesignMaterial | None:
         """What a design that was begun here rests on, and the answers that it has; None where there is none."""
@@ -74,4 +75,4 @@ class DesignFolder:
         """Keep an answer."""
         self.answers.append(answer)
         lines = "".join(f"{a.model_dump_json(exclude_defaults=True)}\n" for a in self.answers)
-        write_text(self.path / "answers.jsonl", lines)
+        write_text(self.path / "answers.jsonl", lines, secret=True)

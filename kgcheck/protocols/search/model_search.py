@@ -238,4 +238,4 @@ class KeptJudgements:
         """Keep an answer."""
         self._answers[key] = answer.model_dump(mode="json")
         lines = (json.dumps({"question": k, "answer": a}) for k, a in self._answers.items())
-        write_text(self._path, "".join(f"{line}\n" for line in lines))
+        write_text(self._path, "".join(f"{line}\n" for line in lines), secret=True)

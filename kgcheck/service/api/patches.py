@@ -73,7 +73,7 @@ class PatchRow(Value):
     @classmethod
     def of(cls, entry: PatchEntry) -> "PatchRow":
         """A patch as an answer, without the folder of its files."""
-        return cls(**entry.model_dump(exclude={"folder", "store"}), store=place_name(entry.store))
+        return cls(**entry.model_dump(exclude={"folder", "store", "digest"}), store=place_name(entry.store))
 
 
 class OperationRow(Value):

@@ -25,6 +25,8 @@ def upgrade() -> None:
     op.add_column("run", Column("store_id", String))
     # By their places, as they were known till now.
     connection.execute(update(RUN).values(store_id=RUN.c.store))
+    # Of the patches that are there nobody knows whether they were made here.
+    op.add_column("patch", Column("digest", String))
     old = table(_OLD, *map(column, FINDING_COLUMNS))
     connection.execute(insert(FINDING).from_select(FINDING_COLUMNS, select(old)))
     for run in connection.scalars(select(RUN.c.id)).all():
