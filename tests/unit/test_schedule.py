@@ -13,10 +13,9 @@ from kgcheck.curation.serving import Server
 from kgcheck.errors import UsageError
 from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
-from tests.support.clock import Clock
+from tests.support.clock import AtOnce, Clock
 
-pytest.importorskip("apscheduler")
-DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
+pytest.importorskip("cronsim")
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -31,7 +30,7 @@ def times(cron: str, zone: str, begin: datetime, days: int) -> list[str]:
     [
         ("30 2 * * *", ["11-23 02:30 UTC", "11-24 02:30 UTC", "11-25 02:30 UTC"]),
         ("@daily", ["11-24 00:00 UTC", "11-25 00:00 UTC", "11-26 00:00 UTC"]),
-        # 0 and 7 are Sunday, as in cron; APScheduler alone would take 1 for Tuesday.
+        # 0 and 7 are Sunday, as in cron.
         ("0 6 * * 1", ["11-23 06:00 UTC"]),
         ("0 6 * * 2-3", ["11-24 06:00 UTC", "11-25 06:00 UTC"]),
         ("0 6 * * 0", []),
@@ -52,13 +51,13 @@ def test_sunday_has_two_numbers() -> None:
 @pytest.mark.parametrize(
     ("cron", "why"),
     [
-        ("0 0 30 2 *", "never comes"),
-        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("0 0 30 2 *", "Bad day-of-month"),
+        ("0 0 31 4,6,9,11 *", "Bad day-of-month"),
         ("0 0 * *", "five words"),
         ("61 0 * * *", "is no schedule"),
-        ("0 0 * * foo", "no day of the week"),
-        ("0 0 * * 8", "no day of the week"),
-        ("0 0 * * */2", "no day of the week"),
+        ("0 0 * * foo", "is no schedule: Bad day-of-week"),
+        ("0 0 * * 8", "is no schedule: Bad day-of-week"),
+        ("*/0 0 * * *", "is no schedule: Bad minute"),
         ("0 0 13 * fri", "cron takes either"),
         ("5,, * * * *", "is no schedule"),
         ("0 0 * * * *", "five words"),
@@ -79,6 +78,35 @@ def test_a_night_in_which_clocks_go_forward_has_its_run_once() -> None:
     begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
     # 2:30 does not exist on that day: it is half an hour after what exists.
     assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["03-29 03:30 CEST", "03-30 02:30 CEST"]
+
+
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        ("0,20,40 2 * * *", ["03:00", "03:20", "03:40"]),
+        ("*/20 2 * * *", ["03:00", "03:20", "03:40"]),
+        ("30-34/2 2 * * *", ["03:30", "03:32", "03:34"]),
+        ("*/30 2-4 * * *", ["03:00", "03:30", "04:00", "04:30"]),
+        ("0 */2 * * *", [f"{hour:02}:00" for hour in (0, 3, *range(4, 24, 2))]),
+        ("30 * * * *", [f"{hour:02}:30" for hour in (0, 1, *range(3, 24))]),
+    ],
+)
+def test_all_times_that_clocks_leave_out_come_an_hour_later(cron: str, found: list[str]) -> None:
+    begin = datetime(2026, 3, 28, 22, 59, tzinfo=UTC)
+    times = [at for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY) if at.day == 29]
+    assert [f"{at:%H:%M}" for at in times] == found
+
+
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        ("*/30 2 * * *", ["02:00 CEST", "02:30 CEST"]),
+        ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"]),
+    ],
+)
+def test_times_that_clocks_show_twice_come_once(cron: str, found: list[str]) -> None:
+    begin = datetime(2026, 10, 24, 22, tzinfo=UTC)
+    assert [f"{at:%H:%M %Z}" for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY)] == found
 
 
 def test_a_night_in_which_clocks_go_back_has_its_run_once() -> None:
@@ -152,11 +180,10 @@ def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, take
             runs.finish(run, JobState.DONE, datetime.now(UTC))
             return 0
 
-        server = Server(project, runs, start, lambda line: None, executor=DebugExecutor())
-        server.scheduler._event = Clock(traveller, end)
+        server = Server(project, runs, start, lambda line: None, executor=AtOnce())
+        server.woken = Clock(traveller, end)  # type: ignore[assignment]
         with pytest.raises(KeyboardInterrupt):
             server.serve()
-        assert not server.scheduler.running
     return began
 
 
