@@ -91,7 +91,7 @@ def run(name: str, config: Path | None, planned: datetime | None, format_: str) 
     for text in done.notes:
         note(text)
     if format_ == "json":
-        json_result(ended.model_dump(mode="json"))
+        json_result(ended.as_job_run())
     else:
         new = f"; {done.new:,} new or reopened" if done.new else ""
         result(f"{name}: {done.severity.value}: {done.message}{new}")

@@ -8,9 +8,9 @@ from typing import Any
 
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import firings
-from kgcheck.ledger.jobs import JobRun, JobRuns
 from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.place import LedgerPlace
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 
 
 def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
                     "store": store.place if store else None,
                     "schedule": schedule.text if schedule else None,
                     "next": _shown(schedule.after(now())) if schedule else None,
-                    "last": _shown(last.started) if last else None,
+                    "last": _shown(last.created) if last else None,
                     "state": last.state.value if last else None,
                     "severity": last.severity if last else None,
                 }
@@ -70,21 +70,22 @@ def history_rows(project: Project, ledger: LedgerPlace, name: str | None, limit:
     return [_history_row(run) for run in found]
 
 
-def _history_row(run: JobRun) -> dict[str, Any]:
-    row = run.model_dump(mode="json")
-    lost = run.state.value == "running" and run.lease_until < datetime.now(UTC)
-    times = {name: _shown(at) if (at := getattr(run, name)) else None for name in ("planned", "started", "finished")}
-    return row | times | ({"message": "no sign of life: the next run takes it over"} if lost else {})
+def _history_row(run: Work) -> dict[str, Any]:
+    row = run.as_job_run()
+    lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < datetime.now(UTC)
+    times = {"planned": run.planned, "started": run.started, "finished": run.ended}
+    shown = {name: _shown(at) if at else None for name, at in times.items()}
+    return row | shown | ({"message": "no sign of life: the next run takes it over"} if lost else {})
 
 
 @contextmanager
-def _runs(place: LedgerPlace) -> Iterator[JobRuns | None]:
+def _runs(place: LedgerPlace) -> Iterator[WorkTable | None]:
     """The runs in the ledger; None where there is none yet."""
     if isinstance(place, Path) and not place.exists():
         yield None
         return
     with Ledger(place, create=False) as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
 def _shown(moment: datetime) -> str:

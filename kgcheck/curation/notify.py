@@ -15,7 +15,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from kgcheck.curation.config import NotificationEntry
 from kgcheck.curation.jobs import Delivery, JobWork
 from kgcheck.curation.thresholds import Severity
-from kgcheck.ledger.jobs import JobRun
+from kgcheck.ledger.work import Work
 from kgcheck.redact import HIDDEN, redact
 from kgcheck.visible import visible
 
@@ -44,7 +44,7 @@ def notify(
     entries: Mapping[str, NotificationEntry],
     names: Sequence[str],
     folder: Path,
-    run: JobRun,
+    run: Work,
     done: JobWork,
     failure: str = "",
 ) -> list[Delivery]:
@@ -68,7 +68,7 @@ def occasions(done: JobWork, failure: str) -> set[str]:
     return found
 
 
-def message_of(template: Path | None, run: JobRun, done: JobWork, failure: str = "") -> tuple[str, str]:
+def message_of(template: Path | None, run: Work, done: JobWork, failure: str = "") -> tuple[str, str]:
     """The subject and the text of a message."""
     values = {
         "job": run.job,
@@ -102,7 +102,7 @@ def message_of(template: Path | None, run: JobRun, done: JobWork, failure: str =
         return title, f"{language.from_string(built_in).render(values)}\n{wrong}\n"
 
 
-def _send(name: str, entry: NotificationEntry, folder: Path, run: JobRun, done: JobWork, failure: str) -> Delivery:
+def _send(name: str, entry: NotificationEntry, folder: Path, run: Work, done: JobWork, failure: str) -> Delivery:
     address = os.environ.get(entry.address_env, "").strip()
     if not address:
         return Delivery(name, sent=False, why=f"the environment has no {entry.address_env}")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import Schedule
 from kgcheck.errors import UsageError
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import now
+from kgcheck.ledger.work import WorkState, WorkTable
 
 Start = Callable[[str, datetime | None], int]
 """Runs a job, with the time of the schedule that it is of, and gives its exit code."""
@@ -41,7 +41,7 @@ class Server:
     def __init__(
         self,
         project: Project,
-        runs: JobRuns,
+        runs: WorkTable,
         start: Start,
         note: Callable[[str], None],
         *,
@@ -89,11 +89,11 @@ class Server:
         if missed:
             self._note(f"{name}: missed at {missed.isoformat(timespec='seconds')}, runs now")
             self._waiting.append(_Due(now(), name, missed))
-        elif last and last.state in (JobState.INTERRUPTED, JobState.LOST):
+        elif last and last.state in (WorkState.INTERRUPTED, WorkState.LOST):
             self._note(f"{name}: was cut off, goes on now")
             self._waiting.append(_Due(now(), name, last.planned))
-        elif last and last.state is JobState.RUNNING:
-            at = max(last.lease_until + _AFTER_LEASE, now())
+        elif last and last.state is WorkState.RUNNING:
+            at = max((last.lease_until or last.created) + _AFTER_LEASE, now())
             self._note(f"{name}: under way by {last.worker}; if it is not any more, it goes on at {at:%H:%M:%S} UTC")
             self._waiting.append(_Due(at, name, last.planned, unless_alive=last.number))
 
@@ -121,7 +121,7 @@ class Server:
 
     def _is_lost(self, name: str, number: int) -> bool:
         run = self._runs.get(number)
-        is_lost = run.state is JobState.RUNNING and run.lease_until < now()
+        is_lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < now()
         if is_lost:
             self._note(f"{name}: was killed, goes on now")
         return is_lost

@@ -10,7 +10,7 @@ from kgcheck.workspace.jobs import job_ledger, run_job
 
 if TYPE_CHECKING:
     from kgcheck.curation.jobs import JobWork
-    from kgcheck.ledger.jobs import JobRun
+    from kgcheck.ledger.work import Work
     from kgcheck.progress import Progress
 
 
@@ -87,6 +87,6 @@ class ProjectJobs:
 
     def run(
         self, name: str, *, planned: datetime | None = None, progress: "Progress | None" = None
-    ) -> "tuple[JobRun, JobWork]":
+    ) -> "tuple[Work, JobWork]":
         """Run a job; see `kgcheck.workspace.jobs.run_job`."""
         return run_job(self.project, name, planned=planned, progress=progress)

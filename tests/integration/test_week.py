@@ -16,8 +16,8 @@ from kgcheck.curation.serving import Server
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.comparisons import ComparisonState
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import WorkState, WorkTable
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
@@ -164,7 +164,7 @@ def test_a_week(project: Project) -> None:
         time_machine.travel(MONDAY, tick=False) as traveller,
         Ledger(folder / "ledger.sqlite") as ledger,
     ):
-        runs = JobRuns(ledger.database)
+        runs = WorkTable(ledger.database)
         server = Server(project, runs, week.start, lambda line: None, executor=AtOnce())
         people = {
             MONDAY + 2 * HOUR: week.first_snapshot,
@@ -216,6 +216,6 @@ def test_a_week(project: Project) -> None:
             sunday = workspace.diff(after=week.ran["Sun nightly"].run)
             assert WITHDRAWN in [one.fingerprint[:8] for one in sunday.findings((ComparisonState.NEW,))]
         history = runs.history()
-        assert {run.state for run in history} == {JobState.DONE}
+        assert {run.state for run in history} == {WorkState.DONE}
         assert [run.planned for run in reversed(history)] == [run.started for run in reversed(history)]
         assert len(list((folder / "reports").glob("nightly-2026-11-*.jsonl"))) == 7

@@ -11,8 +11,8 @@ from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
 from kgcheck.curation.serving import Server
 from kgcheck.errors import UsageError
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import WorkState, WorkTable
 from tests.support.clock import AtOnce, Clock
 
 pytest.importorskip("cronsim")
@@ -163,12 +163,14 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[JobRuns]:
+def runs(tmp_path: Path) -> Iterator[WorkTable]:
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
-def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, takes: timedelta) -> list[tuple[str, str]]:
+def served(
+    project: Project, runs: WorkTable, begin: datetime, end: datetime, takes: timedelta
+) -> list[tuple[str, str]]:
     """The runs of some days, each with the time at which it began; a run takes some time."""
     began: list[tuple[str, str]] = []
     with time_machine.travel(begin, tick=False) as traveller:
@@ -177,7 +179,7 @@ def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, take
             began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
             run = runs.begin(name, "test 1", datetime.now(UTC), timedelta(minutes=5), planned)
             traveller.shift(takes)
-            runs.finish(run, JobState.DONE, datetime.now(UTC))
+            runs.finish(run, WorkState.DONE, datetime.now(UTC))
             return 0
 
         server = Server(project, runs, start, lambda line: None, executor=AtOnce())
@@ -187,7 +189,7 @@ def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, take
     return began
 
 
-def test_a_week_by_the_real_scheduler(project: Project, runs: JobRuns) -> None:
+def test_a_week_by_the_real_scheduler(project: Project, runs: WorkTable) -> None:
     began = served(project, runs, MONDAY, MONDAY + 7 * DAY, timedelta(minutes=20))
 
     # 2:30 in Berlin is 1:30 UTC in winter.
@@ -198,7 +200,7 @@ def test_a_week_by_the_real_scheduler(project: Project, runs: JobRuns) -> None:
     assert [run.planned for run in runs.history("weekly")] == [datetime(2026, 11, 29, 4, tzinfo=UTC)]
 
 
-def test_what_was_missed_runs_once(project: Project, runs: JobRuns) -> None:
+def test_what_was_missed_runs_once(project: Project, runs: WorkTable) -> None:
     served(project, runs, MONDAY, MONDAY + DAY, timedelta(minutes=1))
     later = MONDAY + 10 * DAY
 
@@ -209,19 +211,19 @@ def test_what_was_missed_runs_once(project: Project, runs: JobRuns) -> None:
     assert runs.history("nightly")[0].planned == later - DAY + timedelta(hours=1, minutes=30)
 
 
-def test_a_new_schedule_has_missed_nothing(project: Project, runs: JobRuns) -> None:
+def test_a_new_schedule_has_missed_nothing(project: Project, runs: WorkTable) -> None:
     assert served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1)) == []
 
 
-def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: JobRuns) -> None:
+def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: WorkTable) -> None:
     began = served(project, runs, MONDAY, MONDAY + 4 * DAY, timedelta(hours=60))
 
     # The two nights that it worked through are made up for by one run, at once.
     assert began == [("nightly", "23 01:30"), ("nightly", "25 13:30")]
 
 
-@pytest.mark.parametrize("state", [JobState.INTERRUPTED, JobState.LOST])
-def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: JobRuns, state: JobState) -> None:
+@pytest.mark.parametrize("state", [WorkState.INTERRUPTED, WorkState.LOST])
+def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: WorkTable, state: WorkState) -> None:
     planned = MONDAY + timedelta(hours=1, minutes=30)
     with time_machine.travel(MONDAY, tick=False):
         runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
@@ -234,7 +236,7 @@ def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: JobR
     assert runs.history("nightly")[0].planned == planned
 
 
-def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: JobRuns) -> None:
+def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: WorkTable) -> None:
     planned = MONDAY + timedelta(hours=1, minutes=30)
     runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
     runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
@@ -244,7 +246,7 @@ def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, ru
     assert began == [("nightly", "23 01:35")]
 
 
-def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: JobRuns) -> None:
+def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: WorkTable) -> None:
     (tmp_path / "kgcheck.toml").write_text('[jobs.a]\nkind = "audit"\n')
 
     with pytest.raises(UsageError, match=r"no job of .* has a schedule"):
