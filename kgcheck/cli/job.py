@@ -49,12 +49,10 @@ def command() -> None:
 def list_(config: Path | None, format_: str) -> None:
     """List the jobs, each with its schedule and its last run."""
     from kgcheck.cli.console import results
-    from kgcheck.curation.listing import job_rows
     from kgcheck.report.tables import rows_table
-    from kgcheck.workspace.jobs import job_ledger
+    from kgcheck.workspace.job_listing import job_rows
 
-    project = read_config(config, warn=True)
-    rows = job_rows(project, job_ledger(project))
+    rows = job_rows(read_config(config, warn=True))
     if format_ == "json":
         json_result(rows)
     else:
@@ -66,11 +64,9 @@ def list_(config: Path | None, format_: str) -> None:
 @config_option()
 def show(name: str, config: Path | None) -> None:
     """Show the job NAME whole, with what it takes by default, as JSON."""
-    from kgcheck.curation.listing import job_row
-    from kgcheck.workspace.jobs import job_ledger
+    from kgcheck.workspace.job_listing import job_row
 
-    project = read_config(config)
-    json_result(job_row(project, job_ledger(project), name))
+    json_result(job_row(read_config(config), name))
 
 
 @command.command("run")
@@ -91,7 +87,7 @@ def run(name: str, config: Path | None, planned: datetime | None, format_: str) 
     for text in done.notes:
         note(text)
     if format_ == "json":
-        json_result(ended.model_dump(mode="json"))
+        json_result(ended.as_job_run())
     else:
         new = f"; {done.new:,} new or reopened" if done.new else ""
         result(f"{name}: {done.severity.value}: {done.message}{new}")
@@ -111,8 +107,8 @@ def run(name: str, config: Path | None, planned: datetime | None, format_: str) 
 def next_(config: Path | None, count: int, format_: str) -> None:
     """Show when jobs are to run next."""
     from kgcheck.cli.console import results
-    from kgcheck.curation.listing import next_rows
     from kgcheck.report.tables import rows_table
+    from kgcheck.workspace.job_listing import next_rows
 
     rows = next_rows(read_config(config), count)
     if format_ == "json":
@@ -129,12 +125,10 @@ def next_(config: Path | None, count: int, format_: str) -> None:
 def history(name: str | None, config: Path | None, limit: int, format_: str) -> None:
     """List the runs of all jobs, or of the job NAME, the newest first."""
     from kgcheck.cli.console import results
-    from kgcheck.curation.listing import history_rows
     from kgcheck.report.tables import rows_table
-    from kgcheck.workspace.jobs import job_ledger
+    from kgcheck.workspace.job_listing import history_rows
 
-    project = read_config(config)
-    rows = history_rows(project, job_ledger(project), name, limit)
+    rows = history_rows(read_config(config), name, limit)
     if format_ == "json":
         json_result(rows)
     else:

@@ -24,7 +24,7 @@ def configured(field: str) -> tuple[str, str] | None:
 def _read(path: Path, changed: int, is_named: bool) -> "Project":
     from kgcheck.curation.project import read_project
 
-    # Once a command, not once an option. Schedules are no matter here: APScheduler need not be installed.
+    # Once a command, not once an option. Schedules are no matter here: cronsim need not be installed.
     return read_project(path, whole=False, is_named=is_named)
 
 

@@ -1,16 +1,16 @@
-"""When a job is to run: cron words in a time zone, by APScheduler."""
+"""When a job is to run: cron words in a time zone. cronsim reads them by the wall clock, zoneinfo knows the zone."""
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from kgcheck.errors import MissingExtra, nearest
 
 if TYPE_CHECKING:
-    from apscheduler.triggers.cron import CronTrigger
+    from cronsim import CronSim
 
 _NAMED = {
     "@hourly": "0 * * * *",
@@ -21,9 +21,10 @@ _NAMED = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_DAY = f"({'|'.join(_DAYS[:7])}|[0-7])"
-_DAY_PART = re.compile(rf"{_DAY}(?:-{_DAY})?|\*", re.IGNORECASE)
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_DAY = f"({'|'.join(_DAYS)}|[0-7])"
+_DAY_RANGE = re.compile(f"{_DAY}-{_DAY}")
+_ONE_DAY = timedelta(days=1)
 
 LOOKED_AHEAD = timedelta(days=366)
 """How far schedules are compared with each other."""
@@ -35,8 +36,8 @@ _COMPARED = 5_000
 class Schedule:
     """The firings of a cron expression in a time zone.
 
-    A time that does not exist, as clocks go forward, comes an hour later; one that comes twice, as they go back, fires
-    once, unless the expression leaves the hour open.
+    Times that do not exist, as clocks go forward, come an hour later, each of them; one that comes twice, as they go
+    back, fires once, unless the hour is ``*``.
 
     >>> schedule = Schedule("30 2 * * 1-5", "Europe/Berlin")
     >>> schedule.after(datetime(2026, 11, 20, 12, tzinfo=UTC)).isoformat()
@@ -46,8 +47,8 @@ class Schedule:
     def __init__(self, cron: str, zone: str = "UTC") -> None:
         self.text = cron
         self.zone = time_zone(zone)
-        self._trigger = _trigger(cron, self.zone)
-        self._hour_is_open = str(next(f for f in self._trigger.fields if f.name == "hour")).startswith("*")
+        self._words = _words(cron)
+        self._every_hour = self._words.split()[1] == "*"
         if self._next(datetime.now(UTC)) is None:
             raise ValueError(f"{cron!r} never comes: no day is like that")
 
@@ -68,8 +69,8 @@ class Schedule:
     def last(self, begin: datetime, end: datetime) -> datetime | None:
         """The last firing after `begin` until `end`, if there is one."""
         # Looked for from the end: a schedule of every minute has half a million in a year.
-        for days in (1, 8, 32, 367):
-            start = max(begin, end - timedelta(days=days))
+        for hours in (1, 24, 8 * 24, 32 * 24, 367 * 24):
+            start = max(begin, end - timedelta(hours=hours))
             found = list(self.between(start, end))
             if found or start == begin:
                 return found[-1] if found else None
@@ -77,52 +78,61 @@ class Schedule:
         return found[-1] if found else None
 
     def _next(self, moment: datetime) -> datetime | None:
-        # In UTC: adding to a time with a zone forgets which of two like hours it is in.
-        found = self._trigger.get_next_fire_time(None, moment.astimezone(UTC) + timedelta(microseconds=1))
-        while found and found.fold and not self._hour_is_open:
-            found = self._trigger.get_next_fire_time(None, found.astimezone(UTC) + timedelta(seconds=1))
-        # Through UTC: a time that does not exist becomes the one that the clock shows.
-        return found.astimezone(UTC).astimezone(self.zone) if found else None
+        # Compared in UTC: times of one zone are compared by the clock on the wall, which shows an hour twice.
+        after = moment.astimezone(UTC)
+        if self._every_hour:
+            return next(_firings(self._words, self._here(after)), None)
+        # From where the clock would stand without a change: what that left out may be still to come.
+        clock = min(self._wall(after), self._wall(after - _ONE_DAY) + _ONE_DAY)
+        left_out: datetime | None = None
+        for wall in _firings(self._words, clock):
+            at = wall.replace(tzinfo=self.zone).astimezone(UTC)
+            if at > after and self._wall(at) == wall:
+                return self._here(min(at, left_out or at))
+            if at > after:
+                left_out = left_out or at
+        return self._here(left_out) if left_out else None
+
+    def _here(self, moment: datetime) -> datetime:
+        return moment.astimezone(self.zone)
+
+    def _wall(self, moment: datetime) -> datetime:
+        """The clock on the wall, as a time without a zone."""
+        return self._here(moment).replace(tzinfo=None)
 
 
-def _trigger(cron: str, zone: ZoneInfo) -> "CronTrigger":
+def _words(cron: str) -> str:
+    """The five words of an expression, checked."""
     try:
-        from apscheduler.triggers.cron import CronTrigger
+        from cronsim import CronSimError
     except ImportError as error:
         raise MissingExtra("a schedule", "jobs") from error
-    words = _NAMED.get(cron.strip().lower(), cron).split()
+    words = _NAMED.get(cron.strip().lower(), cron).lower().split()
     if len(words) != 5:
         raise ValueError(f"{cron!r} is no schedule: five words, as in cron (30 2 * * mon-fri), or @daily and the like")
-    minute, hour, day, month, weekday = words
+    *_, day, _, weekday = words
     if day != "*" and weekday != "*":
         raise ValueError(
             f"{cron!r} names days of the month and of the week: cron takes either, others take both; name one of them"
         )
+    checked = " ".join([*words[:4], _DAY_RANGE.sub(_past_saturday, weekday)])
     try:
-        return CronTrigger(
-            minute=minute, hour=hour, day=day, month=month, day_of_week=_weekdays(weekday), timezone=zone
-        )
-    except ValueError as error:
+        _firings(checked, datetime.now())
+    except CronSimError as error:
         raise ValueError(f"{cron!r} is no schedule: {error}") from None
+    return checked
 
 
-def _weekdays(text: str) -> str:
-    """Days by name: by number, Sunday is 0 to cron and Monday is 0 to APScheduler, which refuses sat-mon, too."""
-    if text == "*":
-        return text
-    named: dict[str, None] = {}
-    for part in text.lower().split(","):
-        found = _DAY_PART.fullmatch(part)
-        if not found or part == "*":
-            raise ValueError(f"{part!r} is no day of the week: mon, mon-fri, or 0 to 7, where 0 and 7 are Sunday")
-        first, last = (_number(found[1]), _number(found[2] or found[1]))
-        last += 7 if last < first else 0
-        named |= {_DAYS[day % 7]: None for day in range(first, last + 1)}
-    return ",".join(named)
+def _firings(words: str, begin: datetime) -> "CronSim":
+    from cronsim import CronSim
+
+    return CronSim(words, begin)
 
 
-def _number(day: str) -> int:
-    return int(day) % 7 if day.isdigit() else _DAYS.index(day)
+def _past_saturday(days: re.Match[str]) -> str:
+    """A range of days that goes past Saturday as two, which cron takes."""
+    first, last = (int(day) if day.isdigit() else _DAYS.index(day) for day in days.groups())
+    return days[0] if first <= last else f"{first}-6,0-{last}"
 
 
 def time_zone(name: str) -> ZoneInfo:
@@ -150,14 +160,3 @@ def firings(schedules: Mapping[str, Schedule], begin: datetime, count: int) -> l
             moment = schedule.after(moment)
             found.append((moment, name))
     return sorted(found, key=lambda pair: (pair[0].astimezone(UTC), pair[1]))[:count]
-
-
-def as_trigger(schedule: Schedule) -> Any:
-    """The schedule as a trigger for APScheduler."""
-    from apscheduler.triggers.base import BaseTrigger
-
-    class Trigger(BaseTrigger):  # type: ignore[misc]
-        def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
-            return schedule.after(previous_fire_time or now)
-
-    return Trigger()

@@ -1,45 +1,53 @@
-"""Jobs by their schedules, in the foreground: APScheduler says when, each run is a process of its own."""
+"""Jobs by their schedules, in the foreground: each run is a process of its own."""
 
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 from kgcheck.curation.project import Project
-from kgcheck.curation.schedule import Schedule, as_trigger
-from kgcheck.errors import MissingExtra, UsageError
-from kgcheck.ledger.jobs import JobRuns, JobState
+from kgcheck.curation.schedule import Schedule
+from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import now
-
-if TYPE_CHECKING:
-    pass
+from kgcheck.ledger.work import WorkState, WorkTable
 
 Start = Callable[[str, datetime | None], int]
 """Runs a job, with the time of the schedule that it is of, and gives its exit code."""
 
 _AFTER_LEASE = timedelta(seconds=1)
 
+_LONGEST_WAIT_S = 60.0
+"""After so long the clock is looked at again: it may have been set, or the machine asleep."""
+
+
+class _Due(NamedTuple):
+    """A run that is to begin."""
+
+    at: datetime
+    job: str
+    planned: datetime | None = None
+    """The time of the schedule that it is of; of one that the schedule begins, the latest that has passed."""
+    by_schedule: bool = False
+    unless_alive: int | None = None
+    """A run of the job that may be under way elsewhere."""
+
 
 class Server:
-    """Runs the jobs of a project when they are due, until it is stopped."""
+    """Runs the jobs of a project when they are due, until it is stopped: however late, once, never twice at a time."""
 
     def __init__(
         self,
         project: Project,
-        runs: JobRuns,
+        runs: WorkTable,
         start: Start,
         note: Callable[[str], None],
         *,
-        executor: Any = None,
+        executor: Executor | None = None,
         workers: int = 1,
     ) -> None:
-        try:
-            from apscheduler.executors.pool import ThreadPoolExecutor
-            from apscheduler.schedulers.blocking import BlockingScheduler
-        except ImportError as error:
-            raise MissingExtra("kgcheck jobs serve", "jobs") from error
         self._project = project
         self._runs = runs
         self._start = start
@@ -49,26 +57,26 @@ class Server:
         }
         if not self._schedules:
             raise UsageError(f"no job of {project.path} has a schedule", 'for example schedule = "30 2 * * *"')
-        self.scheduler: BlockingScheduler = BlockingScheduler(
-            executors={"default": executor or ThreadPoolExecutor(workers)},
-            # However late, a run is done once; never twice at a time.
-            job_defaults={"coalesce": True, "misfire_grace_time": None, "max_instances": 1},
-            timezone=UTC,
-        )
+        self._executor = executor or ThreadPoolExecutor(workers, "job")
+        self._waiting: list[_Due] = []
+        self._under_way: set[str] = set()
+        self.woken = threading.Event()
 
     def serve(self, stop: Callable[[], None] = lambda: None) -> None:
         """Run what was missed, then everything when it is due; until it is interrupted."""
         for name, schedule in self._schedules.items():
             self._catch_up(name, schedule)
-            self.scheduler.add_job(self._due, as_trigger(schedule), id=name, args=[name])
+            self._plan(name)
             self._note(f"{name}: next at {schedule.after(now()).isoformat(timespec='seconds')}")
         try:
-            self.scheduler.start()
+            while True:
+                self._begin_due()
+                self.woken.wait(self._seconds_left())
+                self.woken.clear()
         finally:
             stop()
-            if self.scheduler.running:
-                # Waits for those under way.
-                self.scheduler.shutdown(wait=True)
+            # Waits for those under way.
+            self._executor.shutdown(wait=True)
 
     def _catch_up(self, name: str, schedule: Schedule) -> None:
         """What was missed runs once, however often it was; what was cut off goes on."""
@@ -80,32 +88,54 @@ class Server:
         last = next(iter(self._runs.history(name, 1)), None)
         if missed:
             self._note(f"{name}: missed at {missed.isoformat(timespec='seconds')}, runs now")
-            self.scheduler.add_job(self._call, id=f"{name}, missed", args=[name, missed])
-        elif last and last.state in (JobState.INTERRUPTED, JobState.LOST):
+            self._waiting.append(_Due(now(), name, missed))
+        elif last and last.state in (WorkState.INTERRUPTED, WorkState.LOST):
             self._note(f"{name}: was cut off, goes on now")
-            self.scheduler.add_job(self._call, id=f"{name}, cut off", args=[name, last.planned])
-        elif last and last.state is JobState.RUNNING:
-            at = max(last.lease_until + _AFTER_LEASE, now())
+            self._waiting.append(_Due(now(), name, last.planned))
+        elif last and last.state is WorkState.RUNNING:
+            at = max((last.lease_until or last.created) + _AFTER_LEASE, now())
             self._note(f"{name}: under way by {last.worker}; if it is not any more, it goes on at {at:%H:%M:%S} UTC")
-            self.scheduler.add_job(
-                self._if_lost, "date", run_date=at, id=f"{name}, lost", args=[name, last.number, last.planned]
-            )
+            self._waiting.append(_Due(at, name, last.planned, unless_alive=last.number))
 
-    def _due(self, name: str) -> None:
-        schedule = self._schedules[name]
-        moment = now()
-        self._call(name, schedule.last(moment - timedelta(days=367), moment))
+    def _plan(self, name: str) -> None:
+        self._waiting.append(_Due(self._schedules[name].after(now()), name, by_schedule=True))
 
-    def _if_lost(self, name: str, number: int, planned: datetime | None) -> None:
+    def _begin_due(self) -> None:
+        for due in sorted(due for due in self._waiting if due.at <= now()):
+            # What came due while its job was under way waits, and is done once.
+            if due.job in self._under_way:
+                continue
+            self._waiting.remove(due)
+            planned = due.planned
+            if due.by_schedule:
+                planned = self._schedules[due.job].last(due.at - timedelta(seconds=1), now())
+                self._plan(due.job)
+            if due.unless_alive is None or self._is_lost(due.job, due.unless_alive):
+                self._under_way.add(due.job)
+                self._executor.submit(self._call, due.job, planned)
+
+    def _seconds_left(self) -> float:
+        """Until the next run is to begin; those of jobs under way wait for their end."""
+        left = [(due.at - now()).total_seconds() for due in self._waiting if due.job not in self._under_way]
+        return max(0.0, min([_LONGEST_WAIT_S, *left]))
+
+    def _is_lost(self, name: str, number: int) -> bool:
         run = self._runs.get(number)
-        if run.state is JobState.RUNNING and run.lease_until < now():
+        is_lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < now()
+        if is_lost:
             self._note(f"{name}: was killed, goes on now")
-            self._call(name, planned)
+        return is_lost
 
     def _call(self, name: str, planned: datetime | None) -> None:
         self._note(f"{name}: begins")
-        code = self._start(name, planned)
-        self._note(f"{name}: ended with {code}")
+        try:
+            code = self._start(name, planned)
+            self._note(f"{name}: ended with {code}")
+        except OSError as error:
+            self._note(f"{name}: could not be begun: {error.strerror}")
+        finally:
+            self._under_way.discard(name)
+            self.woken.set()
 
 
 class Processes:

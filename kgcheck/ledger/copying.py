@@ -5,10 +5,10 @@ from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, Table, TypeDecorator, func, insert, select, text
+from sqlalchemy import Connection, Integer, Select, Table, TypeDecorator, func, insert, select, text
 from sqlalchemy import column as plain_column
 from sqlalchemy import table as plain_table
-from sqlalchemy.sql.expression import TableClause
+from sqlalchemy.sql.expression import FromClause, TableClause
 
 from kgcheck.errors import FROM_A_COPY, LedgerError
 from kgcheck.ledger.bulk import copy_in
@@ -18,8 +18,11 @@ from kgcheck.progress import Progress
 
 _TOGETHER = 5_000
 
-STAYING = frozenset({"service_token", "service_session", "service_task"})
-"""What is of a service and its place: who has a copy has no users of another, and no work of it under way."""
+STAYING = frozenset({"service_token", "service_session"})
+"""Tables of a service and its place: who has a copy has no users of another."""
+
+_COPIED = {"work": "job"}
+"""Tables of which only rows with a value in a column are copied: no task of a service is under way in a copy."""
 
 _NOTHING_WRITTEN = "nothing was written: name an empty ledger"
 
@@ -59,10 +62,13 @@ def _copied(
 ) -> list[Copied]:
     tables = [table for table in METADATA.sorted_tables if table.name not in STAYING]
     plain = {table.name: _as_it_stands(table) for table in tables}
-    is_empty = not any(_count(there, table) for table in plain.values())
+    copied = {name: _copied_rows(table).subquery() for name, table in plain.items()}
+    is_empty = not any(_count(there, table) for table in copied.values())
     done = []
     for table in tables:
-        read, total, added = plain[table.name], _count(before, plain[table.name]), 0
+        read, total, added = plain[table.name], _count(before, copied[table.name]), 0
+        if total and _count(there, read) > _count(there, copied[table.name]):
+            raise LedgerError(f"{places.target} has {table.name} of its own", _NOTHING_WRITTEN)
         order = [] if is_empty else [column.name for column in table.primary_key.columns]
         with (
             closing(_rows(before, read, order)) as every,
@@ -74,8 +80,8 @@ def _copied(
                 _insert(after, read, some)
                 added += len(some)
                 step.advance(len(some))
-        _go_on_counting(after, table)
-        if (now := _count(after, read)) != total:
+        go_on_counting(after, table)
+        if (now := _count(after, copied[table.name])) != total:
             raise LedgerError(
                 f"{table.name} would have {now:,} rows in {places.target}, and has {total:,} in {places.source}",
                 _NOTHING_WRITTEN,
@@ -90,12 +96,17 @@ def _as_it_stands(table: Table) -> TableClause:
     return plain_table(table.name, *(plain_column(c.name, t) for c, t in zip(table.columns, types, strict=True)))
 
 
-def _count(connection: Connection, table: TableClause) -> int:
+def _copied_rows(table: TableClause) -> Select[Any]:
+    needed = _COPIED.get(table.name)
+    return select(table).where(table.c[needed].is_not(None)) if needed else select(table)
+
+
+def _count(connection: Connection, table: FromClause) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def _rows(connection: Connection, table: TableClause, order: Sequence[str]) -> Generator[tuple[Any, ...]]:
-    query = select(table).order_by(*(table.c[name] for name in order)).execution_options(yield_per=_TOGETHER)
+    query = _copied_rows(table).order_by(*(table.c[name] for name in order)).execution_options(yield_per=_TOGETHER)
     with connection.execute(query) as found:
         for row in found:
             yield tuple(row)
@@ -137,7 +148,7 @@ def _insert(connection: Connection, table: TableClause, rows: list[tuple[Any, ..
         connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
 
 
-def _go_on_counting(connection: Connection, table: Table) -> None:
+def go_on_counting(connection: Connection, table: Table) -> None:
     """Numbers that PostgreSQL gives go on after those that were copied; SQLite looks for the largest by itself."""
     number = table.autoincrement_column
     if number is None or connection.dialect.name != "postgresql" or not isinstance(number.type, Integer):

@@ -12,12 +12,11 @@ from kgcheck.errors import LedgerError
 from kgcheck.ledger import actions as _actions  # noqa: F401  (its tables)
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
-from kgcheck.ledger import jobs as _jobs  # noqa: F401  (its tables)
 from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tables)
 from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger import sessions as _sessions  # noqa: F401  (its tables)
-from kgcheck.ledger import tasks as _tasks  # noqa: F401  (its tables)
 from kgcheck.ledger import users as _users  # noqa: F401  (its tables)
+from kgcheck.ledger import work as _work  # noqa: F401  (its tables)
 from kgcheck.ledger.engines import let_go
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.settling import is_settled, settle

@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 7: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 8: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from kgcheck.model import Evidence, Gap
 
-FORMAT = 7
+FORMAT = 8
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3

@@ -1,15 +1,15 @@
 """Long work in threads of the service: begun, followed, cancelled, and taken up again after a kill.
 
-The ledger says what there is to do and who is at it (`kgcheck.ledger.tasks`); what a kind of task does, and how it goes
+The ledger says what there is to do and who is at it (`kgcheck.ledger.work`); what a kind of task does, and how it goes
 on, is a matter of `kgcheck.workspace.tasks`.
 """
 
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import anyio
@@ -18,10 +18,10 @@ from starlette.concurrency import run_in_threadpool
 
 from kgcheck.choices import chosen
 from kgcheck.errors import KgcheckError, LedgerError, UsageError
+from kgcheck.ledger.leases import Ending, Lease
 from kgcheck.ledger.ledger import now
-from kgcheck.ledger.tasks import Task, TaskState, TaskTable
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 from kgcheck.ledger.workers import is_gone, this_worker
-from kgcheck.progress import CallbackProgress, Progress
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.telemetry import task_span
@@ -51,51 +51,47 @@ MOST_ATTEMPTS = 5
 """A task that the service did not outlive so often is given up."""
 
 
-class _Ending(Exception):
-    """Ends a task between two pieces of its work. Not a KgcheckError: nothing went wrong."""
-
-
 class Tasks:
     """The tasks of a service."""
 
     def __init__(self, service: "Service", kinds: Mapping[str, TaskKind] = KINDS) -> None:
         self._service = service
         self._kinds = kinds
-        self._table = TaskTable(service.ledger.database)
+        self._table = WorkTable(service.ledger.database)
         self._worker = f"{this_worker()}-{uuid4().hex[:8]}"
         self._news = threading.Condition()
-        self._running: dict[str, _Run] = {}
+        self._running: dict[str, _Running] = {}
         self._stopping = threading.Event()
         self._looking: threading.Thread | None = None
 
-    def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> Task:
+    def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> Work:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = Task(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
+        task = Work(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
         task = self._table.add(task)
         self.go_on()
         self._look()
         return task
 
-    def get(self, name: str) -> Task:
+    def get(self, name: str) -> Work:
         """A task by its id; UnknownName where there is none."""
-        return self._table.one(name)
+        return self._table.task(name)
 
-    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[Task]:
+    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[Work]:
         """Tasks, the newest first; `before` is the number of the last one of the page before."""
-        return self._table.newest(limit, before=before, kind=kind)
+        return self._table.tasks(limit, before=before, kind=kind)
 
-    def cancel(self, name: str, asking: Principal | None = None) -> Task:
+    def cancel(self, name: str, asking: Principal | None = None) -> Work:
         """Let a task end; what it did is kept."""
-        by = self._table.one(name).by
+        by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
         task = self._table.cancel(name, now())
         with self._news:
             if name in self._running:
-                self._running[name].cancelled.set()
+                self._running[name].lease.cancelled.set()
             self._news.notify_all()
         return task
 
@@ -131,7 +127,7 @@ class Tasks:
         """Stop, and wait until everything has."""
         self.stop()
         until = time.monotonic() + GRACE_S
-        for thread in (self._looking, *(run.thread for run in list(self._running.values()))):
+        for thread in (self._looking, *(running.thread for running in list(self._running.values()))):
             # What takes longer is cut off, and taken up again as after a kill.
             if thread:
                 thread.join(max(until - time.monotonic(), 0.1))
@@ -156,24 +152,14 @@ class Tasks:
                     self._news.wait(SHOWN_EVERY_S if self._running else SIGN_EVERY_S)
 
     def _look_after(self, *, with_sign: bool) -> None:
-        """Write down how far tasks have come, and see who wants them to end.
-
-        Not by the threads that work: they may be in a transaction of the ledger themselves.
-        """
-        for run in list(self._running.values()):
-            step = run.step
-            values = dict(step) if step != run.shown else {}
-            values |= {"lease_until": now() + LEASE} if with_sign else {}
-            if values and not self._table.change(run.task, **values):
-                run.lost.set()
-            run.shown = step
-            if self._table.wants_end(run.task.id):
-                run.cancelled.set()
+        """Write down how far tasks have come, and see who wants them to end."""
+        for running in list(self._running.values()):
+            running.lease.look(with_sign=with_sign)
 
     def _begin_what_may(self) -> None:
         """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
         at, most = now(), self._service.options.limits.tasks
-        others = [run.task for run in self._running.values()]
+        others = [running.lease.work for running in self._running.values()]
         for task in self._table.open():
             if task.id in self._running:
                 continue
@@ -181,7 +167,7 @@ class Tasks:
             if kind is None:
                 # Of a later kgcheck: that one goes on with it.
                 continue
-            is_elsewhere = task.state is TaskState.RUNNING and task.lease_until and task.lease_until > at
+            is_elsewhere = task.state is WorkState.RUNNING and task.lease_until and task.lease_until > at
             if is_elsewhere and not is_gone(task.worker):
                 others.append(task)
                 continue
@@ -193,100 +179,75 @@ class Tasks:
                 self._begin(mine, kind)
                 others.append(mine)
 
-    def _writes(self, task: Task) -> bool:
+    def _writes(self, task: Work) -> bool:
         kind = self._kinds.get(task.kind)
         return kind is None or kind.writes(task, self._service.options.config)
 
-    def _begin(self, task: Task, kind: TaskKind) -> None:
-        run = _Run(task)
-        run.thread = threading.Thread(target=self._work, args=(run, kind), name=f"task {task.id}", daemon=True)
+    def _begin(self, task: Work, kind: TaskKind) -> None:
+        lease = Lease(self._table, task, LEASE, stopping=self._stopping)
+        thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {task.id}", daemon=True)
         with self._news:
-            self._running[task.id] = run
-        run.thread.start()
+            self._running[task.id] = _Running(lease, thread)
+        thread.start()
 
-    def _work(self, run: "_Run", kind: TaskKind) -> None:
+    def _work(self, lease: Lease, kind: TaskKind) -> None:
         try:
-            with task_span(run.task.kind, run.task.id):
-                values = self._outcome(run, kind)
+            with task_span(lease.work.kind, lease.work.id):
+                values = self._outcome(lease, kind)
             if values:
-                self._finish(run, values)
+                self._finish(lease, values)
         finally:
             with self._news:
-                del self._running[run.task.id]
+                del self._running[lease.work.id]
                 self._news.notify_all()
 
-    def _outcome(self, run: "_Run", kind: TaskKind) -> dict[str, Any]:
-        """What is to be written down of a task that has ended; nothing where it is another's by now."""
-        over: dict[str, Any] = {"ended": now()}
+    def _outcome(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
+        """Values of a task that has ended; none where it is another's by now."""
+        over: dict[str, Any] = {}
         try:
-            if run.task.attempt > MOST_ATTEMPTS:
+            if lease.work.attempt > MOST_ATTEMPTS:
                 raise KgcheckError(
                     f"the service ended {MOST_ATTEMPTS} times while it was at this",
                     "begin it anew, with less at a time",
                 )
-            if self._table.wants_end(run.task.id):
-                raise _Ending
-            work = TaskWork(run.task, self._noting(run), self._progress(run), self._service.options.config)
-            if kind.writes(run.task, work.config):
+            lease.look(with_sign=False)
+            lease.check()
+            work = TaskWork(lease.work, lease.note, lease.watch(), self._service.options.config)
+            if kind.writes(work.task, work.config):
                 # A store that is written to is open for nobody else, also not for those who read pages.
                 with self._service.writing(), self._service.open(work.progress) as workspace:
                     result = kind.work(workspace, work)
             else:
                 with self._service.open(work.progress) as workspace:
                     result = kind.work(workspace, work)
-            over |= {"state": TaskState.DONE.value, "result": result}
-        except _Ending:
-            if run.lost.is_set():
+            over = {"state": WorkState.DONE, "result": result}
+        except Ending:
+            if lease.lost.is_set():
                 return {}
-            if not run.cancelled.is_set() and self._stopping.is_set():
-                return {"state": TaskState.WAITING.value, "worker": "", "lease_until": None, "attempt": 0}
-            over |= {"state": TaskState.CANCELLED.value}
+            if not lease.cancelled.is_set():
+                return {"state": WorkState.WAITING, "worker": "", "lease_until": None, "attempt": 0}
+            over = {"state": WorkState.CANCELLED}
         except KgcheckError as error:
-            over |= {
-                "state": TaskState.FAILED.value,
-                "error": _failure(type(error).__name__, error.message, error.hint),
-            }
+            over = {"state": WorkState.FAILED, "error": _failure(type(error).__name__, error.message, error.hint)}
         except Exception as error:
-            LOG.exception("task %s ended with a fault", run.task.id)
+            LOG.exception("task %s ended with a fault", lease.work.id)
             fault = _failure("Fault", f"this is a fault in kgcheck: {type(error).__name__}", "please report it")
-            over |= {"state": TaskState.FAILED.value, "error": fault}
+            over = {"state": WorkState.FAILED, "error": fault}
         return over | {"ended": now(), "lease_until": None}
 
-    def _finish(self, run: "_Run", values: dict[str, Any]) -> None:
+    def _finish(self, lease: Lease, values: dict[str, Any]) -> None:
         try:
-            self._table.change(run.task, **{**run.step, **values})
+            self._table.change(lease.work, **{**lease.step, **values})
         except LedgerError as error:
             # Its lease runs out, and it is taken up again: work that is done is found done.
-            LOG.error("how task %s ended could not be written down: %s", run.task.id, error.message)
-
-    def _progress(self, run: "_Run") -> Progress:
-        def show(description: str, done: int, total: int | None) -> None:
-            if run.lost.is_set() or run.cancelled.is_set() or self._stopping.is_set():
-                raise _Ending
-            run.step = {"step": description, "done": done, "total": total}
-
-        return CallbackProgress(show)
-
-    def _noting(self, run: "_Run") -> Callable[..., None]:
-        def note(**values: Any) -> None:
-            if not self._table.change(run.task, **values):
-                run.lost.set()
-                raise _Ending
-            run.task = run.task.model_copy(update=values)
-
-        return note
+            LOG.error("how task %s ended could not be written down: %s", lease.work.id, error.message)
 
 
-class _Run:
+class _Running(NamedTuple):
     """A task under way in this process."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.cancelled = threading.Event()
-        self.lost = threading.Event()
-        self.thread = threading.current_thread()
-        self.step: dict[str, Any] = {}
-        self.shown: dict[str, Any] = {}
+    lease: Lease
+    thread: threading.Thread
 
 
 def _failure(title: str, detail: str, hint: str) -> dict[str, Any]:

@@ -22,16 +22,17 @@ from kgcheck.curation.config import (
     Retention,
 )
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, Lease, old_runs, open_since, perform
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, perform
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
-from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
+from kgcheck.ledger.leases import Lease
 from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 from kgcheck.model import CheckType, Outcome
 from kgcheck.plurals import how_many
 from kgcheck.progress import NoProgress, Progress
@@ -49,7 +50,7 @@ from kgcheck.workspace.workspace import Workspace
 
 def run_job(
     project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
-) -> tuple[JobRun, JobWork]:
+) -> tuple[Work, JobWork]:
     """Run a job of a project.
 
     Args:
@@ -72,7 +73,7 @@ def run_job(
         project.check_trusted()
     settings = project_settings(project)
     with Ledger(job_ledger(project)) as ledger:
-        runs = JobRuns(ledger.database)
+        runs = WorkTable(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
         ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
         old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
@@ -94,10 +95,10 @@ def _follow(project: Project, name: str, progress: Progress | None) -> str:
 
 
 @contextmanager
-def job_runs(project: Project) -> Iterator[JobRuns]:
+def job_runs(project: Project) -> Iterator[WorkTable]:
     """The runs of jobs in the ledger of a project, which is made where it is missing."""
     with Ledger(job_ledger(project)) as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
 def job_ledger(project: Project) -> LedgerPlace:
@@ -115,7 +116,7 @@ class _Worker:
     """The work of one job."""
 
     def __init__(
-        self, project: Project, name: str, ledger: Ledger, runs: JobRuns, settings: Settings, progress: Progress
+        self, project: Project, name: str, ledger: Ledger, runs: WorkTable, settings: Settings, progress: Progress
     ) -> None:
         self._project = project
         self._name = name
@@ -125,7 +126,7 @@ class _Worker:
         self._settings = settings
         self._progress = progress
 
-    def work(self, run: JobRun, lease: Lease) -> JobWork:
+    def work(self, run: Work, lease: Lease) -> JobWork:
         """Do the work, or go on with what a run before began."""
         progress = lease.watch(self._progress)
         match self._job:
@@ -140,7 +141,7 @@ class _Worker:
             case job:
                 return self._check_files(job, run, progress)
 
-    def notify(self, run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
+    def notify(self, run: Work, done: JobWork, failure: str) -> list[Delivery]:
         """Send what there is reason to send."""
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
         return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
@@ -157,7 +158,7 @@ class _Worker:
             **more,
         )
 
-    def _load(self, job: LoadJob, run: JobRun, progress: Progress) -> JobWork:
+    def _load(self, job: LoadJob, run: Work, progress: Progress) -> JobWork:
         quarantine = self._path(job.quarantine, run) if job.quarantine else None
         with self._open(progress) as workspace:
             loaded = workspace.load(
@@ -180,7 +181,7 @@ class _Worker:
         }
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
-    def _audit(self, job: Checking, run: JobRun, progress: Progress, since: Path | None = None) -> JobWork:
+    def _audit(self, job: Checking, run: Work, progress: Progress, since: Path | None = None) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         with self._open(
@@ -195,7 +196,7 @@ class _Worker:
                 audit = workspace.audit(**options)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
 
-    def _refresh(self, job: RefreshJob, run: JobRun, progress: Progress) -> JobWork:
+    def _refresh(self, job: RefreshJob, run: Work, progress: Progress) -> JobWork:
         """Fetch, build, compare, put in place, and audit: each is done once, also where the run is cut off between."""
         reference = self._project.reference_of(job)
         if reference is None or reference.files is None:
@@ -209,7 +210,7 @@ class _Worker:
         if changes is None:
             changes = self._build(job, reference, Path(reference.files), progress)
             # Written down first: a run that goes on from here must not compare the new snapshot with itself.
-            self._runs.note(run, result={"changes": changes})
+            self._runs.change(run, result={"changes": changes})
         # Where it was put in place by a run before, there is no newer one any more.
         if newer.exists():
             _take_place(newer, snapshot)
@@ -242,7 +243,7 @@ class _Worker:
                 "no snapshot was made of the rest; files that came are not fetched again",
             )
 
-    def _batch(self, job: BatchJob, run: JobRun, progress: Progress) -> JobWork:
+    def _batch(self, job: BatchJob, run: Work, progress: Progress) -> JobWork:
         file, out = Path(self._project.place(job.file)), self._path(job.out, run)
         reference = self._project.reference_of(job) if job.task == "kgcheck" else None
         spending, workers = Spending(job.tokens, job.money), job.workers
@@ -273,13 +274,13 @@ class _Worker:
                 done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
-    def _check_files(self, job: ProtocolsJob | GroundJob, run: JobRun, progress: Progress) -> JobWork:
+    def _check_files(self, job: ProtocolsJob | GroundJob, run: Work, progress: Progress) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         snapshot = reference.snapshot if reference else None
         folder, out = Path(self._project.place(job.folder)), self._path(job.out, run) if job.out else None
         works = Path(self._project.place(job.bibliography)) if job.bibliography else None
-        last = next((r.result for r in self._runs.history(self._name) if r.state is JobState.DONE), {})
+        last = next((r.result for r in self._runs.history(self._name) if r.state is WorkState.DONE), {})
         with self._open(progress, snapshot, literature=literature, live=job.live) as workspace:
             if isinstance(job, ProtocolsJob):
                 fallen = last.get("fallen", ())
@@ -304,7 +305,7 @@ class _Worker:
             "unfold": job.unfold,
         }
 
-    def _begun(self, run: JobRun, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
+    def _begun(self, run: Work, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
         """The audit that a run of this job began and did not finish, if there is one."""
         since, _ = open_since(self._runs, run)
         papers = str(workspace.literature.resolve()) if workspace.literature else None
@@ -336,7 +337,7 @@ class _Worker:
             return None, (f"audit {begun.id} was begun anew: {error.message}",)
 
     def _judged(
-        self, job: Checking, run: JobRun, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
+        self, job: Checking, run: Work, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
     ) -> JobWork:
         new = new_findings(self._ledger, audit.run, EXAMPLES)
         done = settled(self._ledger, audit.run)
@@ -364,9 +365,9 @@ class _Worker:
             figures={"outcomes": outcomes, "unfinished": not audit.run.finished},
         )
 
-    def _path(self, pattern: str, run: JobRun, audit: str = "") -> Path:
+    def _path(self, pattern: str, run: Work, audit: str = "") -> Path:
         """A path of the file with its places filled."""
-        at = run.planned or run.started
+        at = run.planned or run.created
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kgcheck.curation.project import read_project
-from kgcheck.ledger.jobs import JobState
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import WorkState
 from kgcheck.profile.folder import profile_dir
 from kgcheck.workspace.jobs import run_job
 from tests.support import quick_of
@@ -106,7 +106,7 @@ def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one
             run_job(read_project(folder / "kgcheck.toml"), "ids")
     run, done = run_job(read_project(folder / "kgcheck.toml"), "ids")
 
-    assert run.state is JobState.DONE
+    assert run.state is WorkState.DONE
     assert done.figures["changes"] == {"hgnc lifecycle": 1}
     with Ledger(folder / "ledger.sqlite") as ledger:
         (finding,) = ledger.findings(ledger.run(done.run or ""))

@@ -17,8 +17,8 @@ from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Decision
-from kgcheck.ledger.jobs import JOB_RUN, JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.work import WORK, WorkState, WorkTable
 from kgcheck.model import Finding
 from kgcheck.workspace.jobs import run_job
 from tests.support import ROOT
@@ -99,9 +99,9 @@ def test_a_killed_job_is_taken_over_and_its_audit_goes_on(folder: Path, tmp_path
         wait_for_pieces(place, before)
         process.kill()
     (begun,) = audits(place) - before
-    killed = update(JOB_RUN).where(JOB_RUN.c.job == "all")
+    killed = update(WORK).where(WORK.c.job == "all")
     with Ledger(place) as ledger:
-        (cut_off,) = JobRuns(ledger.database).history("all")
+        (cut_off,) = WorkTable(ledger.database).history("all")
         with ledger.database.writing() as connection:
             connection.execute(killed.values(worker=f"elsewhere {process.pid}"))
         # Of another machine nobody knows whether it lives: its lease must run out.
@@ -112,13 +112,14 @@ def test_a_killed_job_is_taken_over_and_its_audit_goes_on(folder: Path, tmp_path
     _, done = run_job(read_project(work / "kgcheck.toml"), "all")
 
     # Its process was on this machine, and is gone.
+    assert cut_off.lease_until is not None
     assert now() < cut_off.lease_until
 
     assert done.run == begun
     assert f"went on with audit {begun}" in done.notes
     assert audits(place) - before == {begun}
     with Ledger(place) as ledger:
-        assert [run.state for run in JobRuns(ledger.database).history("all")] == [JobState.DONE, JobState.LOST]
+        assert [run.state for run in WorkTable(ledger.database).history("all")] == [WorkState.DONE, WorkState.LOST]
         whole = ledger.run(begun)
         assert whole.finished
         resumed = sorted(f.fingerprint for f in ledger.findings(whole))
@@ -134,7 +135,7 @@ def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Pat
     place = work / "ledger.sqlite"
     before = audits(place)
     with Ledger(place) as ledger:
-        JobRuns(ledger.database).schedule_since("all", "30 4 * * * UTC", datetime.now(UTC) - timedelta(days=3))
+        WorkTable(ledger.database).schedule_since("all", "30 4 * * * UTC", datetime.now(UTC) - timedelta(days=3))
     command = [sys.executable, "-m", "kgcheck", "jobs", "serve"]
     with subprocess.Popen(command, cwd=work, env=environment(), stderr=subprocess.PIPE, text=True) as server:
         wait_for_pieces(place, before)
@@ -146,12 +147,12 @@ def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Pat
     assert "stopping: " in err
     assert "Traceback" not in err
     with Ledger(place) as ledger:
-        (run,) = JobRuns(ledger.database).history("all")
-        assert run.state is JobState.INTERRUPTED
+        (run,) = WorkTable(ledger.database).history("all")
+        assert run.state is WorkState.INTERRUPTED
         assert run.planned is not None
     (begun,) = audits(place) - before
     ended, done = run_job(read_project(work / "kgcheck.toml"), "all")
-    assert (ended.state, done.run) == (JobState.DONE, begun)
+    assert (ended.state, done.run) == (WorkState.DONE, begun)
 
 
 def environment() -> dict[str, str]:

@@ -27,8 +27,8 @@ from fastapi.testclient import TestClient
 
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.ledger.ledger import Ledger, now
-from kgcheck.ledger.tasks import Task, TaskState, TaskTable
 from kgcheck.ledger.users import Role
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 from kgcheck.model import Value
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.app import create_app
@@ -54,7 +54,7 @@ class Wanted(Value):
     fault: str = ""
 
 
-class Work:
+class Steps:
     """A kind of task that waits at each step until it is let on."""
 
     def __init__(self) -> None:
@@ -80,12 +80,12 @@ class Work:
 
 
 @pytest.fixture
-def work() -> Work:
-    return Work()
+def work() -> Steps:
+    return Steps()
 
 
 @contextmanager
-def serving(folder: Path, work: Work, **options: Any) -> Iterator[Service]:
+def serving(folder: Path, work: Steps, **options: Any) -> Iterator[Service]:
     place = {"store": str(folder / "g.lbdb"), "ledger": str(folder / "ledger.sqlite")}
     service = Service(ServiceOptions(**place, **options), Settings(home=folder / "home"))
     kinds = {name: TaskKind(name, Wanted, work, writes=lambda *_, w=name == "write": w) for name in ("read", "write")}
@@ -98,7 +98,7 @@ def serving(folder: Path, work: Work, **options: Any) -> Iterator[Service]:
 
 
 @pytest.fixture
-def service(tmp_path: Path, work: Work) -> Iterator[Service]:
+def service(tmp_path: Path, work: Steps) -> Iterator[Service]:
     with serving(tmp_path, work) as found:
         yield found
 
@@ -112,12 +112,12 @@ def until(found: Callable[[], Any]) -> Any:
     return value
 
 
-def ended(service: Service, task: Task) -> Task:
+def ended(service: Service, task: Work) -> Work:
     until(lambda: service.tasks.get(task.id).state.is_over)
     return service.tasks.get(task.id)
 
 
-def test_a_task_is_followed_to_its_end(service: Service, work: Work) -> None:
+def test_a_task_is_followed_to_its_end(service: Service, work: Steps) -> None:
     work.free.clear()
     task = service.tasks.start("read", {"steps": 2}, ADA)
     with TestClient(create_app(service), "http://127.0.0.1", headers=bearer(service)) as client:
@@ -157,7 +157,7 @@ def test_what_is_no_task_is_refused(service: Service) -> None:
     assert service.tasks.list() == []
 
 
-def test_a_task_is_cancelled_where_it_stands(service: Service, work: Work) -> None:
+def test_a_task_is_cancelled_where_it_stands(service: Service, work: Steps) -> None:
     work.free.clear()
     first, second, third = (service.tasks.start("read", {}, ADA) for _ in range(3))
     until(lambda: len(work.begun) == 2)
@@ -167,16 +167,16 @@ def test_a_task_is_cancelled_where_it_stands(service: Service, work: Work) -> No
     service.tasks.cancel(third.id, Principal(name="bob", role=Role.ADMIN))
     service.tasks.cancel(first.id, ADA)
 
-    assert ended(service, third).state is TaskState.CANCELLED
-    assert ended(service, first).state is TaskState.CANCELLED
+    assert ended(service, third).state is WorkState.CANCELLED
+    assert ended(service, first).state is WorkState.CANCELLED
     work.free.set()
-    assert ended(service, second).state is TaskState.DONE
+    assert ended(service, second).state is WorkState.DONE
     assert third.id not in work.begun
     # What is over stays as it is.
-    assert service.tasks.cancel(second.id, ADA).state is TaskState.DONE
+    assert service.tasks.cancel(second.id, ADA).state is WorkState.DONE
 
 
-def test_who_writes_is_alone_and_comes_in_its_turn(service: Service, work: Work) -> None:
+def test_who_writes_is_alone_and_comes_in_its_turn(service: Service, work: Steps) -> None:
     work.free.clear()
     reader, writer, later = (service.tasks.start(kind, {}, ADA) for kind in ("read", "write", "read"))
     until(lambda: work.begun == [reader.id])
@@ -184,7 +184,7 @@ def test_who_writes_is_alone_and_comes_in_its_turn(service: Service, work: Work)
 
     assert work.begun == [reader.id]
     work.free.set()
-    assert {ended(service, task).state for task in (reader, writer, later)} == {TaskState.DONE}
+    assert {ended(service, task).state for task in (reader, writer, later)} == {WorkState.DONE}
     assert work.begun == [reader.id, writer.id, later.id]
     taken = [service.tasks.get(task.id) for task in (reader, writer, later)]
     assert all(a.ended <= b.started for a, b in pairwise(taken))  # type: ignore[operator]
@@ -194,24 +194,24 @@ def test_a_task_that_fails_says_why_and_no_more(service: Service) -> None:
     known = ended(service, service.tasks.start("read", {"fault": "known"}, ADA))
     fault = ended(service, service.tasks.start("read", {"fault": "hunter2"}, ADA))
 
-    assert known.state is fault.state is TaskState.FAILED
+    assert known.state is fault.state is WorkState.FAILED
     assert known.error == {"title": "UsageError", "detail": "it cannot be done", "hint": "do another thing"}
     assert "hunter2" not in json.dumps(fault.as_row()["error"])
 
 
-def test_a_service_that_stops_hands_its_tasks_back(tmp_path: Path, work: Work) -> None:
+def test_a_service_that_stops_hands_its_tasks_back(tmp_path: Path, work: Steps) -> None:
     work.free.clear()
     with serving(tmp_path, work) as service:
         task = service.tasks.start("read", {"steps": 4}, ADA)
         until(lambda: service.tasks.get(task.id).step)
         service.tasks.close()
-        assert service.tasks.get(task.id).state is TaskState.WAITING
+        assert service.tasks.get(task.id).state is WorkState.WAITING
         with pytest.raises(UsageError, match="stopping"):
             service.tasks.start("read", {}, ADA)
     with serving(tmp_path, work) as service:
         service.tasks.go_on()
         done = ended(service, task)
-    assert (done.state, done.attempt) == (TaskState.DONE, 1)
+    assert (done.state, done.attempt) == (WorkState.DONE, 1)
     assert len(work.begun) == 2
 
 
@@ -227,14 +227,14 @@ def test_a_service_that_stops_hands_its_tasks_back(tmp_path: Path, work: Work) -
     ids=["its process is gone", "of a container before", "it is alive", "elsewhere", "its lease ran out"],
 )
 def test_only_what_nobody_is_at_is_taken_up(
-    tmp_path: Path, work: Work, worker: str, lease: timedelta, is_taken: bool
+    tmp_path: Path, work: Steps, worker: str, lease: timedelta, is_taken: bool
 ) -> None:
     with serving(tmp_path, work) as service:
-        table = TaskTable(service.ledger.database)
-        task = table.add(Task(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
+        table = WorkTable(service.ledger.database)
+        task = table.add(Work(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
         assert table.take(task, worker, now(), lease)
         assert table.take(task, "somebody else", now(), lease) is None
-        mine = table.one(task.id)
+        mine = table.task(task.id)
         assert table.change(mine, noted={"from": 2})
         service.tasks.go_on()
 
@@ -248,12 +248,12 @@ def test_only_what_nobody_is_at_is_taken_up(
             assert service.tasks.get(task.id).worker == worker
 
 
-def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Work) -> None:
+def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Steps) -> None:
     with serving(tmp_path, work) as service:
-        table = TaskTable(service.ledger.database)
-        task = table.add(Task(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
+        table = WorkTable(service.ledger.database)
+        task = table.add(Work(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
         service.tasks.go_on()
-        assert ended(service, task).state is TaskState.FAILED
+        assert ended(service, task).state is WorkState.FAILED
     assert work.begun == []
 
 
@@ -274,14 +274,14 @@ def over_demo(folder: Path) -> Iterator[tuple[Service, TestClient]]:
 def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
     what = ["existence Protein P04637", "no such words at all", "existence Protein P02649"]
     with over_demo(tmp_path) as (service, client):
-        table = TaskTable(service.ledger.database)
+        table = WorkTable(service.ledger.database)
         before = len(service.open().runs())
         with service.open() as workspace:
             kept = workspace.check(what[0], run_id="20260101-000000-abcd")
         # As one that was killed after the first check, and before that was written down.
         noted = {"done": [], "next": kept.run.id}
         wanted = service.tasks._kinds["checks"].checked({"what": what})
-        task = table.add(Task(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
+        task = table.add(Work(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
         service.tasks.go_on()
         done = ended(service, task)
         runs = service.open().runs()
@@ -289,7 +289,7 @@ def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
         assert begun.status_code == 202
         other = ended(service, service.tasks.get(begun.json()["id"]))
 
-    assert done.state is TaskState.DONE, done.error
+    assert done.state is WorkState.DONE, done.error
     first, second, third = done.result["checks"]
     assert (first["run"], first["finding"]) == (kept.run.id, kept.finding.fingerprint)
     assert (second["what"], "error" in second) == (what[1], True)

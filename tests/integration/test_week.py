@@ -16,17 +16,16 @@ from kgcheck.curation.serving import Server
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.comparisons import ComparisonState
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import WorkState, WorkTable
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.jobs import run_job
-from tests.support.clock import Clock
+from tests.support.clock import AtOnce, Clock
 
-pytest.importorskip("apscheduler")
-DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
+pytest.importorskip("cronsim")
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -165,8 +164,8 @@ def test_a_week(project: Project) -> None:
         time_machine.travel(MONDAY, tick=False) as traveller,
         Ledger(folder / "ledger.sqlite") as ledger,
     ):
-        runs = JobRuns(ledger.database)
-        server = Server(project, runs, week.start, lambda line: None, executor=DebugExecutor())
+        runs = WorkTable(ledger.database)
+        server = Server(project, runs, week.start, lambda line: None, executor=AtOnce())
         people = {
             MONDAY + 2 * HOUR: week.first_snapshot,
             MONDAY + 9 * HOUR: week.decide,
@@ -174,15 +173,10 @@ def test_a_week(project: Project) -> None:
             MONDAY + 3 * DAY + 9 * HOUR: week.patch,
             MONDAY + 5 * DAY + 9 * HOUR: week.undo,
         }
-        for at, act in people.items():
-            server.scheduler.add_job(act, "date", run_date=at)
-        failures: list[str] = []
-        server.scheduler.add_listener(lambda event: failures.append(event.traceback), _ERROR)
-        server.scheduler._event = Clock(traveller, MONDAY + 7 * DAY)
+        server.woken = Clock(traveller, MONDAY + 7 * DAY, people)  # type: ignore[assignment]
         with pytest.raises(KeyboardInterrupt):
             server.serve()
 
-        assert failures == []
         assert week.errors == []
         seen = {name: (done.severity.value, done.new) for name, done in week.ran.items()}
         assert list(seen) == [
@@ -222,10 +216,6 @@ def test_a_week(project: Project) -> None:
             sunday = workspace.diff(after=week.ran["Sun nightly"].run)
             assert WITHDRAWN in [one.fingerprint[:8] for one in sunday.findings((ComparisonState.NEW,))]
         history = runs.history()
-        assert {run.state for run in history} == {JobState.DONE}
+        assert {run.state for run in history} == {WorkState.DONE}
         assert [run.planned for run in reversed(history)] == [run.started for run in reversed(history)]
         assert len(list((folder / "reports").glob("nightly-2026-11-*.jsonl"))) == 7
-
-
-_ERROR = 2**13
-"""EVENT_JOB_ERROR of APScheduler."""

@@ -1,19 +1,30 @@
-"""A clock of a test's own for the real scheduler of jobs."""
+"""A clock of a test's own for the server of jobs, and an executor without threads."""
 
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
-class Clock:
-    """In the place of the event that the scheduler waits for: waiting moves the clock on; it ends at a time."""
+class AtOnce(Executor):
+    """Does each thing in the thread that asks for it."""
 
-    def __init__(self, traveller: Any, end: datetime) -> None:
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        fn(*args, **kwargs)
+        return Future()
+
+
+class Clock:
+    """In the place of the event that the server waits for: waiting moves the clock on; it ends at a time.
+
+    Meanwhile people act, each at their time.
+    """
+
+    def __init__(self, traveller: Any, end: datetime, people: Mapping[datetime, Callable[[], object]] = {}) -> None:
         self.traveller = traveller
         self.end = end
         self.woken = False
-
-    def is_set(self) -> bool:
-        return False
+        self._people = dict(sorted(people.items()))
 
     def set(self) -> None:
         self.woken = True
@@ -22,9 +33,12 @@ class Clock:
         self.woken = False
 
     def wait(self, seconds: float) -> None:
+        now = datetime.now(UTC)
+        if now >= self.end:
+            raise KeyboardInterrupt
         if self.woken:
             return
-        then = min(datetime.now(UTC) + timedelta(seconds=min(seconds, 1e8)), self.end)
-        self.traveller.move_to(then)
-        if then >= self.end:
-            raise KeyboardInterrupt
+        then = min([now + timedelta(seconds=seconds), self.end, *self._people])
+        self.traveller.move_to(max(then, now))
+        if then in self._people:
+            self._people.pop(then)()

@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import edge_schema, node_schema
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchTable
-from kgcheck.ledger.tasks import Task, TaskState, TaskTable
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 from kgcheck.literature.documents import SOURCE, make_document
 from kgcheck.model import (
     Change,
@@ -276,23 +275,23 @@ class HostileWorld:
             for n, state in enumerate(OperationState, 1)
         ]
         PatchTable(ledger.database).keep(entry, operations)
-        tasks = TaskTable(ledger.database)
+        tasks = WorkTable(ledger.database)
         for name, kind, state in (
-            (self.task, text(), TaskState.FAILED),
-            ("0" * 16, "patch_apply", TaskState.DONE),
-            ("1" * 16, "audit", TaskState.CANCELLED),
+            (self.task, text(), WorkState.FAILED),
+            ("0" * 16, "patch_apply", WorkState.DONE),
+            ("1" * 16, "audit", WorkState.CANCELLED),
         ):
             tasks.add(
-                Task(
+                Work(
                     id=name, kind=kind, state=state, step=text(), by=text(), created=AT, ended=late, run=text(),
                     parameters={"patch": text(), "job": text()},
                     result={"done": 2, "conflicts": [text()]},
                     error={"detail": text(), "hint": text(), "title": text()},
                 )
             )  # fmt: skip
-        runs = JobRuns(ledger.database)
+        runs = WorkTable(ledger.database)
         run = runs.begin(self.job, text(), AT, timedelta(minutes=5))
-        runs.finish(run, JobState.FAILED, late, message=text())
+        runs.finish(run, WorkState.FAILED, late, message=text())
 
     def _findings(self, run: Run, ids: list[str]) -> Iterator[Finding]:
         text = self.texts.text

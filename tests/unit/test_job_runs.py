@@ -11,7 +11,7 @@ from sqlalchemy import URL
 
 from kgcheck.curation import jobs
 from kgcheck.curation.config import RetryRule
-from kgcheck.curation.jobs import Delivery, JobWork, Lease, open_since, perform
+from kgcheck.curation.jobs import Delivery, JobWork, open_since, perform
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
@@ -22,8 +22,9 @@ from kgcheck.errors import (
     SourceUnreachable,
     StoreLocked,
 )
-from kgcheck.ledger.jobs import JobRun, JobRuns, JobState
+from kgcheck.ledger.leases import Ending, Lease
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import Work, WorkState, WorkTable
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import fresh_schema
@@ -43,56 +44,56 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
 
 
 @pytest.fixture
-def runs(place: Path | URL) -> Iterator[JobRuns]:
+def runs(place: Path | URL) -> Iterator[WorkTable]:
     with Ledger(place) as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
-def silent(run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
+def silent(run: Work, done: JobWork, failure: str) -> list[Delivery]:
     return []
 
 
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
-def test_a_job_is_begun_once(runs: JobRuns) -> None:
+def test_a_job_is_begun_once(runs: WorkTable) -> None:
     first = runs.begin("nightly", "a 1", NOW, LEASE)
 
     with pytest.raises(JobUnderWay, match="a 1 began it at 2026-11-22 02:30:00 UTC") as caught:
         runs.begin("nightly", "b 2", NOW + LEASE, LEASE)
     assert caught.value.exit_code == EXIT_INCOMPLETE
     assert runs.begin("other", "b 2", NOW, LEASE).job == "other"
-    runs.finish(first, JobState.DONE, NOW)
+    runs.finish(first, WorkState.DONE, NOW)
     assert runs.begin("nightly", "b 2", NOW, LEASE).number > first.number
 
 
-def test_one_that_was_killed_is_taken_over_and_cannot_go_on(runs: JobRuns) -> None:
+def test_one_that_was_killed_is_taken_over_and_cannot_go_on(runs: WorkTable) -> None:
     killed = runs.begin("nightly", "a 1", NOW, LEASE)
 
     later = runs.begin("nightly", "b 2", NOW + LEASE + timedelta(seconds=1), LEASE)
 
-    assert runs.get(killed.number).state is JobState.LOST
-    assert not runs.sign(killed, NOW + 2 * LEASE)
+    assert runs.get(killed.number).state is WorkState.LOST
+    assert not runs.change(killed, lease_until=NOW + 2 * LEASE)
     with pytest.raises(JobUnderWay, match="counts as killed"):
-        runs.finish(killed, JobState.DONE, NOW + LEASE)
-    assert runs.get(later.number).state is JobState.RUNNING
+        runs.finish(killed, WorkState.DONE, NOW + LEASE)
+    assert runs.get(later.number).state is WorkState.RUNNING
 
 
-def test_a_sign_of_life_keeps_it(runs: JobRuns) -> None:
+def test_a_sign_of_life_keeps_it(runs: WorkTable) -> None:
     run = runs.begin("nightly", "a 1", NOW, LEASE)
-    assert runs.sign(run, NOW + 2 * LEASE)
+    assert runs.change(run, lease_until=NOW + 2 * LEASE)
 
     with pytest.raises(JobUnderWay):
         runs.begin("nightly", "b 2", NOW + LEASE + timedelta(seconds=1), LEASE)
 
 
 def test_of_many_at_once_one_begins(place: Path | URL) -> None:
-    ready, begun, refused = threading.Barrier(8), list[JobRun](), list[KgcheckError]()
+    ready, begun, refused = threading.Barrier(8), list[Work](), list[KgcheckError]()
     Ledger(place).close()
 
     def begin(number: int) -> None:
         with Ledger(place) as ledger:
             ready.wait()
             try:
-                begun.append(JobRuns(ledger.database).begin("nightly", f"w {number}", NOW, LEASE))
+                begun.append(WorkTable(ledger.database).begin("nightly", f"w {number}", NOW, LEASE))
             except JobUnderWay as error:
                 refused.append(error)
 
@@ -105,12 +106,12 @@ def test_of_many_at_once_one_begins(place: Path | URL) -> None:
     assert (len(begun), len(refused)) == (1, 7)
 
 
-def test_a_run_that_ends_well_is_written_down(runs: JobRuns) -> None:
+def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
     ended, done = perform(runs, "nightly", NEVER, lambda run, lease: GOOD, silent, planned=NOW)
 
     assert done is GOOD
-    assert (ended.state, ended.severity, ended.run, ended.planned) == (JobState.DONE, "ok", "r1", NOW)
-    assert ended.finished is not None
+    assert (ended.state, ended.severity, ended.run, ended.planned) == (WorkState.DONE, "ok", "r1", NOW)
+    assert ended.ended is not None
     assert runs.last_planned("nightly") == NOW
     assert runs.last_planned("other") is None
 
@@ -119,13 +120,13 @@ def test_a_run_that_ends_well_is_written_down(runs: JobRuns) -> None:
     ("error", "severity"),
     [(InputMissing("no folder", "make it"), "error"), (SourceUnreachable("down"), "unavailable")],
 )
-def test_a_run_that_fails_is_written_down(runs: JobRuns, error: KgcheckError, severity: str) -> None:
+def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, severity: str) -> None:
     sent: list[str] = []
 
-    def work(run: JobRun, lease: Lease) -> JobWork:
+    def work(run: Work, lease: Lease) -> JobWork:
         raise error
 
-    def notify(run: JobRun, done: JobWork, failure: str) -> list[Delivery]:
+    def notify(run: Work, done: JobWork, failure: str) -> list[Delivery]:
         sent.append(failure)
         return [Delivery("team", sent=False, why="down, too")]
 
@@ -133,25 +134,25 @@ def test_a_run_that_fails_is_written_down(runs: JobRuns, error: KgcheckError, se
         perform(runs, "nightly", NEVER, work, notify)
 
     (run,) = runs.history("nightly")
-    assert (run.state, run.severity) == (JobState.FAILED, severity)
+    assert (run.state, run.severity) == (WorkState.FAILED, severity)
     assert sent == [run.message]
     assert run.result["notifications"] == [{"name": "team", "sent": False, "why": "down, too"}]
 
 
-def test_an_interruption_leaves_it_to_be_gone_on_with(runs: JobRuns) -> None:
-    def work(run: JobRun, lease: Lease) -> JobWork:
-        runs.note(run, result={"changes": {"go value": 1}})
+def test_an_interruption_leaves_it_to_be_gone_on_with(runs: WorkTable) -> None:
+    def work(run: Work, lease: Lease) -> JobWork:
+        runs.change(run, result={"changes": {"go value": 1}})
         raise KeyboardInterrupt
 
     with time_machine.travel(NOW, tick=False):
         with pytest.raises(KeyboardInterrupt):
             perform(runs, "nightly", NEVER, work, silent)
         (cut_off,) = runs.history()
-        assert cut_off.state is JobState.INTERRUPTED
+        assert cut_off.state is WorkState.INTERRUPTED
 
     again = runs.begin("nightly", "b 2", NOW + LEASE, LEASE)
     assert open_since(runs, again) == (NOW, {"changes": {"go value": 1}})
-    runs.finish(again, JobState.DONE, NOW + LEASE)
+    runs.finish(again, WorkState.DONE, NOW + LEASE)
     next_day = runs.begin("nightly", "b 2", NOW + timedelta(days=1), LEASE)
     assert open_since(runs, next_day) == (NOW + timedelta(days=1), {})
 
@@ -163,7 +164,7 @@ class Failing:
         self.left = list(errors)
         self.calls = 0
 
-    def __call__(self, run: JobRun, lease: Lease) -> JobWork:
+    def __call__(self, run: Work, lease: Lease) -> JobWork:
         self.calls += 1
         if not self.left:
             return GOOD
@@ -188,22 +189,22 @@ UNFINISHED = JobWork(Severity.UNAVAILABLE, "half", unfinished=True)
 @pytest.mark.parametrize(
     ("rule", "errors", "state", "calls", "pauses"),
     [
-        (NEVER, [AWAY], JobState.FAILED, 1, []),
-        (RULE, [AWAY], JobState.DONE, 2, [600]),
-        (RULE, [AWAY, StoreLocked("in use"), AWAY], JobState.DONE, 4, [600, 900, 900]),
-        (RULE, [AWAY] * 4, JobState.FAILED, 4, [600, 900, 900]),
-        (RULE, [InputMissing("no folder")], JobState.FAILED, 1, []),
-        (RetryRule(times=1, wait="1s", on="any"), [InputMissing("late")], JobState.DONE, 2, [1]),
-        (RULE, [UNFINISHED], JobState.DONE, 2, [600]),
-        (RetryRule(times=1, wait="1s"), [UNFINISHED, UNFINISHED], JobState.DONE, 2, [1]),
+        (NEVER, [AWAY], WorkState.FAILED, 1, []),
+        (RULE, [AWAY], WorkState.DONE, 2, [600]),
+        (RULE, [AWAY, StoreLocked("in use"), AWAY], WorkState.DONE, 4, [600, 900, 900]),
+        (RULE, [AWAY] * 4, WorkState.FAILED, 4, [600, 900, 900]),
+        (RULE, [InputMissing("no folder")], WorkState.FAILED, 1, []),
+        (RetryRule(times=1, wait="1s", on="any"), [InputMissing("late")], WorkState.DONE, 2, [1]),
+        (RULE, [UNFINISHED], WorkState.DONE, 2, [600]),
+        (RetryRule(times=1, wait="1s"), [UNFINISHED, UNFINISHED], WorkState.DONE, 2, [1]),
     ],
 )
 def test_retries_are_by_the_rule_of_the_job(
-    runs: JobRuns,
+    runs: WorkTable,
     waits: list[float],
     rule: RetryRule,
     errors: list[KgcheckError | JobWork],
-    state: JobState,
+    state: WorkState,
     calls: int,
     pauses: list[float],
 ) -> None:
@@ -218,41 +219,41 @@ def test_retries_are_by_the_rule_of_the_job(
     assert (run.state, run.attempt, work.calls, waits) == (state, calls, calls, pauses)
 
 
-def test_who_lost_the_run_stops_at_the_next_step(runs: JobRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_lost_the_run_stops_at_the_next_step(runs: WorkTable, monkeypatch: pytest.MonkeyPatch) -> None:
     run = runs.begin("nightly", "a 1", NOW, LEASE)
-    with Lease(runs, run, LEASE, every=0.01) as lease:
+    with Lease(runs, run, LEASE).keep(0.01) as lease:
         with lease.watch(NoProgress()).step("auditing", 2) as step:
             step.advance()
-            runs.finish(run, JobState.LOST, NOW)
-            lease._lost.wait(10)
-            with pytest.raises(JobUnderWay, match="gave no sign of life"):
+            runs.finish(run, WorkState.LOST, NOW)
+            lease.lost.wait(10)
+            with pytest.raises(Ending):
                 step.advance()
-        with pytest.raises(JobUnderWay):
+        with pytest.raises(Ending):
             lease.sleep(0)
 
 
-def test_a_lease_gives_signs(runs: JobRuns) -> None:
+def test_a_lease_gives_signs(runs: WorkTable) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         run = runs.begin("nightly", "a 1", NOW, LEASE)
         clock.shift(timedelta(minutes=4))
-        with Lease(runs, run, LEASE, every=0.01):
+        with Lease(runs, run, LEASE).keep(0.01):
             ended = threading.Event()
             while runs.get(run.number).lease_until == NOW + LEASE:
                 assert not ended.wait(0.01)
     assert runs.get(run.number).lease_until == NOW + timedelta(minutes=9)
 
 
-def test_a_run_that_somebody_took_over_does_not_say_that_it_is_done(runs: JobRuns) -> None:
-    def work(run: JobRun, lease: Lease) -> JobWork:
-        runs.begin("nightly", "b 2", run.lease_until + timedelta(seconds=1), LEASE)
+def test_a_run_that_somebody_took_over_does_not_say_that_it_is_done(runs: WorkTable) -> None:
+    def work(run: Work, lease: Lease) -> JobWork:
+        runs.begin("nightly", "b 2", run.created + timedelta(minutes=6), LEASE)
         return GOOD
 
     with pytest.raises(JobUnderWay, match="counts as killed"):
         perform(runs, "nightly", NEVER, work, silent)
-    assert [run.state for run in runs.history()] == [JobState.RUNNING, JobState.LOST]
+    assert [run.state for run in runs.history()] == [WorkState.RUNNING, WorkState.LOST]
 
 
-def test_since_when_a_schedule_holds(runs: JobRuns) -> None:
+def test_since_when_a_schedule_holds(runs: WorkTable) -> None:
     assert runs.schedule_since("nightly", "30 2 * * * UTC", NOW) == NOW
     later = NOW + timedelta(days=3)
     assert runs.schedule_since("nightly", "30 2 * * * UTC", later) == NOW

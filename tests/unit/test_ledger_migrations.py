@@ -35,11 +35,11 @@ from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import Pair
 from kgcheck.ledger.decisions import DecisionTable
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.migration import configuration
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
+from kgcheck.ledger.work import WorkState, WorkTable
 from kgcheck.model import Change, ChangeKind
 from tests.support import ROOT, quick_of
 from tests.support.forked import Forked, program
@@ -213,14 +213,14 @@ def test_a_ledger_of_the_release_before_keeps_what_became_of_findings(released: 
 def test_a_ledger_of_the_release_before_keeps_the_runs_of_jobs(released: Path | URL) -> None:
     at = datetime(2026, 11, 22, 3, tzinfo=UTC)
     with Ledger(released, create=False) as ledger:
-        runs = JobRuns(ledger.database)
+        runs = WorkTable(ledger.database)
         newest, refresh, oldest = runs.history()
 
-        assert (newest.job, newest.state, newest.attempt, newest.run) == ("nightly", JobState.RUNNING, 2, SECOND)
+        assert (newest.job, newest.state, newest.attempt, newest.run) == ("nightly", WorkState.RUNNING, 2, SECOND)
         assert newest.worker == "host 2 ee"
         assert newest.lease_until == at.replace(minute=55)
-        assert (refresh.job, refresh.state, refresh.result) == ("refresh", JobState.FAILED, {"changes": {"go": 3}})
-        assert (oldest.severity, oldest.message, oldest.finished) == ("warn", "audit", at.replace(minute=40))
+        assert (refresh.job, refresh.state, refresh.result) == ("refresh", WorkState.FAILED, {"changes": {"go": 3}})
+        assert (oldest.severity, oldest.message, oldest.ended) == ("warn", "audit", at.replace(minute=40))
         assert runs.last_planned("nightly") == at.replace(minute=50)
         assert runs.schedule_since("nightly", "30 2 * * * UTC", at.replace(hour=9)) == at
 

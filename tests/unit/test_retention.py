@@ -9,10 +9,10 @@ import pytest
 from kgcheck.curation.config import Retention
 from kgcheck.curation.decisions import Action, Decision, Decisions
 from kgcheck.curation.jobs import old_runs
-from kgcheck.ledger.jobs import JobRun, JobState
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.tables import METADATA
+from kgcheck.ledger.work import Work, WorkState
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
@@ -43,13 +43,13 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def history() -> list[JobRun]:
+def history() -> list[Work]:
     return [
-        JobRun(
+        Work(
             number=number,
             job="nightly",
-            state=JobState.DONE,
-            started=NOW - (4 - number) * DAY,
+            state=WorkState.DONE,
+            created=NOW - (4 - number) * DAY,
             worker="w",
             lease_until=NOW,
             run=f"r{number}",

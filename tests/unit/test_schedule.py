@@ -11,12 +11,11 @@ from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
 from kgcheck.curation.serving import Server
 from kgcheck.errors import UsageError
-from kgcheck.ledger.jobs import JobRuns, JobState
 from kgcheck.ledger.ledger import Ledger
-from tests.support.clock import Clock
+from kgcheck.ledger.work import WorkState, WorkTable
+from tests.support.clock import AtOnce, Clock
 
-pytest.importorskip("apscheduler")
-DebugExecutor = pytest.importorskip("apscheduler.executors.debug").DebugExecutor
+pytest.importorskip("cronsim")
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -31,7 +30,7 @@ def times(cron: str, zone: str, begin: datetime, days: int) -> list[str]:
     [
         ("30 2 * * *", ["11-23 02:30 UTC", "11-24 02:30 UTC", "11-25 02:30 UTC"]),
         ("@daily", ["11-24 00:00 UTC", "11-25 00:00 UTC", "11-26 00:00 UTC"]),
-        # 0 and 7 are Sunday, as in cron; APScheduler alone would take 1 for Tuesday.
+        # 0 and 7 are Sunday, as in cron.
         ("0 6 * * 1", ["11-23 06:00 UTC"]),
         ("0 6 * * 2-3", ["11-24 06:00 UTC", "11-25 06:00 UTC"]),
         ("0 6 * * 0", []),
@@ -52,13 +51,13 @@ def test_sunday_has_two_numbers() -> None:
 @pytest.mark.parametrize(
     ("cron", "why"),
     [
-        ("0 0 30 2 *", "never comes"),
-        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("0 0 30 2 *", "Bad day-of-month"),
+        ("0 0 31 4,6,9,11 *", "Bad day-of-month"),
         ("0 0 * *", "five words"),
         ("61 0 * * *", "is no schedule"),
-        ("0 0 * * foo", "no day of the week"),
-        ("0 0 * * 8", "no day of the week"),
-        ("0 0 * * */2", "no day of the week"),
+        ("0 0 * * foo", "is no schedule: Bad day-of-week"),
+        ("0 0 * * 8", "is no schedule: Bad day-of-week"),
+        ("*/0 0 * * *", "is no schedule: Bad minute"),
         ("0 0 13 * fri", "cron takes either"),
         ("5,, * * * *", "is no schedule"),
         ("0 0 * * * *", "five words"),
@@ -79,6 +78,35 @@ def test_a_night_in_which_clocks_go_forward_has_its_run_once() -> None:
     begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
     # 2:30 does not exist on that day: it is half an hour after what exists.
     assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["03-29 03:30 CEST", "03-30 02:30 CEST"]
+
+
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        ("0,20,40 2 * * *", ["03:00", "03:20", "03:40"]),
+        ("*/20 2 * * *", ["03:00", "03:20", "03:40"]),
+        ("30-34/2 2 * * *", ["03:30", "03:32", "03:34"]),
+        ("*/30 2-4 * * *", ["03:00", "03:30", "04:00", "04:30"]),
+        ("0 */2 * * *", [f"{hour:02}:00" for hour in (0, 3, *range(4, 24, 2))]),
+        ("30 * * * *", [f"{hour:02}:30" for hour in (0, 1, *range(3, 24))]),
+    ],
+)
+def test_all_times_that_clocks_leave_out_come_an_hour_later(cron: str, found: list[str]) -> None:
+    begin = datetime(2026, 3, 28, 22, 59, tzinfo=UTC)
+    times = [at for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY) if at.day == 29]
+    assert [f"{at:%H:%M}" for at in times] == found
+
+
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        ("*/30 2 * * *", ["02:00 CEST", "02:30 CEST"]),
+        ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"]),
+    ],
+)
+def test_times_that_clocks_show_twice_come_once(cron: str, found: list[str]) -> None:
+    begin = datetime(2026, 10, 24, 22, tzinfo=UTC)
+    assert [f"{at:%H:%M %Z}" for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY)] == found
 
 
 def test_a_night_in_which_clocks_go_back_has_its_run_once() -> None:
@@ -135,12 +163,14 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[JobRuns]:
+def runs(tmp_path: Path) -> Iterator[WorkTable]:
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
-def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, takes: timedelta) -> list[tuple[str, str]]:
+def served(
+    project: Project, runs: WorkTable, begin: datetime, end: datetime, takes: timedelta
+) -> list[tuple[str, str]]:
     """The runs of some days, each with the time at which it began; a run takes some time."""
     began: list[tuple[str, str]] = []
     with time_machine.travel(begin, tick=False) as traveller:
@@ -149,18 +179,17 @@ def served(project: Project, runs: JobRuns, begin: datetime, end: datetime, take
             began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
             run = runs.begin(name, "test 1", datetime.now(UTC), timedelta(minutes=5), planned)
             traveller.shift(takes)
-            runs.finish(run, JobState.DONE, datetime.now(UTC))
+            runs.finish(run, WorkState.DONE, datetime.now(UTC))
             return 0
 
-        server = Server(project, runs, start, lambda line: None, executor=DebugExecutor())
-        server.scheduler._event = Clock(traveller, end)
+        server = Server(project, runs, start, lambda line: None, executor=AtOnce())
+        server.woken = Clock(traveller, end)  # type: ignore[assignment]
         with pytest.raises(KeyboardInterrupt):
             server.serve()
-        assert not server.scheduler.running
     return began
 
 
-def test_a_week_by_the_real_scheduler(project: Project, runs: JobRuns) -> None:
+def test_a_week_by_the_real_scheduler(project: Project, runs: WorkTable) -> None:
     began = served(project, runs, MONDAY, MONDAY + 7 * DAY, timedelta(minutes=20))
 
     # 2:30 in Berlin is 1:30 UTC in winter.
@@ -171,7 +200,7 @@ def test_a_week_by_the_real_scheduler(project: Project, runs: JobRuns) -> None:
     assert [run.planned for run in runs.history("weekly")] == [datetime(2026, 11, 29, 4, tzinfo=UTC)]
 
 
-def test_what_was_missed_runs_once(project: Project, runs: JobRuns) -> None:
+def test_what_was_missed_runs_once(project: Project, runs: WorkTable) -> None:
     served(project, runs, MONDAY, MONDAY + DAY, timedelta(minutes=1))
     later = MONDAY + 10 * DAY
 
@@ -182,19 +211,19 @@ def test_what_was_missed_runs_once(project: Project, runs: JobRuns) -> None:
     assert runs.history("nightly")[0].planned == later - DAY + timedelta(hours=1, minutes=30)
 
 
-def test_a_new_schedule_has_missed_nothing(project: Project, runs: JobRuns) -> None:
+def test_a_new_schedule_has_missed_nothing(project: Project, runs: WorkTable) -> None:
     assert served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1)) == []
 
 
-def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: JobRuns) -> None:
+def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: WorkTable) -> None:
     began = served(project, runs, MONDAY, MONDAY + 4 * DAY, timedelta(hours=60))
 
     # The two nights that it worked through are made up for by one run, at once.
     assert began == [("nightly", "23 01:30"), ("nightly", "25 13:30")]
 
 
-@pytest.mark.parametrize("state", [JobState.INTERRUPTED, JobState.LOST])
-def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: JobRuns, state: JobState) -> None:
+@pytest.mark.parametrize("state", [WorkState.INTERRUPTED, WorkState.LOST])
+def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: WorkTable, state: WorkState) -> None:
     planned = MONDAY + timedelta(hours=1, minutes=30)
     with time_machine.travel(MONDAY, tick=False):
         runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
@@ -207,7 +236,7 @@ def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: JobR
     assert runs.history("nightly")[0].planned == planned
 
 
-def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: JobRuns) -> None:
+def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: WorkTable) -> None:
     planned = MONDAY + timedelta(hours=1, minutes=30)
     runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
     runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
@@ -217,7 +246,7 @@ def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, ru
     assert began == [("nightly", "23 01:35")]
 
 
-def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: JobRuns) -> None:
+def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: WorkTable) -> None:
     (tmp_path / "kgcheck.toml").write_text('[jobs.a]\nkind = "audit"\n')
 
     with pytest.raises(UsageError, match=r"no job of .* has a schedule"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from kgcheck.ledger.tasks import Task, TaskState
+from kgcheck.ledger.work import Work, WorkState
 from kgcheck.model import Value
 from kgcheck.service.roles import Principal
 from kgcheck.service.state import Service
@@ -18,7 +18,7 @@ class TaskShown(Value):
     id: str
     kind: str
     parameters: dict[str, Any]
-    state: TaskState
+    state: WorkState
     step: str = Field(description="what is being done, in words")
     done: int = Field(description="units of the step")
     total: int | None = Field(description="of the units; null where nobody knows")
@@ -34,7 +34,7 @@ class TaskShown(Value):
     version: int = Field(description="one more with each change")
 
     @classmethod
-    def of(cls, task: Task) -> "TaskShown":
+    def of(cls, task: Work) -> "TaskShown":
         """A task as an answer."""
         return cls(**task.as_row())
 

@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
+from kgcheck.curation.project import read_project
 from kgcheck.errors import UsageError
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served, Service
-from kgcheck.workspace.project_jobs import ProjectJobs
+from kgcheck.workspace.job_listing import history_rows, job_rows
 
 router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)
 
@@ -17,7 +18,7 @@ _HISTORY = 50
 
 def job_list(service: Service) -> list[dict[str, Any]]:
     """The jobs as rows; none where the service names no kgcheck.toml."""
-    return ProjectJobs(service.options.config).rows() if service.options.config else []
+    return job_rows(read_project(service.options.config)) if service.options.config else []
 
 
 @router.post("/{name}/run")
@@ -25,7 +26,7 @@ def run_job(request: Request, name: Annotated[str, Path(max_length=200)], servic
     """Run a job now, as a task."""
     if service.options.config is None:
         raise UsageError("this service has no jobs", "start it with --config kgcheck.toml")
-    ProjectJobs(service.options.config).check(name)
+    read_project(service.options.config).job(name)
     return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
 
 
@@ -33,5 +34,5 @@ def run_job(request: Request, name: Annotated[str, Path(max_length=200)], servic
 def jobs(request: Request, service: Served, asking: Viewer) -> Response:
     """The jobs, and their runs."""
     config = service.options.config
-    history = ProjectJobs(config).history(None, _HISTORY) if config else []
+    history = history_rows(read_project(config), None, _HISTORY) if config else []
     return render(request, "jobs", asking, jobs=job_list(service), history=history, is_named=config is not None)

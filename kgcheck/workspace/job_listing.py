@@ -8,15 +8,15 @@ from typing import Any
 
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import firings
-from kgcheck.ledger.jobs import JobRun, JobRuns
 from kgcheck.ledger.ledger import Ledger, now
-from kgcheck.ledger.place import LedgerPlace
+from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.workspace.jobs import job_ledger
 
 
-def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
+def job_rows(project: Project) -> list[dict[str, Any]]:
     """The jobs of a project: kind, schedule, when it runs next, and how its last run ended."""
     rows = []
-    with _runs(ledger) as runs:
+    with _runs(project) as runs:
         for name, job in project.values.jobs.items():
             schedule = project.schedule_of(name)
             last = next(iter(runs.history(name, 1)), None) if runs else None
@@ -28,7 +28,7 @@ def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
                     "store": store.place if store else None,
                     "schedule": schedule.text if schedule else None,
                     "next": _shown(schedule.after(now())) if schedule else None,
-                    "last": _shown(last.started) if last else None,
+                    "last": _shown(last.created) if last else None,
                     "state": last.state.value if last else None,
                     "severity": last.severity if last else None,
                 }
@@ -36,14 +36,14 @@ def job_rows(project: Project, ledger: LedgerPlace) -> list[dict[str, Any]]:
     return rows
 
 
-def job_row(project: Project, ledger: LedgerPlace, name: str) -> dict[str, Any]:
+def job_row(project: Project, name: str) -> dict[str, Any]:
     """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
     job = project.job(name)
     store, schedule = project.store_of(job), project.schedule_of(name)
     return {
         "job": name,
         "file": str(project.path.absolute()),
-        "ledger": str(ledger),
+        "ledger": str(job_ledger(project)),
         **job.model_dump(mode="json"),
         "store": store.model_dump(mode="json") if store else None,
         "time_zone": str(schedule.zone) if schedule else None,
@@ -61,30 +61,32 @@ def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def history_rows(project: Project, ledger: LedgerPlace, name: str | None, limit: int) -> list[dict[str, Any]]:
+def history_rows(project: Project, name: str | None, limit: int) -> list[dict[str, Any]]:
     """Runs of jobs, the newest first, of those too that stand in the file no more."""
-    with _runs(ledger) as runs:
+    with _runs(project) as runs:
         found = runs.history(name, limit) if runs else []
     if name is not None and not found:
         project.job(name)
     return [_history_row(run) for run in found]
 
 
-def _history_row(run: JobRun) -> dict[str, Any]:
-    row = run.model_dump(mode="json")
-    lost = run.state.value == "running" and run.lease_until < datetime.now(UTC)
-    times = {name: _shown(at) if (at := getattr(run, name)) else None for name in ("planned", "started", "finished")}
-    return row | times | ({"message": "no sign of life: the next run takes it over"} if lost else {})
+def _history_row(run: Work) -> dict[str, Any]:
+    row = run.as_job_run()
+    lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < datetime.now(UTC)
+    times = {"planned": run.planned, "started": run.started, "finished": run.ended}
+    shown = {name: _shown(at) if at else None for name, at in times.items()}
+    return row | shown | ({"message": "no sign of life: the next run takes it over"} if lost else {})
 
 
 @contextmanager
-def _runs(place: LedgerPlace) -> Iterator[JobRuns | None]:
+def _runs(project: Project) -> Iterator[WorkTable | None]:
     """The runs in the ledger; None where there is none yet."""
+    place = job_ledger(project)
     if isinstance(place, Path) and not place.exists():
         yield None
         return
     with Ledger(place, create=False) as ledger:
-        yield JobRuns(ledger.database)
+        yield WorkTable(ledger.database)
 
 
 def _shown(moment: datetime) -> str:

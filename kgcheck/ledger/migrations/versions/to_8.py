@@ -1,0 +1,62 @@
+"""From format 3 to the tables of the code."""
+
+from alembic import op
+from sqlalchemy import Boolean, Column, Connection, String, cast, column, false, insert, literal, select, table, update
+
+from kgcheck.ledger.copying import go_on_counting
+from kgcheck.ledger.settling import settle_run
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
+from kgcheck.ledger.work import WORK
+
+revision = "8"
+down_revision = "3"
+
+_OLD = "finding_3"
+
+
+def upgrade() -> None:
+    """Write findings anew, with keys and places of their own, runs of jobs as work, and add the tables that are new."""
+    connection = op.get_bind()
+    for name in ("in_order", "by_reason", "by_subject", "by_object", "by_relation"):
+        op.drop_index(f"finding_{name}", "finding")
+    op.rename_table("finding", _OLD)
+    if connection.dialect.name == "postgresql":
+        op.execute(f"ALTER INDEX finding_pkey RENAME TO {_OLD}_pkey")
+    METADATA.create_all(connection)
+    op.add_column("comparison", Column("is_listed", Boolean))
+    op.add_column("run", Column("store_id", String))
+    # By their places, as they were known till now.
+    connection.execute(update(RUN).values(store_id=RUN.c.store))
+    # Of the patches that are there nobody knows whether they were made here.
+    op.add_column("patch", Column("digest", String))
+    _findings(connection)
+    _runs_of_jobs(connection)
+
+
+def _findings(connection: Connection) -> None:
+    old = table(_OLD, *map(column, FINDING_COLUMNS))
+    connection.execute(insert(FINDING).from_select(FINDING_COLUMNS, select(old)))
+    for run in connection.scalars(select(RUN.c.id)).all():
+        settle_run(connection, run, 0)
+    op.drop_table(_OLD)
+
+
+def _runs_of_jobs(connection: Connection) -> None:
+    same = ("number", "job", "state", "planned", "started", "worker", "lease_until", "attempt", "run", "severity")
+    old = table("job_run", *map(column, (*same, "message", "result", "finished")))
+    none = literal("{}")
+    values = {
+        **{name: old.c[name] for name in (*same, "message", "result")},
+        "id": cast(old.c.number, String),
+        "kind": literal("job"),
+        "created": old.c.started,
+        "ended": old.c.finished,
+        **dict.fromkeys(("parameters", "noted", "error"), none),
+        **dict.fromkeys(("step", "by"), literal("")),
+        "done": literal(0),
+        "stop": false(),
+        "version": literal(1),
+    }
+    connection.execute(insert(WORK).from_select(list(values), select(*values.values())))
+    go_on_counting(connection, WORK)
+    op.drop_table("job_run")
