@@ -17,7 +17,7 @@ import uvicorn
 
 from kgcheck.service.connections import RESERVE, ListeningConfig
 from kgcheck.service.limits import ServiceLimits
-from tests.support.hostile import new_seed
+from tests.support.chance import new_seed
 
 SECONDS = 60
 """Longest wait of a test for what takes a second on a machine with nothing else to do."""

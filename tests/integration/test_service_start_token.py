@@ -22,7 +22,7 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support.api import bearer
-from tests.support.hostile import new_seed
+from tests.support.chance import new_seed
 from tests.support.mcp import serving
 from tests.support.proxy import passing_on
 

@@ -26,9 +26,9 @@ from kgcheck.curation.thresholds import Severity
 from kgcheck.curation.trust import check_trusted, revoke, trust, trusted
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
-from kgcheck.ledger.jobs import JobRun, JobState
 from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.place import ledger_place
+from kgcheck.ledger.work import Work, WorkState
 from kgcheck.llm.client import ChatClient
 from kgcheck.profile.schema import load_schema
 from kgcheck.providers.answers import ProviderService
@@ -494,7 +494,7 @@ def test_a_recipe_does_not_get_what_netrc_has(tmp_path: Path, monkeypatch: pytes
 def test_no_message_says_its_secret_in_the_clear(
     address: str, may: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = JobRun(number=1, job="j", state=JobState.RUNNING, started=now(), worker="w", lease_until=now())
+    run = Work(number=1, job="j", state=WorkState.RUNNING, created=now(), worker="w")
     with HttpImpostor() as server:
         monkeypatch.setenv("HOOK", address.format(mark=MARK, port=server.port))
         entries = {"n": NotificationEntry(address_env="HOOK", when=("always",))}
