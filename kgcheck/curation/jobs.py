@@ -12,7 +12,7 @@ from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, StoreLocked
 from kgcheck.ledger.leases import Lease
 from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import Work, WorkState, WorkTable, taken_over
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, taken_over
 from kgcheck.ledger.workers import this_worker
 
 LEASE = timedelta(minutes=5)
@@ -68,10 +68,10 @@ class Delivery:
         return {"name": self.name, "sent": self.sent, "why": self.why}
 
 
-Task = Callable[[Work, Lease], JobWork]
+Task = Callable[[WorkItem, Lease], JobWork]
 """Does the work of a job, or goes on with it."""
 
-Notify = Callable[[Work, JobWork, str], list[Delivery]]
+Notify = Callable[[WorkItem, JobWork, str], list[Delivery]]
 """Sends what is to be sent of a run; the last argument is empty, or why the run failed."""
 
 
@@ -83,7 +83,7 @@ def perform(
     notify: Notify,
     *,
     planned: datetime | None = None,
-) -> tuple[Work, JobWork]:
+) -> tuple[WorkItem, JobWork]:
     """Run a job that is not under way elsewhere."""
     run = runs.begin(name, this_worker(), now(), LEASE, planned)
     with Lease(runs, run, LEASE).keep(SIGN_EVERY_S) as lease:
@@ -108,7 +108,7 @@ def perform(
     return ended, done
 
 
-def _try(runs: WorkTable, run: Work, rule: RetryRule, work: Task, lease: Lease) -> JobWork:
+def _try(runs: WorkTable, run: WorkItem, rule: RetryRule, work: Task, lease: Lease) -> JobWork:
     def count(state: RetryCallState) -> None:
         if state.attempt_number > 1:
             runs.change(run, attempt=state.attempt_number)
@@ -133,7 +133,7 @@ def _try(runs: WorkTable, run: Work, rule: RetryRule, work: Task, lease: Lease) 
     return done
 
 
-def _failed(runs: WorkTable, run: Work, error: KgcheckError, notify: Notify) -> None:
+def _failed(runs: WorkTable, run: WorkItem, error: KgcheckError, notify: Notify) -> None:
     severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
     text = error.in_one_line
     sent = notify(run, JobWork(severity, error.message), text)
@@ -141,7 +141,7 @@ def _failed(runs: WorkTable, run: Work, error: KgcheckError, notify: Notify) -> 
     runs.finish(run, WorkState.FAILED, now(), severity=severity.value, message=text, result=result)
 
 
-def open_since(runs: WorkTable, run: Work) -> tuple[datetime, dict[str, Any]]:
+def open_since(runs: WorkTable, run: WorkItem) -> tuple[datetime, dict[str, Any]]:
     """Since when the work of a job stands open: that of the runs before that did not end well, and of this one."""
     since = run.created
     noted: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def open_since(runs: WorkTable, run: Work) -> tuple[datetime, dict[str, Any]]:
     return since, noted
 
 
-def old_runs(rule: Retention, history: Sequence[Work], moment: datetime) -> set[str]:
+def old_runs(rule: Retention, history: Sequence[WorkItem], moment: datetime) -> set[str]:
     """Audits of a job that its rule does not keep."""
     began: dict[str, datetime] = {}
     for run in history:

@@ -17,7 +17,7 @@ from kgcheck.cleartext import NAMED, is_cleartext_host
 from kgcheck.curation.config import NotificationEntry
 from kgcheck.curation.jobs import Delivery, JobWork
 from kgcheck.curation.thresholds import Severity
-from kgcheck.ledger.work import Work
+from kgcheck.ledger.work import WorkItem
 from kgcheck.redact import HIDDEN, redact
 from kgcheck.visible import visible
 
@@ -46,7 +46,7 @@ def notify(
     entries: Mapping[str, NotificationEntry],
     names: Sequence[str],
     folder: Path,
-    run: Work,
+    run: WorkItem,
     done: JobWork,
     failure: str = "",
     *,
@@ -72,7 +72,7 @@ def occasions(done: JobWork, failure: str) -> set[str]:
     return found
 
 
-def message_of(template: Path | None, run: Work, done: JobWork, failure: str = "") -> tuple[str, str]:
+def message_of(template: Path | None, run: WorkItem, done: JobWork, failure: str = "") -> tuple[str, str]:
     """The subject and the text of a message."""
     values = {
         "job": run.job,
@@ -107,7 +107,7 @@ def message_of(template: Path | None, run: Work, done: JobWork, failure: str = "
 
 
 def _send(
-    name: str, entry: NotificationEntry, folder: Path, run: Work, done: JobWork, failure: str, cleartext_hosts: str
+    name: str, entry: NotificationEntry, folder: Path, run: WorkItem, done: JobWork, failure: str, cleartext_hosts: str
 ) -> Delivery:
     address = os.environ.get(entry.address_env, "").strip()
     if not address:

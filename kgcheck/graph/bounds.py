@@ -31,7 +31,7 @@ _TRUTHS = frozenset(
 )
 
 
-class Bound(NamedTuple):
+class ValueBound(NamedTuple):
     """The most that a value holds; one that is collected holds that for each of any number of rows."""
 
     copies: float
@@ -45,8 +45,8 @@ class Growth(NamedTuple):
     longest_list: int
 
 
-_ONE = Bound(1.0)
-_LITTLE = Bound(1 / LONGEST_STATEMENT)
+_ONE = ValueBound(1.0)
+_LITTLE = ValueBound(1 / LONGEST_STATEMENT)
 
 
 def growth_of(tree: ParserRuleContext) -> Growth:
@@ -63,8 +63,8 @@ class _Walk:
     """Goes through a statement in the order in which it is carried out."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Bound] = {}
-        self.answer: dict[ParserRuleContext, Bound] = {}
+        self._known: dict[str, ValueBound] = {}
+        self.answer: dict[ParserRuleContext, ValueBound] = {}
         """What is returned, by the item that says so."""
 
     def visit(self, node: Any) -> None:
@@ -79,7 +79,7 @@ class _Walk:
                 self._visit_children(node)
             case CypherParser.RelationDetailContext():
                 if node.symbol() and node.rangeLit():
-                    self._known[_key(node.symbol())] = Bound(MOST_HOPS)
+                    self._known[_key(node.symbol())] = ValueBound(MOST_HOPS)
                 self._visit_children(node)
             case CypherParser.ExpressionContext():
                 self._bound(node)
@@ -98,7 +98,7 @@ class _Walk:
             while element.patternElem() is not None:
                 element = element.patternElem()
             hops = sum(MOST_HOPS if _has_range(link) else 1 for link in element.patternElemChain())
-            self._known[_key(node.symbol())] = Bound(2.0 * hops + 1)
+            self._known[_key(node.symbol())] = ValueBound(2.0 * hops + 1)
 
     def _project(self, node: ParserRuleContext) -> None:
         body = node.projectionBody()
@@ -110,21 +110,21 @@ class _Walk:
                 self.answer[item] = bound
             key = _key(item.symbol()) if item.symbol() else item.expression().getText().strip("`").lower()
             before = known.get(key, bound)
-            known[key] = Bound(max(before.copies, bound.copies), before.collected or bound.collected)
+            known[key] = ValueBound(max(before.copies, bound.copies), before.collected or bound.collected)
         self._known |= known
         for part in (body.orderSt(), body.skipSt(), body.limitSt(), *node.getChildren()):
             if part is not None and part is not body:
                 self.visit(part)
         self._known = known
 
-    def _bound(self, node: Any) -> Bound:
+    def _bound(self, node: Any) -> ValueBound:
         match node:
             case CypherParser.SymbolContext():
                 return _LITTLE if node.start.text[:1] in _DIGITS else self._known.get(_key(node), _ONE)
             case CypherParser.PropertyExpressionContext() if node.name():
                 return _LITTLE if node.start.text[:1] in _DIGITS else _ONE
             case CypherParser.StringLitContext() | CypherParser.CharLitContext():
-                return Bound(len(node.getText()) / LONGEST_STATEMENT)
+                return ValueBound(len(node.getText()) / LONGEST_STATEMENT)
             case CypherParser.FunctionInvocationContext():
                 return self._called(node)
             case CypherParser.CountAllContext() | CypherParser.NumLitContext() | CypherParser.BoolLitContext():
@@ -137,7 +137,7 @@ class _Walk:
             case _:
                 return _LITTLE
 
-    def _composed(self, node: ParserRuleContext) -> Bound:
+    def _composed(self, node: ParserRuleContext) -> ValueBound:
         under = [self._bound(child) for child in parts(node) if isinstance(child, ParserRuleContext)]
         rule = CypherParser.ruleNames[node.getRuleIndex()]
         if len(under) > 1 and rule in _TRUTHS:
@@ -146,22 +146,22 @@ class _Walk:
         if rule == "listLit" and collected:
             raise UsageError(f"{_written(node)} holds lists of any length", _HINT)
         if len(under) > 1 and rule in ("addSubExpression", "expressionChain"):
-            return _checked(Bound(sum(bound.copies for bound in under), collected), node)
-        return Bound(max((bound.copies for bound in under), default=0.0), collected)
+            return _checked(ValueBound(sum(bound.copies for bound in under), collected), node)
+        return ValueBound(max((bound.copies for bound in under), default=0.0), collected)
 
-    def _called(self, node: ParserRuleContext) -> Bound:
+    def _called(self, node: ParserRuleContext) -> ValueBound:
         name = node.invocationName().getText().lower()
         given = arguments(node)
         bounds = [self._bound(argument) for argument in given]
         if name in _SMALL or not bounds:
             return _LITTLE
-        most = Bound(max(bound.copies for bound in bounds), any(bound.collected for bound in bounds))
+        most = ValueBound(max(bound.copies for bound in bounds), any(bound.collected for bound in bounds))
         if name == "collect":
             if most.collected:
                 raise UsageError(f"{_written(node)} makes lists of lists of any length", "UNWIND the inner list first")
-            return Bound(most.copies, collected=True)
+            return ValueBound(most.copies, collected=True)
         if name == "replace":
-            return _checked(Bound(most.copies * _replaced(node, given)), node)
+            return _checked(ValueBound(most.copies * _replaced(node, given)), node)
         return most
 
 
@@ -191,7 +191,7 @@ def _literal(node: Any) -> str | None:
     return None
 
 
-def _checked(bound: Bound, node: ParserRuleContext) -> Bound:
+def _checked(bound: ValueBound, node: ParserRuleContext) -> ValueBound:
     if bound.copies > MOST_COPIES:
         raise UsageError(f"{_written(node)} can be over {MOST_COPIES} times as long as what it is made of", _HINT)
     return bound

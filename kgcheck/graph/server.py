@@ -236,11 +236,12 @@ class CypherServerStore(CatalogueReads):
                 f"nodes of {', '.join(numbered)} have numbers for keys in this profile, and a load writes texts",
                 "load into an embedded store, or with a profile without key_type",
             )
-        self.prepare_records()
+        # Before anything is written: nodes that share an id are refused here.
         for label in self.schema.labels:
             name = quoted(f"kgcheck_{label.name}_id")
             places = label_place(label) | {"name": name, "key": quoted(label.key)}
             self._write(self._cypher.text("create_constraint", **places), {})
+        self.prepare_records()
         self._write(self._cypher.text("await_indexes"), {})
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from kgcheck.closing import Closing
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import Work, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
 
@@ -25,7 +25,7 @@ class Lease(Closing):
     """
 
     def __init__(
-        self, table: WorkTable, work: Work, length: timedelta, *, stopping: threading.Event | None = None
+        self, table: WorkTable, work: WorkItem, length: timedelta, *, stopping: threading.Event | None = None
     ) -> None:
         self.work = work
         self.lost = threading.Event()

@@ -46,7 +46,7 @@ class PostgresDatabase:
         def make() -> Engine:
             # A connection that was broken while nothing was asked is made anew, unseen.
             checked = {"pool_pre_ping": True, "hide_parameters": True}
-            given.update(_asked_for_tls(url, server.cleartext_hosts))
+            given.update(_tls_options(url, server.cleartext_hosts))
             engine = create_engine(url, connect_args=given, max_overflow=-1, **checked)
             event.listen(engine, "connect", _configure)
             return engine
@@ -170,7 +170,7 @@ class PostgresDatabase:
         return LedgerError(f"cannot open the ledger {self.name}: {stated}", hint)
 
 
-def _asked_for_tls(url: URL, named: str) -> dict[str, str]:
+def _tls_options(url: URL, named: str) -> dict[str, str]:
     """Options with which a password, also one that only libpq knows, goes nowhere in the clear where it may not."""
     from psycopg.pq import Conninfo
 

@@ -93,7 +93,7 @@ _SHOWN_AT_ITS_END = ("run", "severity", "message", "result")
 _OF_WORKERS = {"number", "job", "planned", "severity", "message", "worker", "lease_until", "noted", "stop"}
 
 
-class Work(Value):
+class WorkItem(Value):
     """A run of a job, or a task of a service."""
 
     number: int = 0
@@ -140,16 +140,18 @@ class WorkTable:
     def __init__(self, database: "Database") -> None:
         self._database = database
 
-    def add(self, work: Work) -> Work:
+    def add(self, work: WorkItem) -> WorkItem:
         """Write down new work."""
         with self._database.writing() as connection:
             number = connection.scalar(insert(WORK).returning(WORK.c.number), work.model_dump(exclude={"number"}))
         return work.model_copy(update={"number": number})
 
-    def begin(self, job: str, worker: str, now: datetime, lease: timedelta, planned: datetime | None = None) -> Work:
+    def begin(
+        self, job: str, worker: str, now: datetime, lease: timedelta, planned: datetime | None = None
+    ) -> WorkItem:
         """Begin a run of a job that is not under way; one that was killed is marked as lost."""
         mine = (WORK.c.job == job) & _RUNNING
-        begun = Work(
+        begun = WorkItem(
             job=job,
             state=WorkState.RUNNING,
             planned=planned,
@@ -175,7 +177,7 @@ class WorkTable:
             # PostgreSQL lets two begin at once; the index lets only one of them end.
             raise JobUnderWay(f"job {job} has just been begun elsewhere", "wait until it ends") from None
 
-    def take(self, task: Work, worker: str, now: datetime, lease: timedelta) -> Work | None:
+    def take(self, task: WorkItem, worker: str, now: datetime, lease: timedelta) -> WorkItem | None:
         """Begin a task that waits, or go on with one whose worker is gone."""
         # The worker that was seen is the one it is taken from: of two who see it dead, one gets it.
         same = (WORK.c.id == task.id) & (WORK.c.worker == task.worker) & (WORK.c.attempt == task.attempt)
@@ -191,7 +193,7 @@ class WorkTable:
             taken = connection.execute(update(WORK).where(same, or_(_WAITING, _RUNNING)).values(**values)).rowcount
         return self.task(task.id) if taken else None
 
-    def change(self, work: Work, **values: Any) -> bool:
+    def change(self, work: WorkItem, **values: Any) -> bool:
         """Write down what work under way has come to; False where it is another's by now."""
         mine = (WORK.c.number == work.number) & (WORK.c.worker == work.worker) & _RUNNING
         shown = values.keys() - {"lease_until", "noted"}
@@ -201,14 +203,14 @@ class WorkTable:
 
     def finish(
         self,
-        run: Work,
+        run: WorkItem,
         state: WorkState,
         now: datetime,
         *,
         severity: str | None = None,
         message: str = "",
         result: Mapping[str, Any] | None = None,
-    ) -> Work:
+    ) -> WorkItem:
         """Write down how a run of a job ended."""
         values: dict[str, Any] = {"state": state, "ended": now, "severity": severity, "message": message}
         # What the run noted on its way stays: the next one goes on from there.
@@ -217,12 +219,12 @@ class WorkTable:
             raise JobUnderWay(*taken_over(run))
         return self.get(run.number)
 
-    def get(self, number: int) -> Work:
+    def get(self, number: int) -> WorkItem:
         """Work by its number."""
         with self._database.reading() as connection:
             return _work_of(connection.execute(select(WORK).where(WORK.c.number == number)).one())
 
-    def task(self, name: str) -> Work:
+    def task(self, name: str) -> WorkItem:
         """A task by its id."""
         with self._database.reading() as connection:
             row = connection.execute(select(WORK).where(WORK.c.id == name, _IS_TASK)).one_or_none()
@@ -230,13 +232,13 @@ class WorkTable:
             raise UnknownName("task", name, (), "GET /v1/tasks lists them")
         return _work_of(row)
 
-    def tasks(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[Work]:
+    def tasks(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
         """Tasks, the newest first."""
         query = select(WORK).where(_IS_TASK).order_by(WORK.c.number.desc()).limit(limit)
         query = query.where(WORK.c.number < before) if before is not None else query
         return self._all(query.where(WORK.c.kind == kind) if kind is not None else query)
 
-    def open(self) -> list[Work]:
+    def open(self) -> list[WorkItem]:
         """Tasks that wait or are under way, in the order in which they were begun."""
         return self._all(select(WORK).where(_IS_TASK, or_(_WAITING, _RUNNING)).order_by(WORK.c.number))
 
@@ -245,7 +247,7 @@ class WorkTable:
         with self._database.reading() as connection:
             return bool(connection.scalar(select(WORK.c.stop).where(WORK.c.number == number)))
 
-    def cancel(self, name: str, now: datetime) -> Work:
+    def cancel(self, name: str, now: datetime) -> WorkItem:
         """Let a task end: one that waits at once, one under way when its worker sees it."""
         mine, newer = (WORK.c.id == name) & _IS_TASK, WORK.c.version + 1
         with self._database.writing() as connection:
@@ -255,7 +257,7 @@ class WorkTable:
             connection.execute(update(WORK).where(wanted).values(stop=True, version=newer))
         return self.task(name)
 
-    def history(self, job: str | None = None, limit: int | None = None) -> list[Work]:
+    def history(self, job: str | None = None, limit: int | None = None) -> list[WorkItem]:
         """Runs of jobs, the newest first."""
         query = select(WORK).where(WORK.c.job == job if job else ~_IS_TASK)
         return self._all(query.order_by(WORK.c.number.desc()).limit(limit))
@@ -279,12 +281,12 @@ class WorkTable:
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
 
-    def _all(self, query: Any) -> list[Work]:
+    def _all(self, query: Any) -> list[WorkItem]:
         with self._database.reading() as connection:
             return [_work_of(row) for row in connection.execute(query)]
 
 
-def taken_over(run: Work) -> tuple[str, str]:
+def taken_over(run: WorkItem) -> tuple[str, str]:
     """Say that a run's lease ran out while it was at work, and what to do."""
     return (
         f"this run of job {run.job} gave no sign of life for so long that it counts as killed",
@@ -292,7 +294,7 @@ def taken_over(run: Work) -> tuple[str, str]:
     )
 
 
-def _under_way(run: Work) -> tuple[str, str]:
+def _under_way(run: WorkItem) -> tuple[str, str]:
     who = " ".join(run.worker.split(" ")[:2])
     return (
         f"job {run.job} is under way: {who} began it at {run.started:%Y-%m-%d %H:%M:%S} UTC",
@@ -300,5 +302,5 @@ def _under_way(run: Work) -> tuple[str, str]:
     )
 
 
-def _work_of(row: Row[Any]) -> Work:
-    return Work(**row._mapping)
+def _work_of(row: Row[Any]) -> WorkItem:
+    return WorkItem(**row._mapping)

@@ -130,10 +130,10 @@ class ChatClient:
             # The key and the conversation go to the address that was given, and to no other that it names.
             http_client=openai.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False, verify=_trusted()),
         )
-        asked = self._client.base_url
-        if key and asked.scheme != "https" and not is_cleartext_host(asked.host, settings.cleartext_hosts):
+        endpoint = self._client.base_url
+        if key and endpoint.scheme != "https" and not is_cleartext_host(endpoint.host, settings.cleartext_hosts):
             self.close()
-            refuse_cleartext(asked.host, settings.cleartext_hosts, "write the endpoint with https://")
+            refuse_cleartext(endpoint.host, settings.cleartext_hosts, "write the endpoint with https://")
 
     def close(self) -> None:
         self._client.close()

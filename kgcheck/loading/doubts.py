@@ -60,13 +60,13 @@ def incomplete(files: "Iterable[FileCount]", limit: str = "") -> str:
         out += rejected.total() - sum(rejected[reason] for reason in FOREIGN)
         if rejected and not sum(count.loaded + count.changed + count.unchanged for count in counts):
             nothing.append(f"none of {how_many(rejected.total(), 'row')} of {name}")
-    said = f"{out:,} of {how_many(read, 'row')} cannot be loaded"
+    summary = f"{out:,} of {how_many(read, 'row')} cannot be loaded"
     if limit:
         most = float(limit.removesuffix("%")) / 100 * read if limit.endswith("%") else int(limit)
-        return f"{said}, and --max-quarantined allows {limit}" if out > most else ""
+        return f"{summary}, and --max-quarantined allows {limit}" if out > most else ""
     if len(nothing) > _SHOWN:
         nothing[_SHOWN:] = [f"of {how_many(len(nothing) - _SHOWN, 'more file')} nothing"]
     causes = [f"{', '.join(nothing)} could be loaded"] if nothing else []
     if out > _TENTH * read:
-        causes.append(f"{said}, more than a tenth")
+        causes.append(f"{summary}, more than a tenth")
     return "; ".join(causes)

@@ -201,9 +201,11 @@ class Http(Closing):
             raise ConfigurationError(
                 f"the address of {service.name} cannot be used: {service.url}: {error}", f"correct {service.setting}"
             ) from error
-        asked = urlsplit(request.url or "")
-        if service.has_key and asked.scheme != "https":
-            refuse_cleartext(asked.hostname or "", self.settings.cleartext_hosts, f"set {service.setting} to https://")
+        address = urlsplit(request.url or "")
+        if service.has_key and address.scheme != "https":
+            refuse_cleartext(
+                address.hostname or "", self.settings.cleartext_hosts, f"set {service.setting} to https://"
+            )
         return request
 
     def _agent(self) -> str:

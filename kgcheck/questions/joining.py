@@ -178,8 +178,8 @@ class NodeMaker:
 
     def _joins_itself(self, node: Node) -> bool:
         """Tell whether a relation between nodes of one label is said around two nouns of that label."""
-        said = {relation for phrase in self._phrases for relation, _ in phrase.readings}
-        return any(p.head == p.tail and p.head in node.labels and p.type in said for p in self._schema.relations)
+        relations = {relation for phrase in self._phrases for relation, _ in phrase.readings}
+        return any(p.head == p.tail and p.head in node.labels and p.type in relations for p in self._schema.relations)
 
     def _grouped(self, nodes: list[Node]) -> list[Node]:
         """Names joined by "and", "or" and commas, of a label in common."""

@@ -132,8 +132,8 @@ class Connection(H11Protocol):
             return "rest" if self.conn.their_state is h11.SEND_BODY else "head"
         if self.flow.write_paused:
             return "stalled"
-        is_asked_for = not self.flow.read_paused and not self.cycle.waiting_for_100_continue
-        return "body" if self.cycle.more_body and is_asked_for else "work"
+        is_wanted = not self.flow.read_paused and not self.cycle.waiting_for_100_continue
+        return "body" if self.cycle.more_body and is_wanted else "work"
 
     def _look(self) -> None:
         self._watch()

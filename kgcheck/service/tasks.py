@@ -20,7 +20,7 @@ from kgcheck.choices import chosen
 from kgcheck.errors import KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.leases import Ending, Lease
 from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.ledger.workers import is_gone, this_worker
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
@@ -64,26 +64,26 @@ class Tasks:
         self._stopping = threading.Event()
         self._looking: threading.Thread | None = None
 
-    def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> Work:
+    def start(self, kind: str, parameters: Mapping[str, Any], asking: Principal) -> WorkItem:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = Work(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
+        task = WorkItem(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
         task = self._table.add(task)
         self.go_on()
         self._look()
         return task
 
-    def get(self, name: str) -> Work:
+    def get(self, name: str) -> WorkItem:
         """A task by its id; UnknownName where there is none."""
         return self._table.task(name)
 
-    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[Work]:
+    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
         """Tasks, the newest first; `before` is the number of the last one of the page before."""
         return self._table.tasks(limit, before=before, kind=kind)
 
-    def cancel(self, name: str, asking: Principal | None = None) -> Work:
+    def cancel(self, name: str, asking: Principal | None = None) -> WorkItem:
         """Let a task end; what it did is kept."""
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
@@ -179,11 +179,11 @@ class Tasks:
                 self._begin(mine, kind)
                 others.append(mine)
 
-    def _writes(self, task: Work) -> bool:
+    def _writes(self, task: WorkItem) -> bool:
         kind = self._kinds.get(task.kind)
         return kind is None or kind.writes(task, self._service.options.config)
 
-    def _begin(self, task: Work, kind: TaskKind) -> None:
+    def _begin(self, task: WorkItem, kind: TaskKind) -> None:
         lease = Lease(self._table, task, LEASE, stopping=self._stopping)
         thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {task.id}", daemon=True)
         with self._news:

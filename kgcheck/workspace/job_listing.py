@@ -9,7 +9,7 @@ from typing import Any
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import firings
 from kgcheck.ledger.ledger import Ledger, now
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.workspace.jobs import job_ledger
 
 
@@ -70,7 +70,7 @@ def history_rows(project: Project, name: str | None, limit: int) -> list[dict[st
     return [_history_row(run) for run in found]
 
 
-def _history_row(run: Work) -> dict[str, Any]:
+def _history_row(run: WorkItem) -> dict[str, Any]:
     row = run.as_job_run()
     lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < datetime.now(UTC)
     times = {"planned": run.planned, "started": run.started, "finished": run.ended}

@@ -32,7 +32,7 @@ from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.model import CheckType, Outcome
 from kgcheck.plurals import how_many
 from kgcheck.progress import NoProgress, Progress
@@ -50,7 +50,7 @@ from kgcheck.workspace.workspace import Workspace
 
 def run_job(
     project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
-) -> tuple[Work, JobWork]:
+) -> tuple[WorkItem, JobWork]:
     """Run a job of a project.
 
     Args:
@@ -126,7 +126,7 @@ class _Worker:
         self._settings = settings
         self._progress = progress
 
-    def work(self, run: Work, lease: Lease) -> JobWork:
+    def work(self, run: WorkItem, lease: Lease) -> JobWork:
         """Do the work, or go on with what a run before began."""
         progress = lease.watch(self._progress)
         match self._job:
@@ -141,7 +141,7 @@ class _Worker:
             case job:
                 return self._check_files(job, run, progress)
 
-    def notify(self, run: Work, done: JobWork, failure: str) -> list[Delivery]:
+    def notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         """Send what there is reason to send."""
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
         return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
@@ -158,7 +158,7 @@ class _Worker:
             **more,
         )
 
-    def _load(self, job: LoadJob, run: Work, progress: Progress) -> JobWork:
+    def _load(self, job: LoadJob, run: WorkItem, progress: Progress) -> JobWork:
         quarantine = self._path(job.quarantine, run) if job.quarantine else None
         with self._open(progress) as workspace:
             loaded = workspace.load(
@@ -181,7 +181,7 @@ class _Worker:
         }
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
-    def _audit(self, job: Checking, run: Work, progress: Progress, since: Path | None = None) -> JobWork:
+    def _audit(self, job: Checking, run: WorkItem, progress: Progress, since: Path | None = None) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         with self._open(
@@ -196,7 +196,7 @@ class _Worker:
                 audit = workspace.audit(**options)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
 
-    def _refresh(self, job: RefreshJob, run: Work, progress: Progress) -> JobWork:
+    def _refresh(self, job: RefreshJob, run: WorkItem, progress: Progress) -> JobWork:
         """Fetch, build, compare, put in place, and audit: each is done once, also where the run is cut off between."""
         reference = self._project.reference_of(job)
         if reference is None or reference.files is None:
@@ -243,7 +243,7 @@ class _Worker:
                 "no snapshot was made of the rest; files that came are not fetched again",
             )
 
-    def _batch(self, job: BatchJob, run: Work, progress: Progress) -> JobWork:
+    def _batch(self, job: BatchJob, run: WorkItem, progress: Progress) -> JobWork:
         file, out = Path(self._project.place(job.file)), self._path(job.out, run)
         reference = self._project.reference_of(job) if job.task == "kgcheck" else None
         spending, workers = Spending(job.tokens, job.money), job.workers
@@ -274,7 +274,7 @@ class _Worker:
                 done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
-    def _check_files(self, job: ProtocolsJob | GroundJob, run: Work, progress: Progress) -> JobWork:
+    def _check_files(self, job: ProtocolsJob | GroundJob, run: WorkItem, progress: Progress) -> JobWork:
         reference = self._project.reference_of(job)
         literature = self._project.literature_of(job)
         snapshot = reference.snapshot if reference else None
@@ -305,7 +305,7 @@ class _Worker:
             "unfold": job.unfold,
         }
 
-    def _begun(self, run: Work, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
+    def _begun(self, run: WorkItem, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
         """The audit that a run of this job began and did not finish, if there is one."""
         since, _ = open_since(self._runs, run)
         papers = str(workspace.literature.resolve()) if workspace.literature else None
@@ -337,7 +337,7 @@ class _Worker:
             return None, (f"audit {begun.id} was begun anew: {error.message}",)
 
     def _judged(
-        self, job: Checking, run: Work, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
+        self, job: Checking, run: WorkItem, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
     ) -> JobWork:
         new = new_findings(self._ledger, audit.run, EXAMPLES)
         done = settled(self._ledger, audit.run)
@@ -365,7 +365,7 @@ class _Worker:
             figures={"outcomes": outcomes, "unfinished": not audit.run.finished},
         )
 
-    def _path(self, pattern: str, run: Work, audit: str = "") -> Path:
+    def _path(self, pattern: str, run: WorkItem, audit: str = "") -> Path:
         """A path of the file with its places filled."""
         at = run.planned or run.created
         zone = getattr(self._project.schedule_of(self._name), "zone", None)

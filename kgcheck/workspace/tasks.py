@@ -17,7 +17,7 @@ from kgcheck.curation.jobs import LEASE
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Run, new_run_id
-from kgcheck.ledger.work import Work
+from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
 from kgcheck.progress import Progress
 from kgcheck.workspace.results import AuditResult
@@ -55,7 +55,7 @@ class Noting(Protocol):
 class TaskWork(NamedTuple):
     """A task for who works on it."""
 
-    task: Work
+    task: WorkItem
     note: Noting
     progress: Progress
     config: Path | None = None
@@ -109,7 +109,7 @@ class TaskKind(NamedTuple):
     name: str
     wanted: type[BaseModel]
     work: Callable[[Workspace, TaskWork], dict[str, Any]]
-    writes: Callable[[Work, Path | None], bool] = lambda task, config: False
+    writes: Callable[[WorkItem, Path | None], bool] = lambda task, config: False
     """Whether it writes to the store, which is then open for nobody else; by the task and kgcheck.toml."""
 
     def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     }
 
 
-def _loads(task: Work, config: Path | None) -> bool:
+def _loads(task: WorkItem, config: Path | None) -> bool:
     """Whether a job loads into a store; what cannot be looked up now fails when it is begun."""
     try:
         return isinstance(_project(config).job(str(task.parameters.get("job"))), LoadJob)
@@ -264,7 +264,7 @@ def _project(config: Path | None) -> "Project":
     return read_project(config)
 
 
-def _always(task: Work, config: Path | None) -> bool:
+def _always(task: WorkItem, config: Path | None) -> bool:
     return True
 
 

@@ -83,7 +83,7 @@ def test_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         name for name, field in Settings.model_fields.items() if SecretStr in getattr(field.annotation, "__args__", ())
     ]
     for name in secret:
-        monkeypatch.setenv(f"KGCHECK_{name.upper()}", "hushhush")
+        monkeypatch.setenv(f"KGCHECK_{name.upper()}", "hushhush" * 5)
     monkeypatch.setenv("KGCHECK_STORE", "bolt://ada:hushhush@127.0.0.1:1")
     monkeypatch.setenv("KGCHECK_NEO4J_PASWORD", "hushhush")
     monkeypatch.setenv("KGCHECK_OFFLINE", "1")

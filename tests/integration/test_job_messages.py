@@ -16,14 +16,16 @@ from kgcheck.curation.config import NotificationEntry
 from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.notify import message_of, notify, occasions
 from kgcheck.curation.thresholds import Crossed, Severity
-from kgcheck.ledger.work import Work, WorkState
+from kgcheck.ledger.work import WorkItem, WorkState
 from tests.support.ports import free_port
 
 pytest.importorskip("apprise")
 controller = pytest.importorskip("aiosmtpd.controller")
 
 AT = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
-RUN = Work(number=7, job="nightly", state=WorkState.RUNNING, created=AT, started=AT, worker="host 1", lease_until=AT)
+RUN = WorkItem(
+    number=7, job="nightly", state=WorkState.RUNNING, created=AT, started=AT, worker="host 1", lease_until=AT
+)
 HOSTILE = (
     "<!channel> @everyone [x](https://evil.example) <script>alert(1)</script>\r\nBcc: all@example.org \x1b[31m\u202e"
 )

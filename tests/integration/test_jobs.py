@@ -183,6 +183,8 @@ def test_a_batch_is_a_job_and_a_message_that_cannot_be_sent_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
+    # A file that is named is trusted with its addresses.
+    monkeypatch.setenv("KGCHECK_CONFIG", str(folder / "kgcheck.toml"))
     (folder / "kgcheck.toml").write_text(AUDIT + MORE)
     questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
     (folder / "questions.json").write_text(json.dumps(questions))
@@ -200,6 +202,8 @@ def test_a_batch_is_a_job_and_a_message_that_cannot_be_sent_loses_nothing(
 
 def test_a_job_that_fails_says_why_and_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
+    # A file that is named is trusted with its addresses.
+    monkeypatch.setenv("KGCHECK_CONFIG", str(folder / "kgcheck.toml"))
     (folder / "kgcheck.toml").write_text(AUDIT + MORE)
 
     assert kgcheck("job", "run", "late", cwd=folder).refuses(f"there is no folder {folder / 'not-there'}")

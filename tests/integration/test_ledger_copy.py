@@ -19,7 +19,7 @@ from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, now
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.tables import FORMAT, METADATA, RUN
-from kgcheck.ledger.work import Work, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
@@ -123,7 +123,7 @@ def test_what_is_of_a_service_stays_where_it_is(places: Places, kinds: tuple[str
             users = Users(ledger.database)
             token, _ = users.add("ada", "admin", by="t")
             assert users.sign_in(token)
-            WorkTable(ledger.database).add(Work(id="0" * 16, kind="audit", by="ada", created=now()))
+            WorkTable(ledger.database).add(WorkItem(id="0" * 16, kind="audit", by="ada", created=now()))
     with opened(source) as ledger:
         ActionTable(ledger.database).add(ActionEntry(at=now(), name="ada", method="POST", route="/", status=200))
     before = content(target)

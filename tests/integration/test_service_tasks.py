@@ -28,7 +28,7 @@ from fastapi.testclient import TestClient
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.users import Role
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.app import create_app
@@ -112,7 +112,7 @@ def until(found: Callable[[], Any]) -> Any:
     return value
 
 
-def ended(service: Service, task: Work) -> Work:
+def ended(service: Service, task: WorkItem) -> WorkItem:
     until(lambda: service.tasks.get(task.id).state.is_over)
     return service.tasks.get(task.id)
 
@@ -231,7 +231,7 @@ def test_only_what_nobody_is_at_is_taken_up(
 ) -> None:
     with serving(tmp_path, work) as service:
         table = WorkTable(service.ledger.database)
-        task = table.add(Work(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
+        task = table.add(WorkItem(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
         assert table.take(task, worker, now(), lease)
         assert table.take(task, "somebody else", now(), lease) is None
         mine = table.task(task.id)
@@ -251,7 +251,7 @@ def test_only_what_nobody_is_at_is_taken_up(
 def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Steps) -> None:
     with serving(tmp_path, work) as service:
         table = WorkTable(service.ledger.database)
-        task = table.add(Work(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
+        task = table.add(WorkItem(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
         service.tasks.go_on()
         assert ended(service, task).state is WorkState.FAILED
     assert work.begun == []
@@ -281,7 +281,7 @@ def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
         # As one that was killed after the first check, and before that was written down.
         noted = {"done": [], "next": kept.run.id}
         wanted = service.tasks._kinds["checks"].checked({"what": what})
-        task = table.add(Work(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
+        task = table.add(WorkItem(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
         service.tasks.go_on()
         done = ended(service, task)
         runs = service.open().runs()

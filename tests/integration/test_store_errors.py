@@ -104,7 +104,9 @@ def test_an_address_that_is_none(name: str) -> None:
 def test_no_server(scheme: str, address: str) -> None:
     name = f"{scheme}://{address.format(port=free_port())}"
     with pytest.raises(StoreUnavailable, match="no Neo4j server answers") as caught:
-        open_store(name, CKG, Settings(neo4j_password=SecretStr("x"), connect_timeout_s=2))
+        open_store(
+            name, CKG, Settings(neo4j_password=SecretStr("x"), cleartext_hosts="nowhere.invalid", connect_timeout_s=2)
+        )
     assert caught.value.exit_code == EXIT_INCOMPLETE
     assert "start it" in caught.value.hint
 

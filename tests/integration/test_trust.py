@@ -28,7 +28,7 @@ from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.ledger import Ledger, now
 from kgcheck.ledger.place import ledger_place
-from kgcheck.ledger.work import Work, WorkState
+from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.llm.client import ChatClient
 from kgcheck.profile.schema import load_schema
 from kgcheck.providers.answers import ProviderService
@@ -494,7 +494,7 @@ def test_a_recipe_does_not_get_what_netrc_has(tmp_path: Path, monkeypatch: pytes
 def test_no_message_says_its_secret_in_the_clear(
     address: str, may: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Work(number=1, job="j", state=WorkState.RUNNING, created=now(), worker="w")
+    run = WorkItem(number=1, job="j", state=WorkState.RUNNING, created=now(), worker="w")
     with HttpImpostor() as server:
         monkeypatch.setenv("HOOK", address.format(mark=MARK, port=server.port))
         entries = {"n": NotificationEntry(address_env="HOOK", when=("always",))}

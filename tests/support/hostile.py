@@ -22,7 +22,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import edge_schema, node_schema
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchTable
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.literature.documents import SOURCE, make_document
 from kgcheck.model import (
     Change,
@@ -282,7 +282,7 @@ class HostileWorld:
             ("1" * 16, "audit", WorkState.CANCELLED),
         ):
             tasks.add(
-                Work(
+                WorkItem(
                     id=name, kind=kind, state=state, step=text(), by=text(), created=AT, ended=late, run=text(),
                     parameters={"patch": text(), "job": text()},
                     result={"done": 2, "conflicts": [text()]},

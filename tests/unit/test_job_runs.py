@@ -24,7 +24,7 @@ from kgcheck.errors import (
 )
 from kgcheck.ledger.leases import Ending, Lease
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.work import Work, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import fresh_schema
@@ -49,7 +49,7 @@ def runs(place: Path | URL) -> Iterator[WorkTable]:
         yield WorkTable(ledger.database)
 
 
-def silent(run: Work, done: JobWork, failure: str) -> list[Delivery]:
+def silent(run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
     return []
 
 
@@ -86,7 +86,7 @@ def test_a_sign_of_life_keeps_it(runs: WorkTable) -> None:
 
 
 def test_of_many_at_once_one_begins(place: Path | URL) -> None:
-    ready, begun, refused = threading.Barrier(8), list[Work](), list[KgcheckError]()
+    ready, begun, refused = threading.Barrier(8), list[WorkItem](), list[KgcheckError]()
     Ledger(place).close()
 
     def begin(number: int) -> None:
@@ -123,10 +123,10 @@ def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
 def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, severity: str) -> None:
     sent: list[str] = []
 
-    def work(run: Work, lease: Lease) -> JobWork:
+    def work(run: WorkItem, lease: Lease) -> JobWork:
         raise error
 
-    def notify(run: Work, done: JobWork, failure: str) -> list[Delivery]:
+    def notify(run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         sent.append(failure)
         return [Delivery("team", sent=False, why="down, too")]
 
@@ -140,7 +140,7 @@ def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, 
 
 
 def test_an_interruption_leaves_it_to_be_gone_on_with(runs: WorkTable) -> None:
-    def work(run: Work, lease: Lease) -> JobWork:
+    def work(run: WorkItem, lease: Lease) -> JobWork:
         runs.change(run, result={"changes": {"go value": 1}})
         raise KeyboardInterrupt
 
@@ -164,7 +164,7 @@ class Failing:
         self.left = list(errors)
         self.calls = 0
 
-    def __call__(self, run: Work, lease: Lease) -> JobWork:
+    def __call__(self, run: WorkItem, lease: Lease) -> JobWork:
         self.calls += 1
         if not self.left:
             return GOOD
@@ -244,7 +244,7 @@ def test_a_lease_gives_signs(runs: WorkTable) -> None:
 
 
 def test_a_run_that_somebody_took_over_does_not_say_that_it_is_done(runs: WorkTable) -> None:
-    def work(run: Work, lease: Lease) -> JobWork:
+    def work(run: WorkItem, lease: Lease) -> JobWork:
         runs.begin("nightly", "b 2", run.created + timedelta(minutes=6), LEASE)
         return GOOD
 

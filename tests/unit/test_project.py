@@ -124,7 +124,7 @@ def test_every_mistake_comes_at_once_with_its_key(tmp_path: Path) -> None:
             "ledgr: there is no such key; did you mean ledger?",
             "jobs.nightly.typs: there is no such key; did you mean types?",
             "jobs.nightly.types[1]: input should be 'existence', 'attribute', 'triple', 'potential' or 'structure'",
-            "jobs.nightly.schedule: '0 0 30 2 *' never comes: no day is like that",
+            "jobs.nightly.schedule: '0 0 30 2 *' is no schedule: Bad day-of-month",
             "jobs.nightly.retry.times: input should be greater than or equal to 0",
             "jobs.nightly.retry.wait: '5 minutes' is no duration: a number and s, m, h or d, such as 90s, 5m, 2h or 1d",
             "jobs.nightly.thresholds[1].warn_if: '> 1%%' is no threshold:"

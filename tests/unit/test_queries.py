@@ -25,7 +25,7 @@ from tests.support import ROOT
 CKG = load_schema()
 PATHS = sorted((ROOT / "cypher").rglob("*.cypher"))
 WRITING = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|DROP|COPY|ALTER)\b")
-WRITERS = {"meta_set"}
+WRITERS = {"meta_set", "set_state"}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.relative_to(ROOT).as_posix())

@@ -12,7 +12,7 @@ from kgcheck.curation.jobs import old_runs
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.tables import METADATA
-from kgcheck.ledger.work import Work, WorkState
+from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
@@ -43,9 +43,9 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def history() -> list[Work]:
+def history() -> list[WorkItem]:
     return [
-        Work(
+        WorkItem(
             number=number,
             job="nightly",
             state=WorkState.DONE,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 
-from kgcheck.ledger.work import Work
+from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.work import TaskShown, begin
@@ -36,12 +36,12 @@ class TasksWanted(Value):
     kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
 
 
-def known(service: Served, task: TaskId) -> Work:
+def known(service: Served, task: TaskId) -> WorkItem:
     """The task of a path: looked for before a stream of its events begins."""
     return service.tasks.get(task)
 
 
-Known = Annotated[Work, Depends(known)]
+Known = Annotated[WorkItem, Depends(known)]
 
 
 @router.post("/audits", operation_id="start_audit", status_code=202)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from kgcheck.ledger.work import Work, WorkState
+from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
 from kgcheck.service.roles import Principal
 from kgcheck.service.state import Service
@@ -34,7 +34,7 @@ class TaskShown(Value):
     version: int = Field(description="one more with each change")
 
     @classmethod
-    def of(cls, task: Work) -> "TaskShown":
+    def of(cls, task: WorkItem) -> "TaskShown":
         """A task as an answer."""
         return cls(**task.as_row())
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from kgcheck.ledger.work import Work
+from kgcheck.ledger.work import WorkItem
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served
@@ -48,7 +48,7 @@ def cancel(request: Request, name: TaskName, service: Served, asking: Curator) -
     return redirect(request, f"/tasks/{name}")
 
 
-def _words(task: Work) -> str:
+def _words(task: WorkItem) -> str:
     """What a task is, as people read it."""
     about = task.parameters.get("patch") or task.parameters.get("job") or ""
     return " ".join(filter(None, (_WORDS.get(task.kind, task.kind), str(about))))
