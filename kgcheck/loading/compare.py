@@ -194,11 +194,12 @@ class Comparison:
             ).fetchall()
 
     def _is_foreign(self, label: Label, column: str) -> str:
-        """SQL for an id with the prefix of another namespace: none of the label's, and no other writing of them."""
+        """SQL for an id with the prefix of a namespace that no label has, and that is no miswritten id of this one."""
         form, prefix = literal(label.id_pattern), f"lower({_prefix(column)})"
+        loaded = ", ".join(f"lower({_prefix(literal(each.id_example))})" for each in self._schema.labels)
         return f"""{_prefix(column)} <> '' AND NOT regexp_full_match({column}, {form})
             AND NOT regexp_full_match({column}[length({_prefix(column)}) + 2:], {form})
-            AND {prefix} <> lower({_prefix(literal(label.id_example))})
+            AND {prefix} NOT IN ({loaded})
             AND {prefix} NOT IN (SELECT DISTINCT lower({_prefix("id")}) FROM ({self._ids(label.name)}))"""
 
     def _find_gone(self, holder: Holder) -> None:

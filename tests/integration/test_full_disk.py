@@ -90,7 +90,7 @@ def test_ledger(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _fill(disk, int(whole.stat().st_size * share))
         capsys.readouterr()
         told = _refused(["audit", *over, "--ledger", str(ledger), "--fail-on", "never"], capsys)
-        assert "--resume goes on with a run that kgcheck runs lists" in told
+        assert "--resume goes on with an audit that kgcheck runs lists" in told
         (disk / "filler").unlink()
         with Ledger(ledger) as opened:
             # A disk too small for the empty tables leaves no run to go on with.

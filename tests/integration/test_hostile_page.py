@@ -11,6 +11,7 @@ from kgcheck.service.app import create_app
 from kgcheck.service.routes import RouteRow, routes_of
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
+from tests.support.api import bearer
 from tests.support.chance import new_seed
 from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader
 
@@ -25,7 +26,7 @@ _KNOWN = {"action": "reject", "scope": "selected", "count": "1", "first": "1", "
 
 def _client(folder: Path, world: HostileWorld) -> TestClient:
     service = Service(world.options, Settings(home=folder / "home"))
-    return TestClient(create_app(service), "http://127.0.0.1", raise_server_exceptions=False)
+    return TestClient(create_app(service), "http://127.0.0.1", headers=bearer(service), raise_server_exceptions=False)
 
 
 def _places(row: RouteRow, world: HostileWorld, few: int) -> Iterator[str]:

@@ -83,7 +83,7 @@ def send(fuzzed: tuple[TestClient, Any], examples: int) -> Counter[int]:
             if mode.is_negative and not (operation.body or any(operation.iter_parameters())):
                 continue
             real = None if mode.is_negative or is_work else known
-            _send(operation.as_strategy(generation_mode=mode), examples, codes, random, real)
+            _send(operation.as_strategy(generation_mode=mode), examples, codes, random, real, dict(client.headers))
     print(f"seed {SEED}: {dict(sorted(codes.items()))}")  # noqa: T201
     return codes
 
@@ -94,6 +94,7 @@ def _send(
     codes: Counter[int],
     random: Random,
     real: dict[str, list[str]] | None,
+    headers: dict[str, str],
 ) -> None:
     chosen = settings(
         max_examples=examples,
@@ -109,7 +110,7 @@ def _send(
     def one(case: Case[Any]) -> None:
         if real and random.random() < 0.7:
             _make_real(case, real, random)
-        answer = case.call(base_url="http://127.0.0.1")
+        answer = case.call(base_url="http://127.0.0.1", headers=headers)
         codes[answer.status_code] += 1
         case.validate_response(answer, checks=CHECKS)
 

@@ -649,7 +649,7 @@ def duplicate_node(ground: Ground) -> Injected:
 @_decidable
 def edge_without_end(ground: Ground) -> Injected:
     pattern, row = _edge_of(ground, CLOSED)
-    ground.directory.add_edge(str(pattern), row | {"END_ID": "NOWHERE:1"})
+    ground.directory.add_edge(str(pattern), row | {"END_ID": f"{row['END_ID']}999999"})
     return Injected("edge_without_end", quarantined="unknown_tail", about=ground.take(row["START_ID"]))
 
 
