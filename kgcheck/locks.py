@@ -50,7 +50,7 @@ def lock_open_file(descriptor: int, *, exclusive: bool) -> bool:
 
 @contextmanager
 def is_abandoned(path: Path) -> Iterator[bool]:
-    """Whether a lock of this user is held by nobody any more, here or on another host; in doubt it is."""
+    """Tell whether nobody holds a lock of this user any more, here or on another host; in doubt somebody does."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:

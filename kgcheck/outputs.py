@@ -83,7 +83,7 @@ def write_bytes(path: Path, data: bytes, *, secret: bool = False) -> None:
 
 
 def write_hint(error: Exception, other: str = "another file") -> str:
-    """What to do about a place that cannot be written."""
+    """Advice about a place that cannot be written."""
     may_not = isinstance(error, OSError) and error.errno not in _FULL
     return f"{'see whether you may write there' if may_not else 'free disk space'}, or name {other}"
 

@@ -228,7 +228,7 @@ def store_place(store: GraphStore) -> str:
 
 
 def is_named(store: GraphStore, store_id: str, place: str) -> bool:
-    """Whether a store is the one of this name; of one that had none but its place, whether it is there."""
+    """Tell whether a store is the one of this name, or lies at this place, where a place was all it had."""
     return store_id == store.store_id() or store_id == place == store_place(store)
 
 

@@ -1,4 +1,4 @@
-"""When a job is to run: cron words in a time zone. cronsim reads them by the wall clock, zoneinfo knows the zone."""
+"""Schedules of jobs: cron words in a time zone. cronsim reads them by the wall clock, zoneinfo knows the zone."""
 
 import re
 from collections.abc import Iterator, Mapping

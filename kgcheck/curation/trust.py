@@ -1,4 +1,4 @@
-"""Which files of kgcheck.toml a person trusts: one that was only found may come from anybody, and names servers.
+"""Trust in files of kgcheck.toml: one that was only found may come from anybody, and names servers.
 
 A note in the person's own state folder keeps the path of a file and a digest of its addresses. Other addresses, or the
 same ones in another folder, are not trusted.

@@ -1,4 +1,4 @@
-"""How large the values of a statement can grow, bounded by its tree before it is sent.
+"""Bounds on the size of the values of a statement, from its tree, before it is sent.
 
 A value is measured in copies: what one property holds is one copy, all literals together are about one. Texts and lists
 that are joined add up, and a name keeps what it was given, so that doubling again and again is seen for what it is.
@@ -166,7 +166,7 @@ class _Walk:
 
 
 def _replaced(node: ParserRuleContext, given: list[Any]) -> float:
-    """How many times as long a text can become in which something is replaced."""
+    """The factor by which a text can grow in which something is replaced."""
     texts = [_literal(argument) for argument in given]
     if len(texts) == 3:
         _, old, new = texts

@@ -221,7 +221,7 @@ class Neo4jStore(CypherServerStore):
 
 
 def _no_cleartext(uri: str, settings: Settings, *, is_secret: bool) -> Callable[[neo4j.Address], list[neo4j.Address]]:
-    """What the driver calls before it connects, also to members of a cluster that only the server names."""
+    """A resolver that refuses cleartext, also for members of a cluster that only the server names."""
     is_in_the_clear = is_secret and urlsplit(uri).scheme in ("bolt", "neo4j")
 
     def check(address: neo4j.Address) -> list[neo4j.Address]:

@@ -47,7 +47,7 @@ class CatalogueReads(ABC):
 
     @abstractmethod
     def _own_id(self) -> str:
-        """What names the store as long as it keeps no id."""
+        """The name of a store that keeps no id."""
 
     @abstractmethod
     def _identity(self) -> dict[str, str]:

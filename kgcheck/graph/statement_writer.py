@@ -324,7 +324,7 @@ class Writer:
 
 
 def _is_argument(element: ParserRuleContext) -> bool:
-    """Whether an element of a pattern stands for the argument of a function."""
+    """Tell whether an element of a pattern stands for the argument of a function."""
     while isinstance(element.parentCtx, CypherParser.PatternElemContext):
         element = element.parentCtx
     return isinstance(element.parentCtx, CypherParser.FunctionInvocationContext)

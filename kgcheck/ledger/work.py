@@ -243,7 +243,7 @@ class WorkTable:
         return self._all(select(WORK).where(_IS_TASK, or_(_WAITING, _RUNNING)).order_by(WORK.c.number))
 
     def wants_end(self, number: int) -> bool:
-        """Whether somebody wants work to end."""
+        """Tell whether somebody wants work to end."""
         with self._database.reading() as connection:
             return bool(connection.scalar(select(WORK.c.stop).where(WORK.c.number == number)))
 

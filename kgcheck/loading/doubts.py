@@ -1,4 +1,4 @@
-"""What a load warns of: files that may be cut, those whose emptiness costs edges, and rows that stayed out."""
+"""Warnings of a load: files that may be cut, those whose emptiness costs edges, and rows that stayed out."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ def costly(staging: Staging, files: "Iterable[FileCount]") -> Iterator[str]:
 
 
 def incomplete(files: "Iterable[FileCount]", limit: str = "") -> str:
-    """Why so many rows stayed out that the graph is not what the files state; empty where they are few enough.
+    """Say why too many rows stayed out for the graph to be what the files state; empty where they are few.
 
     Rows of namespaces that the profile does not load are none of them, unless they are all that a file has.
     """

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+import duckdb
 from pydantic import Field
 
 from kgcheck.duck import working_database
@@ -105,7 +106,7 @@ class LoadSummary(Value):
 
     @property
     def causes(self) -> dict[str, int]:
-        """Why rows were not loaded: reason and number, the most frequent first."""
+        """Numbers of rows that were not loaded by reason, the most frequent first."""
         return dict(sum((Counter(f.quarantined) for f in self.files), Counter[str]()).most_common())
 
 
@@ -171,8 +172,7 @@ class _Load:
             warnings = (*cut_short(staging), *costly(staging, files))
             removed, left = self._gone(comparison, before, same)
             if self._options.dry_run:
-                found = self._summary(files, stored, removed, left, comparison, rejected=False, warnings=warnings)
-                return found.model_copy(update={"namespaces": foreign_namespaces(db)})
+                return self._summary(db, files, stored, removed, left, comparison, rejected=False, warnings=warnings)
             staging.restore_rows()
             spared = spared_files(staging, same)
             keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
@@ -189,8 +189,9 @@ class _Load:
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
                 manifest = manifest.model_copy(update={"settled": tuple(settled)})
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            done = self._summary(files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings)
-            return done.model_copy(update={"namespaces": foreign_namespaces(db)})
+            return self._summary(
+                db, files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings
+            )
 
     def _write(self, comparison: Comparison, total: int, differing: set[str]) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
@@ -286,6 +287,7 @@ class _Load:
 
     def _summary(
         self,
+        db: duckdb.DuckDBPyConnection,
         files: tuple[FileCount, ...],
         counts: Counts,
         removed: dict[str, int],
@@ -306,6 +308,7 @@ class _Load:
             dry_run=self._options.dry_run,
             warnings=warnings,
             incomplete=incomplete(files, self._options.max_quarantined),
+            namespaces=foreign_namespaces(db),
             curated=comparison.settling.kept,
             settled=tuple(comparison.settling.settled),
         )

@@ -1,4 +1,4 @@
-"""What stands around requests over HTTP: how many there may be and what one may hold; and the record of actions."""
+"""Guards of requests over HTTP: how many there may be and what one may hold; and the record of actions."""
 
 import logging
 from typing import TYPE_CHECKING, Any

@@ -34,7 +34,7 @@ LOOK_S = 0.5
 
 
 class ListeningConfig(uvicorn.Config):
-    """How an application is served: whom it believes, how much it takes, and which paths tell of its health."""
+    """Configuration of a server: trusted proxies, limits, and the paths of health checks."""
 
     def __init__(
         self,

@@ -172,7 +172,7 @@ class Gate:
             )
 
     def _caller(self, request: Request) -> Caller:
-        """Who a request is of; the first that is there counts: a token, a session."""
+        """The caller of a request: whose token it has, or else whose session."""
         users = self._service.users
         if not users.there_are_any():
             return self._local(request)

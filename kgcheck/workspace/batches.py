@@ -317,7 +317,7 @@ def metrics_json(metrics: Mapping[str, Value]) -> str:
 
 
 def _graph(workspace: "Workspace") -> dict[str, str]:
-    """What a batch keeps about its graph; where nobody knows its state, it is taken for another each time."""
+    """The identity of a batch's graph; one whose state nobody knows is taken for another each time."""
     state = workspace.graph.state() or new_state()
     return {"store": workspace.graph.store_id(), "graph": hashlib.sha256(state.encode()).hexdigest()}
 

@@ -1,4 +1,4 @@
-"""What this machine has of all that kgcheck can use, and the commands that bring the rest."""
+"""Facilities of this machine that kgcheck can use, and the commands that install the missing ones."""
 
 import os
 import platform
@@ -78,7 +78,7 @@ class Facility(Value):
 
     @property
     def stops_the_main_job(self) -> bool:
-        """Whether no graph can be audited before this is put right."""
+        """True where no graph can be audited before this is mended."""
         return self.is_required and self.state != "ok"
 
 
@@ -190,7 +190,7 @@ _PARTS: dict[PartName, tuple[str, str]] = {
 
 
 def _parts(workspace: "Workspace") -> Iterator[Facility]:
-    """What the workspace works on: what nobody named and nobody made yet is no fault."""
+    """The parts of the workspace; one that nobody named and nobody made yet is no fault."""
     for name in part_names(workspace):
         place, needed_for = str(getattr(workspace, name)), _PARTS[name][0]
         by_default = place in (DEFAULT_STORE, str(workspace.settings.ledger_file))
@@ -243,7 +243,7 @@ def _weights() -> Facility:
 
 
 def _guards() -> Iterator[Facility]:
-    """What shuts in the programs of protocols, and the statements of a model."""
+    """The sandboxes of programs of protocols, and of the statements of a model."""
     from kgcheck.graph.sandbox import missing_guard
     from kgcheck.protocols.programs.sandbox import bubblewrap
 

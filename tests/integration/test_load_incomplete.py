@@ -82,8 +82,8 @@ def test_how_many_rows_may_stay_out(counts: tuple[FileCount, ...], limit: str, w
 def test_rows_of_a_namespace_that_the_profile_does_not_load_are_counted_apart(
     directory: ImportDirectory, store: str, tmp_path: Path
 ) -> None:
-    """Of the label's own ids, one that is missing, misspelt, with another prefix or in another case is a lost one."""
-    lost = ("DOID:9", "DOID:x", "doid:9", "Disease:DOID:9", "9", "ICD10 A9", "A9", ":9", "1:2")
+    """Lost are the label's own ids, missing, misspelt or in another case, and those that another label has."""
+    lost = ("DOID:9", "DOID:x", "doid:9", "Disease:DOID:9", "9", "ICD10 A9", "A9", ":9", "1:2", "BTO:9")
     apart = ("ICD10:A1", "ICD10:A2", "MONDO:1")
     write_parents(directory, ("DOID:1", "DOID:2"), *(("DOID:1", one) for one in (*lost, *apart)), ("ICD10:B", "DOID:9"))
     directory.write(PROTEINS, directory.row(PROTEINS, ID="P04637"))
@@ -99,7 +99,7 @@ def test_rows_of_a_namespace_that_the_profile_does_not_load_are_counted_apart(
         # The second load reads nothing again, and says the same.
         assert summary.causes == {"unknown_tail": len(lost) + 2, "foreign_tail": 3, "foreign_head": 1}
         assert (summary.foreign, summary.namespaces) == (4, {"ICD10": 3, "MONDO": 1})
-        assert summary.incomplete == "11 of 60 rows cannot be loaded, and --max-quarantined allows 10"
+        assert summary.incomplete == "12 of 61 rows cannot be loaded, and --max-quarantined allows 10"
         rows = [row for row in read_quarantine(summary) if row["reason"].startswith("foreign")]
         assert [row["detail"] for row in rows] == [f"no Disease {one}" for one in (*apart, "ICD10:B")]
 

@@ -17,7 +17,7 @@ _PROBED_BYTES = 1 << 20
 
 
 class Space(NamedTuple):
-    """What a folder may hold."""
+    """Limits of a folder: bytes, and number of files."""
 
     size: int
     files: int

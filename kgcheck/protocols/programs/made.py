@@ -16,7 +16,7 @@ LARGEST_RESULTS = 4 * MIB
 
 
 def space_of(limits: ProgramLimits) -> Space:
-    """What the folder of a program may hold."""
+    """Limits of the folder of a program."""
     return Space(limits.disk_mib * MIB, limits.files)
 
 
