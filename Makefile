@@ -11,6 +11,7 @@ PYTEST := $(BIN)/pytest
 # One more than two cores: the worker of the Neo4j server waits for it half of the time.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 # The tests start Python hundreds of times: where it may not keep what it compiles, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -76,5 +77,5 @@ bench: setup ## Measure; see benchmarks/
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## Remove .venv, caches and build results; .kgcheck, with its ledger, stays
-	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-load .venv*.lock build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

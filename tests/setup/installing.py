@@ -22,6 +22,7 @@ ALONE = sorted({file for _, alone in installer.SETS.values() for file in alone})
 
 
 def quiet_environment(home: Path) -> dict[str, str]:
-    """The environment of an empty home: no settings of pip or uv, no cache."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "PYTHON"))}
+    """The environment of an empty home: no settings of pip or uv but certificates, no cache."""
+    dropped = ("PIP_", "UV_", "PYTHON")
+    kept = {n: value for n, value in os.environ.items() if not n.startswith(dropped) or n == "PIP_CERT"}
     return {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "PIP_CONFIG_FILE": os.devnull}

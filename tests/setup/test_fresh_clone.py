@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.setup.installing import quiet_environment
-from tests.setup.test_machines import certificates
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -47,7 +46,7 @@ class Newcomer:
         self.python = usable_python(self)
 
     def run(self, command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        variables = {**quiet_environment(self.home), **certificates(), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+        variables = {**quiet_environment(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
         for name in [name for name in variables if name.startswith(("KGCHECK_", "CI"))]:
             del variables[name]
         # The shell is what loses the rights: what setpriv itself starts may still lie where root alone looks.

@@ -46,7 +46,7 @@ def set_up(checkout: Path, **variables: str) -> tuple[int, list[str]]:
     """The exit code of a set-up and its lines, but for those of progress."""
     done = subprocess.run(
         [variables.pop("python", sys.executable), str(checkout / "requirements/install.py"), "docs"],
-        env={**quiet_environment(checkout.parent / "home"), **certificates(), **variables},
+        env={**quiet_environment(checkout.parent / "home"), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -55,12 +55,15 @@ def set_up(checkout: Path, **variables: str) -> tuple[int, list[str]]:
     return done.returncode, lines
 
 
-def certificates() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name in ("PIP_CERT", "SSL_CERT_FILE")}
-
-
 def installed(checkout: Path) -> bool:
     return bool(list((checkout / ".venv").glob("lib/python3*/site-packages/iniconfig")))
+
+
+def forget_package(checkout: Path) -> None:
+    """Leave uv there, and nothing of what it installed."""
+    (checkout / ".venv/installed.json").unlink()
+    for folder in (checkout / ".venv").glob("lib/python3*/site-packages/iniconfig*"):
+        shutil.rmtree(folder)
 
 
 class Registry:
@@ -103,7 +106,7 @@ def test_a_second_set_up_has_nothing_to_do(checkout: Path) -> None:
 
 
 def test_no_network_is_one_line_and_the_second_try_goes_on(checkout: Path) -> None:
-    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}
 
     code, lines = set_up(checkout, **nowhere)
 
@@ -115,9 +118,7 @@ def test_no_network_is_one_line_and_the_second_try_goes_on(checkout: Path) -> No
 
 def test_no_network_after_uv_is_there(checkout: Path) -> None:
     assert set_up(checkout) == (0, [])
-    (checkout / ".venv/installed.json").unlink()
-    for folder in (checkout / ".venv").glob("lib/python3*/site-packages/iniconfig*"):
-        shutil.rmtree(folder)
+    forget_package(checkout)
     nowhere = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0", "UV_NO_CACHE": "1"}
 
     code, lines = set_up(checkout, **nowhere)
@@ -128,18 +129,29 @@ def test_no_network_after_uv_is_there(checkout: Path) -> None:
 
 
 def test_a_busy_registry_is_one_line(checkout: Path, busy_registry: Registry) -> None:
+    busy = "set-up: the package registry answers that it is busy. Wait a while, then run the same command again"
     code, lines = set_up(checkout, PIP_INDEX_URL=f"{busy_registry.address}/simple", PIP_RETRIES="1")
 
     assert (code, len(lines)) == (3, 1)
-    assert re.search("registry (answers that it is busy|cannot be reached)", lines[0])
+    assert lines[0].startswith(busy)
     assert set_up(checkout) == (0, [])
+
+    # uv is there now, and meets the same.
+    forget_package(checkout)
+    address = f"{busy_registry.address}/simple"
+    code, lines = set_up(checkout, UV_DEFAULT_INDEX=address, UV_HTTP_RETRIES="1", UV_NO_CACHE="1")
+
+    assert (code, len(lines)) == (3, 1)
+    assert lines[0].startswith(busy)
 
 
 def test_a_proxy_that_refuses_is_named(checkout: Path, busy_registry: Registry) -> None:
     code, lines = set_up(checkout, HTTPS_PROXY=busy_registry.address, https_proxy="", PIP_RETRIES="0")
 
     assert (code, len(lines)) == (3, 1)
-    assert "HTTPS_PROXY names" in lines[0] or "busy" in lines[0]
+    assert lines[0].startswith(
+        "set-up: the package registry cannot be reached through the proxy that HTTPS_PROXY names."
+    )
     assert set_up(checkout) == (0, [])
 
 
@@ -161,7 +173,7 @@ def test_a_full_disk_is_one_line(checkout: Path) -> None:
 
 def test_two_set_ups_at_the_same_time_wait_for_each_other(checkout: Path) -> None:
     command = [sys.executable, str(checkout / "requirements/install.py"), "docs"]
-    variables = {**quiet_environment(checkout.parent / "home"), **certificates()}
+    variables = quiet_environment(checkout.parent / "home")
     both = [subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True) for _ in range(2)]
 
     told = [process.communicate(timeout=300)[1] for process in both]
@@ -219,6 +231,26 @@ def old_python(version: str) -> str | None:
         if not asked.returncode:
             return asked.stdout.strip()
     return None
+
+
+def test_a_place_that_cannot_be_written_is_one_line(checkout: Path) -> None:
+    (checkout / ".venv.lock").mkdir()
+
+    code, lines = set_up(checkout)
+
+    assert (code, len(lines)) == (3, 1)
+    assert lines[0].startswith(f"set-up: {checkout / '.venv.lock'}: Is a directory. See whether you may write there")
+
+
+def test_a_pin_that_the_registry_lacks_is_told_apart(checkout: Path) -> None:
+    assert set_up(checkout) == (0, [])
+    pinned = checkout / "requirements/docs.txt"
+    pinned.write_text(re.sub("==.*", "==0.0.1 --hash=sha256:" + "0" * 64, pinned.read_text().splitlines()[0]) + "\n")
+
+    code, lines = set_up(checkout)
+
+    assert (code, len(lines)) == (3, 1)
+    assert lines[0].startswith("set-up: the package registry does not give a pinned package. See .venv/setup.log")
 
 
 def test_a_set_that_does_not_exist_is_named(checkout: Path) -> None:

@@ -136,8 +136,9 @@ def bubblewrap() -> str:
     for candidate in filter(None, candidates):
         # User namespaces may be closed, as in most containers: whether it works is known by trying.
         try:
-            sized = ("--size", str(_SLACK), "--tmpfs", "/tmp")  # noqa: S108 a mount point
-            probe = [candidate, *_NAMESPACES, "--ro-bind", "/", "/", *sized, "--", candidate, "--version"]
+            # Under what is there, so that it hides nothing: kgcheck may be installed anywhere.
+            sized = ("--size", str(_SLACK), "--tmpfs", "/")
+            probe = [candidate, *_NAMESPACES, *sized, "--ro-bind", "/", "/", "--", candidate, "--version"]
             done = subprocess.run(probe, env={}, capture_output=True, timeout=_PROBE_S, check=False)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired):
             continue
