@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -21,50 +19,23 @@ from kgcheck.settings import Settings
 from tests.support import chat_server as play
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.chat_server import ChatServer, Fail
+from tests.support.impostors import Impostor
 
 MARK = "hunter2MARK"
 """Stands in every password of these tests."""
 
 
-class Listener:
-    """A port that notes whatever connects to it."""
-
-    def __init__(self) -> None:
-        self.heard: list[bytes] = []
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            with connection:
-                connection.settimeout(0.5)
-                self.heard.append(b"")
-                try:
-                    self.heard.append(connection.recv(4096))
-                except OSError:
-                    continue
-
-    def close(self) -> None:
-        self._socket.close()
-
-
 @pytest.fixture
-def listener() -> Iterator[Listener]:
-    made = Listener()
-    yield made
-    made.close()
+def listener() -> Iterator[Impostor]:
+    with Impostor() as made:
+        yield made
 
 
 # --- to whom they go
 
 
 @pytest.fixture
-def cut_off(tmp_path: Path, listener: Listener) -> Path:
+def cut_off(tmp_path: Path, listener: Impostor) -> Path:
     """A ledger from somebody: a run that is not finished, on a server of his."""
     run = Run(
         id="20261120-093000-beef", started=now(), store=f"bolt://127.0.0.1:{listener.port}", profile="ckg",
@@ -84,7 +55,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("password")
 @pytest.mark.parametrize("run", [(), ("20261120-093000-beef",), ("20261120",)])
 def test_a_server_that_only_the_ledger_names_gets_nothing(
-    cut_off: Path, listener: Listener, run: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    cut_off: Path, listener: Impostor, run: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGCHECK_STORE", "bolt://127.0.0.1:1")
     said = kgcheck("audit", "--ledger", "ledger.sqlite", "--resume", *run, cwd=cut_off)
@@ -93,13 +64,13 @@ def test_a_server_that_only_the_ledger_names_gets_nothing(
     assert f"--store bolt://127.0.0.1:{listener.port}" in said.err
     monkeypatch.delenv("KGCHECK_STORE")
     assert kgcheck("audit", "--ledger", "ledger.sqlite", "--resume", *run, cwd=cut_off).refuses("run 2026")
-    assert listener.heard == []
+    assert listener.calls == 0
 
 
 @pytest.mark.usefixtures("password")
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_a_server_that_the_person_names_is_asked(
-    cut_off: Path, listener: Listener, by: str, monkeypatch: pytest.MonkeyPatch
+    cut_off: Path, listener: Impostor, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = f"bolt://127.0.0.1:{listener.port}"
     if by == "environment":
@@ -108,7 +79,7 @@ def test_a_server_that_the_person_names_is_asked(
     said = kgcheck("audit", "--ledger", "ledger.sqlite", "--resume", "20261120", *named, cwd=cut_off)
 
     assert said.code in (2, 3)
-    assert listener.heard
+    assert listener.calls
 
 
 def test_a_file_that_the_ledger_names_is_opened_and_told(tmp_path: Path) -> None:
@@ -121,7 +92,7 @@ def test_a_file_that_the_ledger_names_is_opened_and_told(tmp_path: Path) -> None
     assert f"going on with the store {tmp_path / 'other.lbdb'}, where the run began\n" in said.err
 
 
-def test_a_chat_endpoint_that_points_elsewhere_is_not_followed(listener: Listener) -> None:
+def test_a_chat_endpoint_that_points_elsewhere_is_not_followed(listener: Impostor) -> None:
     def elsewhere(_call: object) -> Fail:
         return Fail(307, "moved", headers={"location": f"http://127.0.0.1:{listener.port}/v1/chat/completions"})
 
@@ -134,7 +105,7 @@ def test_a_chat_endpoint_that_points_elsewhere_is_not_followed(listener: Listene
     finally:
         server.stop()
 
-    assert listener.heard == []
+    assert listener.calls == 0
 
 
 # --- who sees them

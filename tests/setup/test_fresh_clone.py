@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.setup.installing import quiet_environment
-from tests.support import ROOT
+from tests.support import ROOT, listed_by_git
 
 pytestmark = pytest.mark.slow
 
@@ -29,14 +29,7 @@ class Newcomer:
         self.clone.parent.mkdir()
         # What is committed, as far as it is there: a test must not depend on a commit that is still to be made.
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(self.clone)], check=True)
-        listed = subprocess.run(
-            ["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for name in filter(None, listed.split("\0")):
+        for name in listed_by_git("--modified", "--others", "--exclude-standard"):
             (self.clone / name).unlink(missing_ok=True)
             if (ROOT / name).is_file():
                 (self.clone / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,20 @@
 """Helpers that the tests share and that are not tests themselves."""
 
 import os
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
+
+
+def listed_by_git(*options: str) -> list[str]:
+    """Names of files of the checkout, as `git ls-files` lists them with some options."""
+    command = ["git", "ls-files", "-z", *options]
+    listing = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listing.split("\0") if name]
 
 
 def quick_of(values: Iterable[Any], *quick: object) -> list[Any]:

@@ -2,7 +2,6 @@
 
 import pkgutil
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from kgcheck.checks.repair import propose
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref, Verdict
 from kgcheck.profile.catalogue import STRUCTURE_RULES
 from kgcheck.settings import Settings
-from tests.support import ROOT
+from tests.support import ROOT, listed_by_git
 
 WIDTH = 120
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
@@ -196,8 +195,7 @@ def test_settings_are_described() -> None:
 def test_texts_are_all_looked_at() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip(f"{ROOT} is no git checkout")
-    command = ["git", "ls-files", "*.md"]
-    tracked = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    tracked = listed_by_git("*.md")
 
     # Prompts go to a model as they stand, and templates become reports.
     assert {n for n in tracked if not n.startswith("kgcheck/")} - set(TEXTS) == set()

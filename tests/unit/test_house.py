@@ -2,13 +2,12 @@
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from kgcheck.profile.schema import load_schema
-from tests.support import ROOT
+from tests.support import ROOT, listed_by_git
 
 NO_ADVICE = {
     "kgcheck/graph/queries.py": "it is a fault of ours",
@@ -64,14 +63,8 @@ def files_in_git() -> list[Path]:
     """What git tracks or would track; skips outside a checkout."""
     if not (ROOT / ".git").exists():
         pytest.skip(f"{ROOT} is no git checkout")
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    return [path for name in listing.split("\0") if name and (path := ROOT / name).is_file()]
+    names = listed_by_git("--cached", "--others", "--exclude-standard")
+    return [path for name in names if (path := ROOT / name).is_file()]
 
 
 def test_no_file_names_a_package_registry(files_in_git: list[Path]) -> None:

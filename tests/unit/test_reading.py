@@ -14,7 +14,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import Reading
 from kgcheck.profile.schema import load_schema
-from tests.support import examples
+from tests.support import ROOT, examples
 from tests.support.attacks import HONEST, attacks
 from tests.support.audits import demo
 from tests.unit.test_llm_brain import Source
@@ -226,6 +226,23 @@ def test_honest_questions_over_the_embedded_store() -> None:
         for text, rows in HONEST:
             found = [list(row.values()) for row in store.query(read_statement(text, CKG, "embedded"), 100, 10.0)]
             assert rows is None or found == rows, text
+
+
+@pytest.mark.parametrize("backend", ["neo4j", "embedded"])
+def test_what_users_ask_is_not_silenced(backend: str) -> None:
+    """The other figure of a gate: of these statements 116 were accepted before values had bounds, and are now."""
+    lines = (ROOT / "tests/support/users_statements.cypher").read_text(encoding="utf-8").splitlines()[1:]
+
+    assert len(lines) == 150
+    assert sum(is_accepted(line, backend) for line in lines) == 116
+
+
+def is_accepted(text: str, backend: str) -> bool:
+    try:
+        assert_plain(read_statement(text, CKG, backend))
+    except (UsageError, UnknownName):
+        return False
+    return True
 
 
 def test_the_tool_says_what_it_takes() -> None:
