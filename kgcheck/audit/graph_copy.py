@@ -2,22 +2,20 @@
 
 from collections.abc import Iterable
 from hashlib import md5
-from itertools import chain
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired
+from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired, pairs_of
 from kgcheck.duck import identifier, literal
+from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
 
 _MOST = 512
 """Characters of an id that a Ref takes."""
-
-_DISTINCT = "CREATE OR REPLACE TEMP TABLE {table} AS SELECT DISTINCT head, tail FROM {rows}"
 
 
 def printable(identifier: str | None) -> str:
@@ -50,7 +48,7 @@ class GraphCopy:
     that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, whole: bool = True) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore | GraphExtract, *, whole: bool = True) -> None:
         self._db = db
         self._store = store
         self._whole = whole
@@ -78,27 +76,28 @@ class GraphCopy:
         """The quoted name of the table of a pattern's pairs, filled."""
         name = f"pairs {pattern}"
         if name not in self._have:
-            table = identifier(name)
             if self._whole:
-                self._db.execute(_DISTINCT.format(table=table, rows=self.edges(pattern))).fetchall()
-            elif numbered := self.numbered(pattern):
-                schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
-                self._fill(name, schema, (pa.table(list(ends), schema) for ends in numbered.pieces()), ())
+                rows = f"SELECT DISTINCT head, tail FROM {self.edges(pattern)}"
+                self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {rows}").fetchall()
             else:
-                self._fill_pairs(table, pattern.ends_alone)
+                schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
+                pieces = (pa.table(list(ends), schema) for ends in self.numbered(pattern).pieces())
+                self._fill(name, schema, pieces, ())
             self._have.add(name)
         return identifier(name)
 
     @property
     def is_numbered(self) -> bool:
-        """Whether pairs are read as numbers, and not as texts."""
-        return not self._whole and isinstance(self._store, PlacedStore)
+        """Whether pairs are read as numbers, and not as the edges that structure looks at."""
+        return not self._whole
 
-    def numbered(self, pattern: Pattern) -> Pairs | None:
-        """The pairs of a pattern as numbers; None where they are to be read as texts."""
+    def numbered(self, pattern: Pattern) -> Pairs:
+        """The pairs of a pattern as numbers."""
         store = self._store
-        if self._whole or not isinstance(store, PlacedStore):
-            return None
+        if not isinstance(store, PlacedStore):
+            ends = pattern.ends_alone
+            scanned = pa.concat_tables([with_as_text(edge_schema(ends)).empty_table(), *store.scan_edges(ends)])
+            return pairs_of(pa.table({end: _shown(scanned.column(end)) for end in ("head", "tail")}))
         (heads, of_head), (tails, of_tail) = self._ids(store, pattern.head), self._ids(store, pattern.tail)
         places = as_numbers(store.scan_pairs(pattern).column("number")).view(np.uint64)
         return Pairs(heads, tails, paired(of_head[places >> HALF], of_tail[places & LOW]))
@@ -107,28 +106,12 @@ class GraphCopy:
         """The ids of a label as they are shown, in order; and the number of each by its place in the store."""
         if label not in self._places:
             scanned = store.scan_places(self._store.schema.label(label))
-            column = scanned.column("id")
-            texts = column.to_pylist() if not _is_printable(column) else None
-            shown = pa.array(map(printable, texts), pa.string()) if texts else column.combine_chunks()
-            ids, numbers = in_order(shown, label)
+            ids, numbers = in_order(_shown(scanned.column("id")).combine_chunks(), label)
             places = as_numbers(scanned.column("place"))
             by_place = np.zeros(int(places.max()) + 1 if len(places) else 0, np.uint64)
             by_place[places] = numbers
             self._places[label] = ids, by_place
         return self._places[label]
-
-    def _fill_pairs(self, table: str, pattern: Pattern) -> None:
-        """Fill a table of pairs from a scan of the ends: at once, where the scan is one piece."""
-        scanned = self._store.scan_edges(pattern)
-        schema = with_as_text(edge_schema(pattern))
-        first, second = next(scanned, schema.empty_table()), next(scanned, None)
-        if second is None:
-            rows = f"(SELECT * {_cleaned(first, ('head', 'tail'))} FROM incoming)"
-            self._select_into(_DISTINCT.format(table=table, rows=rows), first)
-            return
-        self._fill("incoming pairs", schema, chain([first, second], scanned), ("head", "tail"))
-        incoming = identifier("incoming pairs")
-        self._db.execute(f"{_DISTINCT.format(table=table, rows=incoming)}; DROP TABLE {incoming}").fetchall()
 
     def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
         self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
@@ -149,6 +132,15 @@ def _cleaned(rows: pa.Table, ids: tuple[str, ...]) -> str:
     """What a select of all columns does with ids that are not printable; nothing where all are, as nearly always."""
     unclean = [name for name in ids if not _is_printable(rows.column(name))]
     return f"REPLACE ({', '.join(f'printable({name}) AS {name}' for name in unclean)})" if unclean else ""
+
+
+def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids as they are shown."""
+    return (
+        column
+        if _is_printable(column)
+        else pa.chunked_array([pa.array(map(printable, column.to_pylist()), pa.string())])
+    )
 
 
 def _is_printable(column: pa.ChunkedArray) -> bool:

@@ -51,6 +51,7 @@ class Worker:
         self,
         db: duckdb.DuckDBPyConnection,
         store: GraphStore,
+        copy: GraphCopy,
         join: EvidenceJoin,
         ledger: Ledger,
         run: Run,
@@ -76,7 +77,7 @@ class Worker:
         self._live = live
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
-        self._copy = copy = GraphCopy(db, store, whole=CheckType.STRUCTURE in self._options.types)
+        self._copy = copy
         self._plain_db = ahead.db if ahead else db
         parts = (db, copy, self._schema, self._options)
         self._tasks = TaskSelection(*parts, records=verified is not None, plain=self._plain_db)
@@ -168,12 +169,12 @@ class Worker:
             self._papers = papers
         return ended
 
-    def _select(self, unit: Unit, done: Mapping[str, str] | None = None) -> Selected:
+    def _select(self, unit: Unit, done: Mapping[str, str]) -> Selected:
         """Select the tasks of a unit, and look for the plainly supported edges of the next ones that are not done."""
         if not self._ahead:
             return self._tasks.select(unit, self._look(unit))
         looked = self._ahead.take(unit, self._look, unit)
-        if self._tasks.is_numbered and done is not None:
+        if self._tasks.is_numbered:
             for following in self._following(unit, done):
                 self._ahead.begin(following, self._look, following)
         return self._tasks.select(unit, looked)

@@ -8,26 +8,27 @@ from typing import Any
 import duckdb
 
 from kgcheck.audit.ahead import Ahead
-from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
+from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.in_turn import InTurn
+from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
-from kgcheck.audit.since import SinceWorker
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
+from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
-from kgcheck.graph.store import Counts, GraphStore
+from kgcheck.graph.store import Counts, GraphStore, PlacedStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
+from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.reference.both import attach_both
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
@@ -63,20 +64,20 @@ class Audit:
         self._progress = progress or NoProgress()
         self._live = live
 
-    def start(self, options: AuditOptions, since: Since | None = None, run_id: str | None = None) -> Run:
-        """Audit the graph from the beginning."""
+    def start(self, options: AuditOptions, since: Run | None = None, run_id: str | None = None) -> Run:
+        """Audit the graph from the beginning; while it is as it was in an earlier run, it is read from its extract."""
         counts = self._store.counts()
         units = make_plan(options, self._store.schema, counts)
         place, store_id = store_place(self._store), self._store.store_id()
         releases = _releases(self._snapshot, self._store.schema)
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
-        made = made_with(self._store, self._snapshot, releases)
+        made = describe_inputs(self._store, self._snapshot, releases)
         warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
-        if since and (why := hindrance(since.former, counts, made)):
-            warnings, since = (*warnings, f"everything was checked: {why}"), None
+        if since and (why := explain_change(since, made)):
+            warnings = (*warnings, f"the graph was read anew: {why}")
         elif since:
-            made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
+            made |= {SINCE: since.id}
         run = Run(
             id=run_id or new_run_id(),
             started=now(),
@@ -94,7 +95,7 @@ class Audit:
             compared_with=before.id if before else None,
             made_with=made,
         )
-        return self._work(run, counts, since, new=True)
+        return self._work(run, counts, new=True)
 
     def resume(self, run: Run) -> Run:
         """Go on with a run that was cut off, from the first piece of work that is not in the ledger."""
@@ -116,11 +117,10 @@ class Audit:
             )
         if state != before:
             raise LedgerError(f"the graph has changed since run {run.id} began", "start a new run without --resume")
-        since = self._since(run)
         self._ledger.reopen(run)
-        return self._work(run, counts, since, new=False)
+        return self._work(run, counts, new=False)
 
-    def _work(self, run: Run, counts: Counts, since: Since | None, *, new: bool) -> Run:
+    def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
         options = AuditOptions.model_validate(run.options)
         units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
         live = self._live if options.live else None
@@ -135,15 +135,12 @@ class Audit:
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
             verified = self._verified(db, run)
-            attach = attach_both(since.older) if since else live.attach if live else attach_snapshot
-            join = EvidenceJoin(db, self._snapshot, attach, self._dates(options))
-            if since:
-                parts = (db, self._store, join, self._ledger, run, before)
-                worker: Worker = SinceWorker(*parts, since.former, self._dates(options), verified, in_turn, ahead)
-            else:
-                # What services and readers of papers bring is dear: it is in the ledger before more is asked.
-                waits = (None, None) if live or self._papers else (in_turn, ahead)
-                worker = Worker(db, self._store, join, self._ledger, run, before, live, self._papers, verified, *waits)
+            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
+            copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
+            # What services and readers of papers bring is dear: it is in the ledger before more is asked.
+            waits = (None, None) if live or self._papers else (in_turn, ahead)
+            parts = (db, self._store, copy, join, self._ledger, run, before)
+            worker = Worker(*parts, live, self._papers, verified, *waits)
             worker.prepare(units)
             if new:
                 self._ledger.start(run)
@@ -179,16 +176,15 @@ class Audit:
         if not self._settings.keep_verified:
             return None
         files = VerifiedFiles.of(self._ledger, self._settings.home)
-        # What a run carries over, it looks up in what the earlier one kept.
-        allow(db, *(files.of_run(name) for name in (run.id, run.made_with.get(SINCE)) if name))
+        allow(db, files.of_run(run.id))
         return files
 
-    def _since(self, run: Run) -> Since | None:
-        """The earlier run whose findings a run that goes on carries over, still as it was when the run began."""
-        if SINCE not in run.made_with:
-            return None
-        found = Since(self._ledger.run(run.made_with[SINCE]), Path(run.made_with[OLDER]))
-        return checked(found, AuditOptions.model_validate(run.options), self._store)
+    def _scanned(self, run: Run) -> GraphStore | GraphExtract:
+        """The graph to be read: an embedded one is read as fast as an extract."""
+        if isinstance(self._store, PlacedStore) or not self._settings.keep_extract:
+            return self._store
+        folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
+        return GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
 
     def _whole(self, run: Run) -> Run:
         """The run, with a warning where others changed the graph while it was under way."""

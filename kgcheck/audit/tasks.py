@@ -25,9 +25,6 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
 
-NO_TASKS = f"{0:016x}"
-"""Digest of no tasks."""
-
 _NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
 
 _SUGGESTIONS = 20
@@ -148,9 +145,8 @@ class TaskSelection:
 
     def _pairs(self, unit: Unit) -> Pairs:
         """The pairs of a unit of triples that the filters and the sample leave."""
-        if unit.pattern and not self._options.ids and self._threshold is None:
-            if numbered := self._copy.numbered(unit.pattern):
-                return numbered
+        if unit.pattern and self.is_numbered:
+            return self._copy.numbered(unit.pattern)
         return pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
 
     def count(self, unit: Unit) -> int:

@@ -73,8 +73,8 @@ _OF_THE_RUN = (
 @click.option(
     "--changed-since",
     metavar="RUN|SNAPSHOT",
-    help="Check only what the references may decide otherwise than in that finished run, or in the newest run that "
-    "looked into that snapshot; the rest is carried over. The graph and the options must be the same.",
+    help="Read a graph on a server from what that finished audit kept of it, or the newest that looked into that "
+    "snapshot, unless the graph has changed; everything is judged again.",
 )
 @click.option(
     "--resume",

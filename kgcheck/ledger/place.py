@@ -122,3 +122,8 @@ def is_same_place(one: LedgerPlace, other: LedgerPlace) -> bool:
 
 def _is_address(name: str) -> bool:
     return "://" in name
+
+
+def folder_beside(place: "Path | LedgerServer | URL", name: str, home: Path) -> Path:
+    """Name the folder of files that go with a ledger: beside its file, or in a home folder where it is on a server."""
+    return place.with_name(f"{place.name}.{name}") if isinstance(place, Path) else home / name

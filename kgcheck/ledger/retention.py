@@ -22,7 +22,7 @@ def needed(ledger: Ledger) -> set[str]:
     newest: dict[tuple[str, str], Run] = {}
     for run in ledger.runs():
         if not run.finished:
-            found |= {run.id, run.compared_with or run.id, run.made_with.get("since", run.id)}
+            found |= {run.id, run.compared_with or run.id}
         elif not run.is_check:
             newest.setdefault((run.store_id, repr(sorted(run.options.items()))), run)
     with ledger.database.reading() as connection:

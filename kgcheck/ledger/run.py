@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from kgcheck.model import Value
 
-LAST, CARRIED = "#last", "#carried"
-"""How the names of pieces end: the one that makes a unit whole, and one that holds what an earlier run found."""
+LAST = "#last"
+"""How the name of the piece ends that makes a unit whole."""
 
 
 class PinnedRelease(Value):
@@ -53,7 +53,7 @@ class Run(Value):
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
     live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
     made_with: dict[str, str] = Field(
-        default={}, description="what tells whether a later run may carry its findings over; see kgcheck.audit.carrying"
+        default={}, description="names its inputs for later runs; see kgcheck.audit.inputs"
     )
 
     @model_validator(mode="before")

@@ -1,7 +1,6 @@
 """What was judged, right or wrong, as Parquet files beside the ledger: by which record of which release.
 
-A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of;
-a piece that was carried over has the files of the run that judged its tasks, and a list of who that was and when.
+A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
 A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run
 leaves no piece without its file, and no file that is read half. Rows are sorted by their first id and stand in small
 groups, so that the answer about one task is read from one or two of these, whatever the size of the file.
@@ -11,19 +10,19 @@ import json
 import re
 import shutil
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, TypeAdapter
 from sqlalchemy import func, select
 
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.run import CARRIED, LAST, Run
+from kgcheck.ledger.place import folder_beside
+from kgcheck.ledger.run import Run
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, PIECE, RUN
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
@@ -51,7 +50,6 @@ _PIECES = select(func.count(), func.max(PIECE.c.run)).select_from(PIECE)
 """Made once: each question asks it, and to make it takes as long as to answer it."""
 
 _FREE_SPACE = "free disk space; kgcheck audit --resume goes on with a run that kgcheck runs lists"
-_SUFFIX = ".verified"
 _RUN_ID = re.compile(r"[\w.-]+")
 
 
@@ -72,26 +70,6 @@ class Verified(Value):
     at: datetime
 
 
-class Inherited(Value):
-    """A file of an earlier run among those of a later one, by its name there; who judged its tasks, and when."""
-
-    # A name as `VerifiedFiles` gives it, and no way to another folder.
-    file: str = Field(pattern=r"^([0-9a-f]{16}-[0-9]+\.parquet)?$")
-    run: str
-    at: datetime
-
-
-_LISTED = TypeAdapter(list[Inherited])
-
-
-class _Kept(NamedTuple):
-    """What a run kept of the tasks of a unit: its own files, and pieces that it carried over."""
-
-    run: Run
-    paths: list[Path]
-    carried: list[str]
-
-
 class VerifiedFiles:
     """The folder of the files."""
 
@@ -101,8 +79,7 @@ class VerifiedFiles:
     @classmethod
     def of(cls, ledger: Ledger, home: Path) -> Self:
         """The files of a ledger: beside its file, or in a home folder where it is on a server."""
-        place = ledger.place
-        return cls(place.with_name(place.name + _SUFFIX) if isinstance(place, Path) else home / "verified")
+        return cls(folder_beside(ledger.place, "verified", home))
 
     def paths(self, run: str, piece: str) -> tuple[Path, Path]:
         """Where the files of a piece are: of tasks that were looked at one by one, and of those that are alike."""
@@ -133,48 +110,6 @@ class VerifiedFiles:
         except OSError as error:
             raise LedgerError(f"cannot write what was verified to {path.parent}: {error}", _FREE_SPACE) from error
 
-    def inherit(self, run: str, piece: str, former: Run, pieces: Collection[str]) -> None:
-        """Keep for a piece that was carried over what the earlier run kept of its tasks, whoever judged them.
-
-        The files are those of the earlier run by another name, so that they stay when that run is forgotten.
-        """
-        own = self.own(former.id, pieces)
-        before = [entry for name in pieces for entry in self.inherited(former.id, name) or ()]
-        # What the earlier run judged itself is later than what it carried over.
-        kept = [Inherited(file="", run=former.id, at=former.started) for _ in own] + before
-        listed = own + [self.of_run(former.id) / entry.file for entry in before]
-        manifest = self._manifest(run, piece)
-        names = [f"{manifest.stem}-{number}.parquet" for number in range(len(kept))]
-        entries = [entry.model_copy(update={"file": name}) for entry, name in zip(kept, names, strict=True)]
-        try:
-            make_folder(manifest.parent, secret=True)
-            for path, name in zip(listed, names, strict=True):
-                _share(path, manifest.with_name(name))
-            with replacing(manifest, secret=True) as partial:
-                partial.write_bytes(_LISTED.dump_json(entries))
-        except OSError as error:
-            raise LedgerError(f"cannot write what was verified to {manifest.parent}: {error}", _FREE_SPACE) from error
-
-    def own(self, run: str, pieces: Iterable[str]) -> list[Path]:
-        """The files of what a run judged itself, those of tasks that were looked at one by one first."""
-        both = [self.paths(run, piece) for piece in pieces]
-        return [path for of_kind in zip(*both, strict=True) for path in of_kind if path.exists()]
-
-    def inherited(self, run: str, piece: str) -> list[Inherited] | None:
-        """What `inherit` kept for a piece, what was judged last first; None where it did not."""
-        manifest = self._manifest(run, piece)
-        try:
-            return _LISTED.validate_json(manifest.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise LedgerError(
-                f"{manifest} cannot be read: {error}", "it was not written by kgcheck, or is damaged: remove it"
-            ) from error
-
-    def _manifest(self, run: str, piece: str) -> Path:
-        return self.paths(run, piece)[0].with_suffix(".json")
-
     def remove(self, run: str) -> None:
         """Remove the files of a run."""
         shutil.rmtree(self.of_run(run), ignore_errors=True)
@@ -194,10 +129,9 @@ class VerifiedReader:
         self._files = files
         self._store = store
         self._seen: tuple[object, ...] = ()
-        self._pieces: dict[str, list[_Kept]] = {}
+        self._pieces: dict[str, list[tuple[Run, list[Path]]]] = {}
         self._turn = RLock()
         self._open: dict[Path, _File | None] = {}
-        self._inherited: dict[tuple[str, str], list[Inherited]] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
         """What is known of a task."""
@@ -207,21 +141,11 @@ class VerifiedReader:
     def _of(self, task: CheckTask) -> Verified | None:
         self._refresh()
         tail = task.object.id if task.object else None
-        for kept in self._pieces.get(_unit(task), ()):
-            for path in kept.paths:
+        for run, paths in self._pieces.get(_unit(task), ()):
+            for path in paths:
                 if row := self._file(path, task.subject.id, tail):
-                    return self._answer(kept.run, task, row)
-            for entry in self._carried(kept):
-                if row := self._file(self._files.of_run(kept.run.id) / entry.file, task.subject.id, tail):
-                    return Verified(run=entry.run, at=entry.at, **{name: row.get(name) for name in COLUMNS[2:]})
+                    return self._answer(run, task, row)
         return None
-
-    def _carried(self, kept: _Kept) -> Iterator[Inherited]:
-        for piece in kept.carried:
-            of = kept.run.id, piece
-            if of not in self._inherited:
-                self._inherited[of] = self._files.inherited(*of) or []
-            yield from self._inherited[of]
 
     def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:
         found = Verified(run=run.id, at=run.started, **{name: row.get(name) for name in COLUMNS[2:]})
@@ -257,21 +181,9 @@ class VerifiedReader:
         self._pieces = {}
         for (run, unit), names in pieces.items():
             paths = [path for name in names for path in self._files.paths(run, name)]
-            # What was judged anew stands in pieces of its own, and is written after what was carried over.
-            is_whole = any(name.endswith(LAST) for name in names)
-            carried = [name for name in names if name.endswith(CARRIED) and is_whole]
-            self._pieces.setdefault(unit, []).append(_Kept(runs[run], paths, carried))
+            self._pieces.setdefault(unit, []).append((runs[run], paths))
         self._open = {path: file for path, file in self._open.items() if file}
         self._seen = seen
-
-
-def _share(path: Path, place: Path) -> None:
-    """Give a file another name; where the file system has one name for a file, copy it."""
-    place.unlink(missing_ok=True)
-    try:
-        place.hardlink_to(path)
-    except (OSError, NotImplementedError):
-        shutil.copy(path, place)
 
 
 def _unit(task: CheckTask) -> str:

@@ -1,10 +1,13 @@
 """Rows that one of two snapshots alone has."""
 
+from typing import Literal
+
 import duckdb
 
 from kgcheck.duck import identifier, literal
-from kgcheck.reference.both import Side
 from kgcheck.reference.hashes import STATED, are_hashed_alike, digests_of, find_differing, hash_of, have_digests
+
+Side = Literal["older", "newer"]
 
 SIDES: tuple[Side, ...] = ("older", "newer")
 
@@ -50,7 +53,7 @@ class DifferingRows:
 
     def _hashed(self, side: Side, source: str, table: str, stated: str, where: str) -> str:
         """A select of the places of rows and the hashes of what they state."""
-        # Releases are others on the other side, and in the same order: see SnapshotChanges.
+        # Releases are others on the other side, and in the same order.
         hashed, name = hash_of(stated, self._releases[side].get(source, [])), identifier(f"hashed {side}")
         rows = f"SELECT rowid AS number, {hashed} AS hash FROM {side}.{table} WHERE {where}"
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {rows}").fetchall()

@@ -323,11 +323,11 @@ class _Worker:
     def _changed(
         workspace: Workspace, options: Mapping[str, Any], since: Path
     ) -> tuple[AuditResult | None, tuple[str, ...]]:
-        """An audit of what the references may decide otherwise than before, where one went before."""
+        """Audit a graph that is as it was when another snapshot was looked into, where one was."""
         try:
             return workspace.audit(**options, changed_since=since), ()
         except UsageError as error:
-            return None, (f"everything was checked: {error.message}",)
+            return None, (f"the graph was read anew: {error.message}",)
 
     @staticmethod
     def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:

@@ -234,9 +234,8 @@ class Workspace(Protocols, ProtocolChecks):
                 STRING.
             keep_all: A finding also for what is supported or unavailable.
             unfold: Each hit of structure rules that many nodes or edges break, not one for all.
-            changed_since: A finished audit of this store, or the snapshot that it looked into: only what the references
-                may decide otherwise than then is checked, and the rest is carried over. Everything is where the graph
-                or the profile is not the same.
+            changed_since: A finished audit of this store, or the snapshot that it looked into: a graph on a server that
+                is as it was then is read from what was kept of it.
             run_id: The id of the run, for who must know it before; none that any run has.
 
         Returns:
@@ -655,7 +654,7 @@ class Workspace(Protocols, ProtocolChecks):
         since: str | None = None,
         run_id: str | None = None,
     ) -> AuditResult:
-        from kgcheck.audit import carrying
+        from kgcheck.audit.inputs import find_earlier
         from kgcheck.audit.papers import Papers
         from kgcheck.audit.run import Audit
         from kgcheck.curation.compare import diff_of
@@ -674,8 +673,8 @@ class Workspace(Protocols, ProtocolChecks):
             reader = self.paper_reader(notes, folder) if folder else None
             papers = Papers(reader) if reader else None
             audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            former = carrying.since(ledger, since, options, graph) if since else None
-            run = audit.resume(old) if old else audit.start(options, former, run_id)
+            earlier = find_earlier(ledger, since, graph) if since else None
+            run = audit.resume(old) if old else audit.start(options, earlier, run_id)
             for source, failure in (live.failures if live else {}).items():
                 notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
             for source, refusal in (live.refusals if live else {}).items():
