@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import duckdb
 
 from kgcheck.audit.plan import Unit
-from kgcheck.checks.precedence import FIRST_SQL
-from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature
+from kgcheck.checks.precedence import first
+from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
 from kgcheck.model import (
     CheckType,
@@ -21,21 +21,19 @@ from kgcheck.model import (
     World,
 )
 
-_FEW = 1_000
-"""So many tasks are quicker done in one way than in two."""
-
 # Sorted as lists of few items, which takes a third of the time of an aggregate that sorts. Any order will do that is
 # always the same.
 _SIGNATURES = f"""
     WITH by_record AS (
         SELECT task, source, about, stance, world, tier, record,
-               CASE WHEN count(*) = count(reason) THEN {FIRST_SQL.format("reason")} END AS reason,
+               CASE WHEN count(*) = count(reason) THEN array_to_string(list_sort(list_distinct(list(reason))), ' ')
+               END AS reasons,
                {ROUNDED_SQL.format("max(score)")} AS score
         FROM evidence {{of}} GROUP BY ALL
     ), recorded AS (
         SELECT * EXCLUDE (record), least(count(*), {MAX_RECORDS}) AS records FROM by_record GROUP BY ALL
     ), observed AS (
-        SELECT task, list_sort(list([source, about, stance, world, tier, reason, score::VARCHAR, records::VARCHAR]))
+        SELECT task, list_sort(list([source, about, stance, world, tier, reasons, score::VARCHAR, records::VARCHAR]))
                AS observations
         FROM recorded GROUP BY task
     ), missing AS (
@@ -92,9 +90,6 @@ def _signatures(db: duckdb.DuckDBPyConnection) -> str:
     Of many tasks, nearly all have one observation or gap, or one of each: their kinds are few, and this spares
     the others the lists that take most of the time.
     """
-    (count,) = db.execute("SELECT count(*) FROM task").fetchall()[0]
-    if count <= _FEW:
-        return _SIGNATURES.format(tasks="task", of="")
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE task_pieces AS
@@ -181,11 +176,10 @@ def parsed(kind: CheckType, text: str) -> Signature:
             stance=Stance(stance),
             world=World(world),
             tier=Tier(tier),
-            reason=Reason(reason) if reason else None,
+            reason=first(map(Reason, reasons.split())) if reasons else None,
             score=float(score) if score is not None else None,
             records=int(records),
         )
-        for source, about, stance, world, tier, reason, score, records in observations
+        for source, about, stance, world, tier, reasons, score, records in observations
     ]
-    unseen = [Gap(source, Reason(cause)) for source, cause in gaps]
-    return Signature(kind, tuple(sorted(seen, key=repr)), tuple(sorted(unseen)))
+    return merge_observations(kind, seen, [Gap(source, Reason(cause)) for source, cause in gaps])

@@ -77,9 +77,6 @@ _PLACE = {reason: place for place, reason in enumerate(PRECEDENCE)}
 
 _OF_AN_EDGE = frozenset({Reason.EDGE_NEGATED, Reason.PARENT_INDIRECT, Reason.EDGE_UNSUPPORTED, Reason.BELOW_THRESHOLD})
 
-FIRST_SQL = f"min_by({{0}}, list_position([{', '.join(repr(r.value) for r in PRECEDENCE)}], {{0}}))"
-"""DuckDB's way to say `first`, as an aggregate of a column; nulls do not count."""
-
 
 def first(reasons: Iterable[Reason]) -> Reason | None:
     """The reason that is given, of several; None of none."""

@@ -62,12 +62,17 @@ def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[G
     by_record: dict[tuple[str, str, Stance, World, Tier, str], list[Evidence]] = {}
     for e in evidence:
         by_record.setdefault((e.source, e.about, e.stance, e.world, e.tier, e.record), []).append(e)
-    alike = Counter((*key[:5], _reason(items), rounded(_score(items))) for key, items in by_record.items())
-    observations = [
-        Observation(source, about, stance, world, tier, reason, score, min(n, MAX_RECORDS))
-        for (source, about, stance, world, tier, reason, score), n in alike.items()
-    ]
-    return Signature(kind, tuple(sorted(observations, key=repr)), tuple(sorted(set(gaps))))
+    records = (Observation(*key[:5], _reason(items), rounded(_score(items)), 1) for key, items in by_record.items())
+    return merge_observations(kind, records, gaps)
+
+
+def merge_observations(kind: CheckType, observations: Iterable[Observation], gaps: Iterable[Gap]) -> Signature:
+    """The signature of observations, those that differ in nothing but the number of records as one."""
+    records: Counter[Observation] = Counter()
+    for observation in observations:
+        records[observation._replace(records=0)] += observation.records
+    merged = [alike._replace(records=min(count, MAX_RECORDS)) for alike, count in records.items()]
+    return Signature(kind, tuple(sorted(merged, key=repr)), tuple(sorted(set(gaps))))
 
 
 def _reason(of_record: list[Evidence]) -> Reason | None:
