@@ -118,7 +118,7 @@ class Project:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """What a file must be trusted with, by key: servers, variables with addresses of messages, outputs elsewhere."""
+        """Servers, variables with addresses of messages, and outputs elsewhere, by key: what must be trusted."""
         return {
             key: text
             for key, text in sorted(_texts(self.values.model_dump(mode="json")))

@@ -344,8 +344,8 @@ OUTSIDE: dict[str, str] = {
     "jobs.j.out": '[jobs.j]\nkind = "ground"\nfolder = "."\nfiles = ["*.md"]\nout = "link/{{date}}"',
     "jobs.j.reports.[1].path": '[jobs.j]\nkind = "audit"\ntypes = ["structure"]\n'
     'reports = [{{format = "json", path = "{out}/r.json"}}]',
-    "references.r.snapshot": '[references.r]\nsnapshot = "{out}/r.duckdb"\nfiles = "f"\n[jobs.j]\nkind = "refresh"\nfetch = false',
-    "references.r.files": '[references.r]\nsnapshot = "r.duckdb"\nfiles = "{out}"\n[jobs.j]\nkind = "refresh"\nfetch = false',
+    "references.r.snapshot": '[references.r]\nsnapshot = "{out}/r.duckdb"\nfiles = "f"\n{refresh}',
+    "references.r.files": '[references.r]\nsnapshot = "r.duckdb"\nfiles = "{out}"\n{refresh}',
 }
 """By key, files whose job would write to another folder."""
 
@@ -354,7 +354,10 @@ OUTSIDE: dict[str, str] = {
 def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path: Path, key: str) -> None:
     out, repo = tmp_path / "out", tmp_path / "repo"
     out.mkdir()
-    text = OUTSIDE[key].format(out=out) + ("" if "[jobs" in OUTSIDE[key] else '\n[jobs.j]\nkind = "audit"')
+    refresh = '[jobs.j]\nkind = "refresh"\nfetch = false'
+    text = OUTSIDE[key].format(out=out, refresh=refresh) + (
+        "" if "[jobs" in OUTSIDE[key] else '\n[jobs.j]\nkind = "audit"'
+    )
     inner = cloned(repo, text)
     (repo / "link").symlink_to(out)
 
