@@ -16,7 +16,7 @@ from tests.support import examples
 from tests.support.audits import core_demo, core_import
 from tests.support.disturbing import KILLED, Ended, points, run_disturbed
 
-POINTS = examples(18)
+POINTS = examples(12)
 """At how many places each command is disturbed in each way."""
 
 
@@ -41,7 +41,7 @@ def papers(numbers: range, said: str) -> str:
 
 def with_index(folder: Path) -> None:
     (folder / "old.jsonl").write_text(papers(range(40), "p53 binds MDM2"))
-    (folder / "new.jsonl").write_text(papers(range(30, 4_000), "insulin lowers glucose") + '{"id": 1}\n')
+    (folder / "new.jsonl").write_text(papers(range(30, 800), "insulin lowers glucose") + '{"id": 1}\n')
     assert run_disturbed("corpus", "add", "old.jsonl", *IN_INDEX, under=folder, cwd=folder).code == 0
 
 

@@ -355,9 +355,8 @@ def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path
     out, repo = tmp_path / "out", tmp_path / "repo"
     out.mkdir()
     refresh = '[jobs.j]\nkind = "refresh"\nfetch = false'
-    text = OUTSIDE[key].format(out=out, refresh=refresh) + (
-        "" if "[jobs" in OUTSIDE[key] else '\n[jobs.j]\nkind = "audit"'
-    )
+    text = OUTSIDE[key].format(out=out, refresh=refresh)
+    text += "" if "[jobs" in text else '\n[jobs.j]\nkind = "audit"'
     inner = cloned(repo, text)
     (repo / "link").symlink_to(out)
 
