@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.in_turn import InTurn
@@ -22,7 +23,7 @@ from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
 from kgcheck.graph.store import Counts, GraphStore, PlacedStore
 from kgcheck.ledger.comparisons import run_before
-from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
@@ -80,7 +81,7 @@ class Audit:
             made |= {SINCE: since.id}
         run = Run(
             id=run_id or new_run_id(),
-            started=now(),
+            started=clock.now(),
             store=place,
             store_id=store_id,
             profile=self._store.schema.address,
@@ -278,7 +279,7 @@ def _age_warning(source: str, released: str) -> str:
     """A graph that is newer than its reference is told to be wrong where only the reference is old."""
     if not released[:4].isdigit():
         return f"the release of {source} has no date: what it does not know may be newer than it"
-    years = now().year - int(released[:4])
+    years = clock.now().year - int(released[:4])
     if years < OLD_YEARS:
         return ""
     return f"{source} is of {released}, {years} years old: what the graph has from later releases looks wrong to it"
