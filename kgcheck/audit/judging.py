@@ -10,6 +10,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.checks.precedence import first
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
+from kgcheck.evidence.tables import JUDGED, SIGNATURE_VERDICT, fill
 from kgcheck.model import (
     CheckType,
     Gap,
@@ -56,15 +57,9 @@ _SIGNATURES_OF_ONE = f"""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
-    """Table ``judged``: task, outcome, reason, confidence, note, and ``verdict``, a number of ``signature_verdict``."""
+    """Fill ``signature_verdict`` and ``judged``."""
     db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
-    db.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE signature_verdict (
-            number INTEGER, signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR,
-            sources VARCHAR[], gaps VARCHAR[][])
-        """
-    ).fetchall()
+    db.execute(SIGNATURE_VERDICT.create).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
     rows = []
     for number, (text,) in enumerate(signatures):
@@ -75,13 +70,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         rows.append([number, text, *ended, list(signature.sources), gaps])
     if rows:
         db.executemany("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows).fetchall()
-    db.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE judged AS
-        SELECT s.task, v.number AS verdict, v.outcome, v.reason, v.confidence, v.note
-        FROM task_signature s JOIN signature_verdict v USING (signature)
-        """
-    ).fetchall()
+    fill(db, JUDGED, "SELECT *, number AS verdict FROM task_signature JOIN signature_verdict USING (signature)")
 
 
 def _signatures(db: duckdb.DuckDBPyConnection) -> str:

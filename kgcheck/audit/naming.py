@@ -8,12 +8,12 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
+from kgcheck.evidence.tables import NODE_NAME
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Finding, Ref
 
 _TOGETHER = 5_000
 _LONGEST = 200
-_TABLE = "node_name"
 _KEPT = 200_000
 """Names in memory: most findings of a run are about the same nodes."""
 
@@ -49,11 +49,11 @@ class NodeNames:
                 yield finding.model_copy(update={"names": (head, tail)})
 
     def put(self, db: duckdb.DuckDBPyConnection, label: str, ids: str) -> None:
-        """Put what the graph calls some nodes into the table ``node_name`` (label, id, name), each once."""
-        db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE} (label VARCHAR, id VARCHAR, name VARCHAR)").fetchall()
+        """Put what the graph calls some nodes into the table ``node_name``, each once."""
+        db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {NODE_NAME.definition}").fetchall()
         if label not in self._labels or label in self._whole:
             return
-        known = f"SELECT id FROM {_TABLE} WHERE label = $label"
+        known = "SELECT id FROM node_name WHERE label = $label"
         rows = db.execute(
             f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id",
             {"label": label},
@@ -65,7 +65,7 @@ class NodeNames:
             some = [id_ for (id_,) in rows[start : start + _TOGETHER]]
             names = self._named(label, some)
             columns = {"label": [label] * len(some), "id": list(names), "name": list(names.values())}
-            insert_arrow(db, _TABLE, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
+            insert_arrow(db, NODE_NAME.name, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
 
     def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:
         """Put all nodes of a label there."""
@@ -75,9 +75,9 @@ class NodeNames:
         # Of nodes that share an id, the first name counts, as it does where they are asked for.
         db.execute(
             f"""
-            INSERT INTO {_TABLE}
+            INSERT INTO node_name
             SELECT $label, id, nullif(left(min(name), {_LONGEST}), '') FROM stated_name WHERE id <> $none
-            AND id NOT IN (SELECT id FROM {_TABLE} WHERE label = $label) GROUP BY id
+            AND id NOT IN (SELECT id FROM node_name WHERE label = $label) GROUP BY id
             """,
             {"label": label, "none": NO_ID},
         ).fetchall()

@@ -25,6 +25,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
+from kgcheck.evidence.tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
@@ -154,7 +155,7 @@ class Worker:
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """How the tasks of a select end, by their ends: judged as those of the run are."""
         numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
-        self._db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {numbered}").fetchall()
+        fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         papers, self._papers = self._papers, Papers(self._papers.reader) if self._papers else None

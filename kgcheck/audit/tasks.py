@@ -15,6 +15,7 @@ from kgcheck.audit.plan import AuditOptions, Unit
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.confirmed import PlainEdges
+from kgcheck.evidence.tables import CHOSEN, fill
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -102,13 +103,8 @@ class TaskSelection:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change."""
         if looked:
             return self._without_plain(*looked)
-        self._db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE chosen AS
-            SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items
-            FROM ({self._sampled(unit)})
-            """
-        ).fetchall()
+        numbered = "SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items"
+        fill(self._db, CHOSEN, f"{numbered} FROM ({self._sampled(unit)})")
         count, all_, numbered = self._db.execute(
             "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) FROM chosen"
         ).fetchall()[0]
@@ -128,19 +124,15 @@ class TaskSelection:
         rest = pairs.some(~is_plain)
         heads, tails = rest.ends()
         numbers = np.arange(1, len(rest.numbers) + 1, dtype=np.int64)
-        self._db.register("incoming", pa.table({"number": numbers, "head": heads, "tail": tails}))
+        rows = [pa.table({"number": numbers, "head": heads, "tail": tails})]
+        if len(alike.pairs.numbers):
+            head, tail = alike.pairs.some(slice(1)).ends()
+            rows.append(pa.table({"number": np.zeros(1, np.int64), "head": head, "tail": tail}))
+        self._db.register("incoming", pa.concat_tables(rows))
         try:
-            self._db.execute(
-                f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT number, head, tail, {NO_VALUE} FROM incoming"
-            ).fetchall()
+            fill(self._db, CHOSEN, f"SELECT *, {NO_VALUE} FROM incoming")
         finally:
             self._db.unregister("incoming")
-        if len(alike.pairs.numbers):
-            ((head,), (tail,)) = alike.pairs.some(slice(1)).ends()
-            one = f"SELECT 0 AS number, $head AS head, $tail AS tail, {NO_VALUE}"
-            self._db.execute(
-                f"INSERT INTO chosen BY NAME {one}", {"head": head.as_py(), "tail": tail.as_py()}
-            ).fetchall()
         return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)
 
     def _pairs(self, unit: Unit) -> Pairs:

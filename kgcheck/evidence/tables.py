@@ -2,8 +2,9 @@
 
 A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What these tables
 are is stated here once: `WORKING_TABLES` describes every column, the CREATE statements and docs/working_tables.md come
-from that, and `WorkingTables` is the only one that creates, fills, empties or changes them. Anyone may read them in a
-select. Tables that a module makes for itself alone have names of their own.
+from that. `WorkingTables` alone creates, fills, empties or changes those of look-ups; each of those of an audit is
+filled by one module. Anyone may read them in a select. Tables that a module makes for itself alone have names of their
+own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,17 +30,22 @@ class Column(NamedTuple):
 
 
 class WorkingTable(NamedTuple):
-    """A working table: its name, what a row is, and its columns."""
+    """A working table: its name, what a row is, its columns, and the module that makes it, if not this one."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
+    maker: str = "kgcheck.evidence.tables"
+
+    @property
+    def definition(self) -> str:
+        """Name and columns, as a CREATE statement has them."""
+        return f"{identifier(self.name)} ({', '.join(f'{identifier(c.name)} {c.type}' for c in self.columns)})"
 
     @property
     def create(self) -> str:
         """The statement that makes the table, empty."""
-        columns = ", ".join(f"{identifier(c.name)} {c.type}" for c in self.columns)
-        return f"CREATE OR REPLACE TEMP TABLE {identifier(self.name)} ({columns})"
+        return f"CREATE OR REPLACE TEMP TABLE {self.definition}"
 
 
 _TASK = Column("task", "BIGINT", "number of the task")
@@ -103,7 +109,64 @@ INTENDED_ID = WorkingTable(
 )
 UNSEEN = WorkingTable("unseen", "a task of which the source that is being looked at has not spoken so far", _PAIR)
 
-WORKING_TABLES = (TASK, EVIDENCE, GAP, ENDS, INTENDED_ID, UNSEEN)
+CHOSEN = WorkingTable(
+    "chosen",
+    "a task of a unit that an audit looks at",
+    (
+        Column("number", "BIGINT", "from 1, in an order that does not change; 0 stands for all plainly supported"),
+        *TASK.columns[1:],
+    ),
+    "kgcheck.audit.tasks",
+)
+_VERDICT = (
+    Column("outcome", "VARCHAR", "supported, refuted, insufficient or unavailable"),
+    Column("reason", "VARCHAR", "why"),
+    Column("confidence", "DOUBLE", "from 0 to 1"),
+    Column("note", "VARCHAR", "what more there is to say; empty for most"),
+)
+SIGNATURE_VERDICT = WorkingTable(
+    "signature_verdict",
+    "an evidence signature that tasks have, and what it comes to",
+    (
+        Column("number", "INTEGER", "number of the signature"),
+        Column("signature", "VARCHAR", "observations and gaps, as JSON"),
+        *_VERDICT,
+        Column("sources", "VARCHAR[]", "sources that made an observation"),
+        Column("gaps", "VARCHAR[][]", "source and cause of each gap"),
+    ),
+    "kgcheck.audit.judging",
+)
+JUDGED = WorkingTable(
+    "judged",
+    "a task and how it ended",
+    (_TASK, Column("verdict", "INTEGER", "number of its signature in signature_verdict"), *_VERDICT),
+    "kgcheck.audit.judging",
+)
+NODE_NAME = WorkingTable(
+    "node_name",
+    "a node that findings are about, as the graph calls it",
+    (
+        Column("label", "VARCHAR", "label of the node"),
+        Column("id", "VARCHAR", "id of the node"),
+        Column("name", "VARCHAR", "its name; NULL where it has none"),
+    ),
+    "kgcheck.audit.naming",
+)
+
+LOOK_UP_TABLES = (TASK, EVIDENCE, GAP, ENDS, INTENDED_ID, UNSEEN)
+"""What look-ups hand to each other, and empty before the next ones."""
+
+WORKING_TABLES = (*LOOK_UP_TABLES, CHOSEN, SIGNATURE_VERDICT, JUDGED, NODE_NAME)
+
+
+def fill(
+    db: duckdb.DuckDBPyConnection, table: WorkingTable, select: str, parameters: Mapping[str, Any] | None = None
+) -> None:
+    """Make a working table anew of a select that has its columns."""
+    columns = ", ".join(f"{identifier(c.name)}::{c.type} AS {identifier(c.name)}" for c in table.columns)
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE {identifier(table.name)} AS SELECT {columns} FROM ({select})", parameters
+    ).fetchall()
 
 
 class TaskRow(NamedTuple):
@@ -127,7 +190,7 @@ class WorkingTables:
 
     def reset(self) -> None:
         """Empty all: no tasks, no evidence."""
-        self.db.execute("; ".join(table.create for table in WORKING_TABLES)).fetchall()
+        self.db.execute("; ".join(table.create for table in LOOK_UP_TABLES)).fetchall()
 
     @cached_property
     def links_have_places(self) -> bool:
@@ -350,9 +413,10 @@ def as_markdown() -> str:
         "",
         "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). "
         "`kgcheck.evidence.tables`",
-        "describes them and alone writes them; this page is made from it.",
+        "describes them, and alone writes those that name no other module; this page is made from it.",
     ]
     for table in WORKING_TABLES:
-        parts += ["", f"## {table.name}", "", f"A row is {table.meaning}.", "", "| column | type | meaning |"]
+        maker = "" if table.maker == __name__ else f" `{table.maker}` fills it."
+        parts += ["", f"## {table.name}", "", f"A row is {table.meaning}.{maker}", "", "| column | type | meaning |"]
         parts += ["| --- | --- | --- |", *(f"| {c.name} | {c.type} | {c.meaning} |" for c in table.columns)]
     return "\n".join(parts) + "\n"

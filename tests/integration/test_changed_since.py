@@ -93,7 +93,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-EDGES = {"types": ("triple",), "relations": ("ACTS_ON",)}
+EDGES: dict[str, Any] = {"types": ("triple",), "relations": ("ACTS_ON",)}
 
 
 def audit(
@@ -233,7 +233,8 @@ def test_a_run_that_is_no_finished_audit_of_the_store_is_refused(ledger: Ledger,
 def test_a_graph_in_neo4j_is_known_to_be_the_same(
     ready_neo4j: Neo4jTarget, ledger: Ledger, older: Path, newer: Path, tmp_path: Path
 ) -> None:
-    graph, options = crowded_graph(step=11), {"types": ("triple", "existence")}
+    graph = crowded_graph(step=11)
+    options: dict[str, Any] = {"types": ("triple", "existence")}
     opened = partial(Neo4jStore, ready_neo4j.uri, SCHEMA, Settings(neo4j_password=SecretStr(ready_neo4j.password)))
     with opened(create=True) as store:
         store.prepare()
