@@ -67,7 +67,7 @@ def check_trusted(path: Path, addresses: Mapping[str, str]) -> None:
     changed = ", which have changed since you trusted it" if _note(_place(path)).exists() else ""
     raise ConfigurationError(
         f"{path} was found by itself and is not trusted with its addresses{changed}: {named}",
-        f"they would get your passwords; if they are yours: kgcheck trust {shlex.quote(str(path))}",
+        f"they would get your passwords, or be written to; if they are yours: kgcheck trust {shlex.quote(str(path))}",
     )
 
 

@@ -72,6 +72,7 @@ def run_job(
     if job.notify:
         # Refused before the work, not after it.
         project.check_trusted()
+    project.check_outputs(job)
     settings = project_settings(project)
     with Ledger(job_ledger(project)) as ledger:
         runs = WorkTable(ledger.database)
@@ -372,7 +373,7 @@ class _Worker:
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
-        return Path(self._project.place(filled))
+        return Path(self._project.output(pattern, filled))
 
 
 def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:

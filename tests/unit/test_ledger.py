@@ -491,3 +491,20 @@ def test_an_empty_file_becomes_a_ledger_only_to_be_written(tmp_path: Path) -> No
 
     with Ledger(path) as ledger:
         assert ledger.runs() == []
+
+
+def test_a_ledger_that_has_lost_pieces_takes_no_more_of_the_run(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with Ledger(place) as ledger:
+        ledger.start(run())
+        for piece in ("one", "two", "three"):
+            ledger.record(run(), piece, [finding(run(), piece)], [tally()])
+        with Ledger(place) as other, other.database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM piece WHERE piece IN ('two', 'three')")
+
+        for go_on in (lambda: ledger.record(run(), "four", [], [tally()]), lambda: ledger.finish(run())):
+            with pytest.raises(LedgerError, match="has lost 2 pieces of run") as caught:
+                go_on()
+            assert "audit --resume" in caught.value.hint
+        assert set(ledger.done(run())) == {"one"}
+        assert ledger.cut_off().id == run().id
