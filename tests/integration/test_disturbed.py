@@ -16,7 +16,7 @@ from tests.support import examples
 from tests.support.audits import core_demo, core_import
 from tests.support.disturbing import KILLED, Ended, points, run_disturbed
 
-POINTS = examples(12)
+POINTS = examples(9)
 """At how many places each command is disturbed in each way."""
 
 
@@ -122,10 +122,9 @@ def test_a_command_that_was_disturbed_ends_as_one_that_was_not(name: str, fault:
             *work.command, under=folder, cwd=folder, fault="kill" if fault == "kill" else "eio", at=at
         )
         shown = (name, fault, at, undisturbed.changes, ended)
-        if fault == "eio":
+        # Of a command of several processes, one is killed, and another says so.
+        if ended.code != KILLED:
             told_of(ended, shown, work)
-        else:
-            assert ended.code in (KILLED, *work.codes), shown
         again = run_disturbed(*work.command, under=folder, cwd=folder)
         assert again.code in work.codes, (*shown, again)
         assert work.ended(folder) == wanted, shown
