@@ -7,12 +7,12 @@ and nothing is lost.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from kgcheck import clock
 from kgcheck.audit.run import is_named, store_place
 from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.effects import Stamp, steps_of
@@ -350,4 +350,4 @@ def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return clock.now().isoformat()

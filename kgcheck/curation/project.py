@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import resources
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
@@ -271,7 +272,7 @@ def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
         what = _shared(project, one, other)
         if what is None:
             continue
-        moment = shared_moment(planned[one], planned[other], datetime.now(UTC))
+        moment = shared_moment(planned[one], planned[other], clock.now())
         if moment:
             found.append((one, other, what, moment))
     return found

@@ -7,13 +7,13 @@ none doubled.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
@@ -38,7 +38,7 @@ from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RE
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
-__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
+__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id"]
 
 _TOGETHER = 500
 """Findings that are fetched at a time."""
@@ -65,7 +65,7 @@ class Ledger(Closing):
 
     def finish(self, run: Run) -> Run:
         """Write down that a run is whole."""
-        ended = run.model_copy(update={"finished": now()})
+        ended = run.model_copy(update={"finished": clock.now()})
         with self._database.writing() as connection:
             self._refuse_lost(connection, run)
             connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
@@ -80,7 +80,7 @@ class Ledger(Closing):
     def keep(self, run: Run, finding: Finding, tally: Tally) -> None:
         """Write a finished run of one task, all or nothing."""
         with self._database.writing() as connection:
-            _insert_run(connection, run.model_copy(update={"finished": now()}))
+            _insert_run(connection, run.model_copy(update={"finished": clock.now()}))
             newest = last_number(connection)
             connection.execute(insert(FINDING), [finding_row(run.id, finding)])
             settle_run(connection, run.id, newest)
@@ -276,14 +276,9 @@ class Ledger(Closing):
             raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read", FROM_A_COPY) from error
 
 
-def now() -> datetime:
-    """The time, to the second."""
-    return datetime.now(UTC).replace(microsecond=0)
-
-
 def new_run_id() -> str:
     """A run id that sorts by time: 20261121-021005-3f9a."""
-    return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
+    return f"{clock.now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
 
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:

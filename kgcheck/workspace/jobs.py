@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
@@ -28,7 +29,7 @@ from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
@@ -77,7 +78,7 @@ def run_job(
         runs = WorkTable(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
         ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
-        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
+        old = old_runs(job.keep, runs.history(name), clock.now()) - needed(ledger) if job.keep != Retention() else set()
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, settings.home)
         for run in old:

@@ -488,7 +488,7 @@ with Ledger(ledger_place(place, Settings())) as ledger:
         found = [finding(mine, f"P{piece}.{n}") for n in range(40)]
         ledger.record(mine, str(piece), found, [tally(40)])
         one = Decision(
-            fingerprint=found[0].fingerprint, basis="b", action=Action.ACCEPT, by=name, at=datetime.now(UTC),
+            fingerprint=found[0].fingerprint, basis="b", action=Action.ACCEPT, by=name, at=clock.exact_now(),
             note=str(piece),
         )
         decisions.add([one])

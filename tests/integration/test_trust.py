@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from kgcheck import clock
 from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.config import NotificationEntry
 from kgcheck.curation.defaults import configured
@@ -27,7 +28,7 @@ from kgcheck.curation.thresholds import Severity
 from kgcheck.curation.trust import check_trusted, revoke, trust, trusted
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.llm.client import ChatClient
@@ -538,7 +539,7 @@ def test_a_recipe_does_not_get_what_netrc_has(tmp_path: Path, monkeypatch: pytes
 def test_no_message_says_its_secret_in_the_clear(
     address: str, may: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = WorkItem(number=1, job="j", state=WorkState.RUNNING, created=now(), worker="w")
+    run = WorkItem(number=1, job="j", state=WorkState.RUNNING, created=clock.now(), worker="w")
     with HttpImpostor() as server:
         monkeypatch.setenv("HOOK", address.format(mark=MARK, port=server.port))
         entries = {"n": NotificationEntry(address_env="HOOK", when=("always",))}

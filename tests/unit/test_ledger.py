@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck import clock
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import sqlite
-from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.tables import FORMAT
 from kgcheck.model import (
     CheckTask,
@@ -36,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(name: str = "20260101-000000-aaaa", store: str = "graph.lbdb") -> Run:
-    return Run(id=name, started=now(), store=store, profile="ckg", nodes={"Protein": 1})
+    return Run(id=name, started=clock.now(), store=store, profile="ckg", nodes={"Protein": 1})
 
 
 def finding(of: Run, identifier: str, outcome: Outcome = Outcome.REFUTED, value: str | None = None) -> Finding:
