@@ -21,10 +21,17 @@ from kgcheck.protocols.design.design_rules import design_rules, stage_of
 from kgcheck.protocols.design.grounds import Grounds
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
 from kgcheck.protocols.design.replay import design_again
-from kgcheck.protocols.files import read_protocol
-from kgcheck.protocols.objective import Objective, read_objective
 from kgcheck.protocols.programs.analyses import ready_analyses
-from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyFact, StudyProtocol
+from kgcheck.protocols.protocol import (
+    Objective,
+    StepParameter,
+    StepTool,
+    StudyDataSet,
+    StudyFact,
+    StudyProtocol,
+    read_objective,
+    read_protocol,
+)
 from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
 from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
 from kgcheck.settings import Settings
