@@ -11,8 +11,7 @@ from kgcheck.grounding.manuscript import Manuscript, Marker, Sentence
 from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
 from kgcheck.literature.edge_reader import paper_evidence
 from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.reading import to_read
-from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.search import LiteratureIndex, to_read
 from kgcheck.literature.verify import Verifier, verify
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.model import Stance

@@ -8,8 +8,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Marker, Table
 from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written
 from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number
-from kgcheck.literature.jats import RunningText, articles, references_of, sections_of
-from kgcheck.literature.jats_links import ids_of, text_of
+from kgcheck.literature.jats import RunningText, articles, ids_of, references_of, sections_of, text_of
 from kgcheck.literature.papers import CitationMarker, Section
 
 

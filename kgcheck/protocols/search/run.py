@@ -15,8 +15,7 @@ from kgcheck.errors import SourceError, UsageError
 from kgcheck.literature.documents import Document, Rejected, clean
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.gather import day_of, whole_of, write_note
-from kgcheck.literature.papers import Paragraph, Section, WholePaper
-from kgcheck.literature.records import paper_of_record
+from kgcheck.literature.papers import Paragraph, Section, WholePaper, paper_of_record
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.step_log import StepLog
@@ -37,10 +36,10 @@ from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, Synonym
 from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, RecordPage, open_licence
-from kgcheck.providers.geo import Geo
 from kgcheck.providers.http import Http
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
+from kgcheck.providers.repositories import Geo
 
 
 @dataclass
