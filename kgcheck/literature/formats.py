@@ -17,7 +17,7 @@ from kgcheck.literature.pdf import read_pdf
 from kgcheck.literature.xml_elements import xml_elements
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 from kgcheck.providers.openalex import work_record
-from kgcheck.providers.pubmed import article_fields
+from kgcheck.providers.pubmed import article_record
 
 Record = Document | WholePaper | Rejected
 _Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
@@ -213,8 +213,8 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
         for element in elements.ends():
             if element.tag == "PubmedArticle":
                 number += 1
-                fields = article_fields(element)
-                yield f"{path}, record {number}", {**fields._asdict(), "id": fields.pmid} if fields else {}
+                record = article_record(element)
+                yield f"{path}, record {number}", {**record._asdict(), "id": record.key} if record else {}
             if len(elements.around) == 1:
                 # Also its place in the set goes: millions of empty ones would stay.
                 elements.around[0].clear()

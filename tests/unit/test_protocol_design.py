@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer
+from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
@@ -195,6 +195,11 @@ def test_what_is_missing_is_named() -> None:
         "no paper was read: what others did is not in this protocol",
         "no step names a data set of a repository",
     } <= set(design_by_rules(bare).notes)
+
+
+def test_an_objective_that_nothing_is_known_of_is_refused() -> None:
+    with pytest.raises(UsageError, match="no step of a protocol was found"):
+        design_by_rules(MATERIAL.model_copy(update={"reports": (), "data_sets": (), "nodes": (), "facts": ()}))
 
 
 def test_referability_decides_where_somebody_judged_it() -> None:
