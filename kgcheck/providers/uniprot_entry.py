@@ -35,7 +35,6 @@ class Wire(BaseModel):
 class EvidenceOrigin(Wire):
     """What a statement rests on."""
 
-    evidence_code: str = ""
     source: str = ""
     id: str = ""
 
@@ -52,8 +51,6 @@ class GeneNames(Wire):
 
     gene_name: Named | None = None
     synonyms: tuple[Named, ...] = ()
-    ordered_locus_names: tuple[Named, ...] = ()
-    orf_names: tuple[Named, ...] = ()
 
 
 class ProteinName(Wire):
@@ -67,7 +64,6 @@ class ProteinDescription(Wire):
 
     recommended_name: ProteinName | None = None
     submission_names: tuple[ProteinName, ...] = ()
-    alternative_names: tuple[ProteinName, ...] = ()
 
 
 class Organism(Wire):
@@ -90,41 +86,29 @@ class Sequence(Wire):
         return self
 
 
-class CrossReferenceProperty(Wire):
-    """A property of a cross-reference."""
-
-    key: str
-    value: str = ""
-
-
 class CrossReference(Wire):
     """A record of another database."""
 
     database: str
     id: str
-    properties: tuple[CrossReferenceProperty, ...] = ()
 
 
 class Interactant(Wire):
-    """One side of an interaction; one of another species' virus may have no accession."""
+    """The other side of an interaction; one of another species' virus may have no accession."""
 
     accession: str = Field(default="", alias="uniProtKBAccession")
-    gene_name: str = ""
 
 
 class Interaction(Wire):
     """An interaction that IntAct curated."""
 
-    interactant_one: Interactant
     interactant_two: Interactant
-    number_of_experiments: Count = 0
 
 
 class Disease(Wire):
     """A disease that the protein is involved in."""
 
     disease_id: str = ""
-    acronym: str = ""
     disease_cross_reference: CrossReference | None = None
     evidences: tuple[EvidenceOrigin, ...] = ()
 
@@ -156,14 +140,12 @@ class Place(Wire):
     """A position; none where it is unknown."""
 
     value: Count | None = None
-    modifier: str = "EXACT"
 
 
 class Location(Wire):
-    """Where a feature is; ``sequence`` names an isoform where it is not the canonical sequence."""
+    """Where a feature begins; ``sequence`` names an isoform where it is not the canonical sequence."""
 
     start: Place
-    end: Place
     sequence: str | None = None
 
 
@@ -416,14 +398,8 @@ def links_of_entry(entry: UniProtEntry, terms: Terms) -> Iterator[dict[str, Any]
 
 
 def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict[str, Any]:
-    return {
-        "relation": kind,
-        "head": accession,
-        "tail": term,
-        "negated": False,
-        "record": accession,
-        "citations": papers,
-    }
+    row = {"relation": kind, "head": accession, "tail": term, "negated": False, "record": accession}
+    return row | {"citations": papers}
 
 
 def _papers(origins: Iterable[EvidenceOrigin]) -> list[str] | None:
@@ -440,15 +416,8 @@ Rows = dict[str, list[dict[str, Any]]]
 STRUCTURE, SEQUENCE, PATHWAY, INTERACTION = "structure", "sequence", "pathway", "interaction"
 GO_ANNOTATION, GENE_PRODUCT, MODIFIED_SITE = "go_annotation", "gene_product", "modified_site"
 COVERED = (
-    STRUCTURE,
-    SEQUENCE,
-    GO_ANNOTATION,
-    TISSUE,
-    DISEASE,
-    PATHWAY,
-    INTERACTION,
-    MODIFIED_SITE,
-    GENE_PRODUCT,
+    *(STRUCTURE, SEQUENCE, GO_ANNOTATION, TISSUE, DISEASE, PATHWAY),
+    *(INTERACTION, MODIFIED_SITE, GENE_PRODUCT),
 )
 """Kinds of links of which an entry lists every one that it knows."""
 
@@ -556,10 +525,8 @@ def rename_links(rows: Rows, links: Mapping[str, str]) -> Rows:
 
 _EVIDENCE_TAG = re.compile(r"(?<!\s)\s*+\{[^{}]*\}")
 _FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
-_DISEASE = re.compile(
-    r"DISEASE: (?P<name>[^\[]+?) \((?P<acronym>[^()]+)\) \[MIM:(?P<mim>\d+)\]: (?P<rest>.*)", re.DOTALL
-)
-_ORIGIN = re.compile(r"(ECO:\d+)(?:\|([^,}\s]+))?")
+_DISEASE = re.compile(r"DISEASE: (?P<name>[^\[]+?) \([^()]+\) \[MIM:(?P<mim>\d+)\]: (?P<rest>.*)", re.DOTALL)
+_ORIGIN = re.compile(r"ECO:\d+(?:\|([^,}\s]+))?")
 
 
 def entry_of_flat(record: Any) -> UniProtEntry:
@@ -593,7 +560,6 @@ def comments_of_flat(accession: str, comments: list[str]) -> Iterator[Comment]:
                 comment_type=kind,
                 disease=Disease(
                     disease_id=disease["name"],
-                    acronym=disease["acronym"],
                     disease_cross_reference=CrossReference(database="MIM", id=disease["mim"]),
                     evidences=_origins(comment),
                 ),
@@ -603,11 +569,8 @@ def comments_of_flat(accession: str, comments: list[str]) -> Iterator[Comment]:
             yield Comment(comment_type=kind, texts=(Named(value=text, evidences=_origins(comment)),))
         elif kind == "INTERACTION":
             partners = re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", text)
-            yield Comment(comment_type=kind, interactions=tuple(_interaction(accession, p) for p in partners))
-
-
-def _interaction(accession: str, partner: str) -> Interaction:
-    return Interaction(interactant_one=Interactant(accession=accession), interactant_two=Interactant(accession=partner))
+            others = (Interaction(interactant_two=Interactant(accession=partner)) for partner in partners)
+            yield Comment(comment_type=kind, interactions=tuple(others))
 
 
 def _gene(gene: dict[str, Any]) -> GeneNames:
@@ -623,14 +586,14 @@ def _residue(feature: Any) -> Feature:
     place = Place(value=int(start) + 1 if isinstance(start, int) else None)
     return Feature(
         type="Modified residue",
-        location=Location(start=place, end=place, sequence=feature.location.ref),
+        location=Location(start=place, sequence=feature.location.ref),
         description=_untagged(str(feature.qualifiers.get("note", ""))),
     )
 
 
 def _origins(comment: str) -> tuple[EvidenceOrigin, ...]:
-    found = ((code, *origin.partition(":")) for code, origin in _ORIGIN.findall(comment))
-    return tuple(EvidenceOrigin(evidence_code=code, source=source, id=number) for code, source, _, number in found)
+    found = (origin.partition(":") for origin in _ORIGIN.findall(comment))
+    return tuple(EvidenceOrigin(source=source, id=number) for source, _, number in found)
 
 
 def _untagged(text: str) -> str:
