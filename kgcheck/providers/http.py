@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +31,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.response import HTTPResponse
 
-from kgcheck import __version__, deadline
+from kgcheck import __version__, clock, deadline
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.closing import Closing
 from kgcheck.errors import (
@@ -76,12 +76,12 @@ class Pace:
         try:
             with self._lock.acquire(timeout=-1 if most_s is None else most_s):
                 # The clock on the wall, for processes share it; where it was turned back, one gap is waited, no more.
-                rest = min(self._gap_s - (time.time() - self._went_out()), self._gap_s)
+                rest = min(self._gap_s - (clock.exact_now().timestamp() - self._went_out()), self._gap_s)
                 if ends is not None and time.monotonic() + rest > ends:
                     return False
                 if rest > 0:
                     time.sleep(rest)
-                self._last.write_text(repr(time.time()))
+                self._last.write_text(repr(clock.exact_now().timestamp()))
                 return True
         except Timeout:
             return False
@@ -262,7 +262,7 @@ class KeptAnswers(Closing):
         self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
     ) -> None:
         """Keep an answer, and that its release is the newest."""
-        ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
+        ends = clock.now() + timedelta(days=self._settings.cache_days)
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
@@ -270,7 +270,7 @@ class KeptAnswers(Closing):
         with self._keeping():
             self._cache.save_response(response, self._key(release, request), ends)
         if service.release_header and release != self._release(service):
-            ends = datetime.now(UTC) + timedelta(hours=self._settings.release_hours)
+            ends = clock.now() + timedelta(hours=self._settings.release_hours)
             with self._keeping():
                 self._cache.save_response(without_body(response), f"release {service.url}", ends)
 
@@ -507,7 +507,7 @@ class Http(Closing):
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        answer = answer_of(response, release, datetime.now(UTC), cached=False)
+        answer = answer_of(response, release, clock.now(), cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)

@@ -7,13 +7,13 @@ with 303 to its replacement, and one that was demerged or deleted with 200.
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import ValidationError
 from requests.utils import parse_header_links
 
+from kgcheck import clock
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.inputs import wrong_parts
 from kgcheck.profile.catalogue import State
@@ -145,7 +145,7 @@ class UniProt:
         entry_id, _, isoform = accession.partition("-")
         if not ACCESSION.fullmatch(entry_id) or (isoform and not isoform.isdecimal()):
             # Nothing was asked, so no release and no record says so.
-            return Record(accession, NoState.MALFORMED, "", "", datetime.now().astimezone().replace(microsecond=0))
+            return Record(accession, NoState.MALFORMED, "", "", clock.now().astimezone())
         found = self._http.ask(
             self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
         )
