@@ -4,7 +4,7 @@ import multiprocessing
 import socket
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,7 @@ def test_retry_after_in_seconds_is_kept(server: Loopback, make: Callable[..., Cl
 
 
 def test_retry_after_as_a_date_is_kept(server: Loopback, make: Callable[..., Client]) -> None:
-    server.faults.append(loopback.busy(format_datetime(clock.exact_now() + timedelta(seconds=30), usegmt=True)))
+    server.faults.append(loopback.busy(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)))
     client = make()
     client.fact()
 
