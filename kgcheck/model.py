@@ -204,6 +204,13 @@ class CheckTask(Value):
         parts += [self.attribute or "", self.rule or ""]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
+    @property
+    def edge(self) -> "Triple | None":
+        """The edge that it is about, where it is about one by itself."""
+        if self.object is None or self.relation is None or self.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
+            return None
+        return Triple(head=self.subject, relation=self.relation, tail=self.object)
+
     def __str__(self) -> str:
         match self.type:
             case CheckType.ATTRIBUTE if self.object:

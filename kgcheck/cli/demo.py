@@ -105,7 +105,7 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
     """Design a protocol by rules, without papers, and check it."""
     from kgcheck.protocols.checking.rendering import rendered_checks
     from kgcheck.protocols.design.replay import FILE
-    from kgcheck.protocols.objective import read_objective
+    from kgcheck.protocols.protocol import read_objective
 
     options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"
     show_step(f"kgcheck protocol design {objective} --out {folder} {options}")

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from kgcheck.choices import SECTIONS
 from kgcheck.choices import chosen as chosen_of
+from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, UnknownName
+from kgcheck.literature.arguments import missing
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model, unpacked
@@ -52,7 +54,7 @@ class SearchHit(NamedTuple):
     nearest: int | None = None
 
 
-class LiteratureIndex:
+class LiteratureIndex(Closing):
     """An index that is searched. May be used by several threads."""
 
     def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
@@ -78,15 +80,18 @@ class LiteratureIndex:
                 f" not of {embedder.name} ({embedder.digest})",
                 "search it with its own model, or build it anew with this one",
             )
+        dense = manifest.dense if embedder else None
+        whole = (built / PAPERS).exists()
         try:
             self._numbers: NDArray[np.int64] = np.load(built / "numbers.npy", mmap_mode="r")
-            dense = manifest.dense if embedder else None
             self._vectors = np.load(built / "vectors.npy", mmap_mode="r") if dense else None
+            # Of each row, its paper and its section, where there are whole papers.
+            self._papers: NDArray[np.int64] | None = np.load(built / PAPERS, mmap_mode="r") if whole else None
+            self._sections = np.load(built / SECTIONS_OF, mmap_mode="r") if whole else None
         except (OSError, ValueError, EOFError) as error:
             raise IndexFault(
                 f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
             ) from error
-        self._papers, self._sections = self._parts(built)
         self._words = Lexical.load(built / "words", len(self._numbers))
         self._dense = Dense.load(built / "vectors.faiss", dense.structure) if dense else None
         self.embedder = embedder if dense else None
@@ -202,17 +207,6 @@ class LiteratureIndex:
                 rows += np.flatnonzero(self._papers == number).tolist()
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
-    def _parts(self, built: Path) -> "tuple[NDArray[np.int64] | None, NDArray[np.int8] | None]":
-        """Of each row, its paper and its section; None twice where there are no whole papers."""
-        if not (built / PAPERS).exists():
-            return None, None
-        try:
-            return np.load(built / PAPERS, mmap_mode="r"), np.load(built / SECTIONS_OF, mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:
-            raise IndexFault(
-                f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
-            ) from error
-
     def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each row is of a section of these kinds."""
         if self._sections is None:
@@ -233,12 +227,6 @@ class LiteratureIndex:
 
     def close(self) -> None:
         self.store.close()
-
-    def __enter__(self) -> "LiteratureIndex":
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self.close()
 
 
 def fused(words: Floats, cosines: Floats | None) -> Floats:
@@ -290,3 +278,24 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
             raise why
         return None, f"indexing words alone: {why.message}; {why.hint}"
     return open_model(model, many=True), ""
+
+
+_LOOKED = 20
+"""Paragraphs of a paper that are looked at for one that names all that the claim does."""
+
+
+def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] = ()) -> list[Document]:
+    """Of each paper the text that fits a claim best, of those that name all it is about where there is one."""
+    found = index.best_of(claim, ids) if ids else [hit.document for hit in index.search(claim, limit=top)]
+    if not index.holds_whole_papers:
+        return found
+    return [d if d.id in ids and d.paper else _naming(claim, d, index) for d in found]
+
+
+def _naming(claim: str, document: Document, index: LiteratureIndex) -> Document:
+    """The best paragraph of the same paper that names all; the text itself where it does, or none does."""
+    if not missing(claim, [document.abstract], document.abstract):
+        return document
+    hits = index.search(claim, limit=_LOOKED, within=[document.paper_id], every=True)
+    others = (hit.document for hit in hits)
+    return next((d for d in others if not missing(claim, [d.abstract], d.abstract)), document)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kgcheck.model import Outcome
-from kgcheck.protocols.files import read_protocol
+from kgcheck.protocols.protocol import read_protocol
 from tests.support.audits import Said, kgcheck
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -26,9 +26,8 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.http import Http, Pace, ProviderService
 from kgcheck.providers.http_errors import FAULTS, error_for
-from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply, Seen
