@@ -7,9 +7,8 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
-from kgcheck.model import CheckType, Outcome, Tally
+from kgcheck.model import CheckType, Outcome, Reason, Tally
 from kgcheck.report.tables import outcomes
-from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart_height
 from kgcheck.service.page.jobs import job_list
@@ -65,7 +64,7 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
             return render(request, "overview", asking, run=None, store=workspace.store)
         listed = workspace.list_findings(figures.run)
         facets = workspace.facets(listed)
-    reasons = [(name, REASONS_BY_NAME.get(name, name), n) for name, n in facets.of("reasons").items()]
+    reasons = [(name, Reason(name).words, n) for name, n in facets.of("reasons").items()]
     return render(
         request, "overview", asking,
         run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(),
@@ -74,9 +73,6 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
         sources=sources_of(figures.run.releases),
     )  # fmt: skip
-
-
-REASONS_BY_NAME = {reason.value: words for reason, words in REASONS.items()}
 
 
 class SourceAge(NamedTuple):
