@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.model import CheckTask, Evidence, Finding, Tally, Value
+from kgcheck.report.tables import outcomes
 from kgcheck.visible import visible
 
 if TYPE_CHECKING:
@@ -482,13 +483,10 @@ def fact_line(task: CheckTask, verified: "Verified | None") -> FactLine:
 
 def run_line(run: "Run", tallies: Iterable[Tally]) -> RunLine:
     """A run in short."""
-    outcomes: dict[str, int] = {}
-    for tally in tallies:
-        outcomes[tally.outcome.value] = outcomes.get(tally.outcome.value, 0) + tally.count
     more = {
         "kind": "check" if run.is_check else "audit",
         "profile": run.profile.rpartition("/")[2],
         "releases": [f"{pinned.source} {pinned.release}" for pinned in run.releases],
-        "outcomes": outcomes,
+        "outcomes": outcomes(tallies),
     }
     return RunLine(**fields_of(RunLine, run, **more))

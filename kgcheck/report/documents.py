@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
 from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
 from kgcheck.report.tables import called_in, deciding, outcomes
@@ -26,9 +27,6 @@ from kgcheck.visible import visible
 
 FEW = 20
 """Findings that every reason gets before the refuted ones take the rest of the room."""
-
-WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
-"""The outcomes in the order of reports."""
 
 _SLACK = 2
 _K = TypeVar("_K", bound=Hashable)

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, Target
 from kgcheck.report import wording
-from kgcheck.report.documents import MAX_CHARACTERS, WORST_FIRST, cut, document, is_web, unasked
+from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 

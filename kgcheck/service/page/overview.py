@@ -7,6 +7,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
+from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import CheckType, Outcome, Reason, Tally
 from kgcheck.report.tables import outcomes
 from kgcheck.service.access import Viewer
@@ -27,7 +28,6 @@ _CHARTS = {
     "relations": "Outcome by relation",
     "trend": "Findings over runs",
 }
-_WORST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
 
 
 class Figures(NamedTuple):
@@ -124,12 +124,12 @@ def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.outcome] += tally.count
     worst = sorted(counts, key=lambda n: (-counts[n][Outcome.REFUTED], -counts[n].total(), n))[:_MOST_BARS]
-    return tuple((n, o.value, counts[n][o]) for n in worst for o in _WORST if counts[n][o])
+    return tuple((n, o.value, counts[n][o]) for n in worst for o in WORST_FIRST if counts[n][o])
 
 
 def _table(figures: Figures, name: str) -> ChartTable:
     rows = figures.rows(name)
-    columns = [o.value for o in _WORST if any(series == o.value for _, series, _ in rows)]
+    columns = [o.value for o in WORST_FIRST if any(series == o.value for _, series, _ in rows)]
     found: dict[str, dict[str, int]] = {}
     for of, series, count in rows:
         found.setdefault(of, {})[series] = count

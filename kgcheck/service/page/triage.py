@@ -36,7 +36,6 @@ _TITLES = {
     "label": "Label",
     "relation": "Relation",
 }
-_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
 _MOST = 10**9
 
 
@@ -66,7 +65,7 @@ class Done(NamedTuple):
     @property
     def words(self) -> str:
         """The same as people read it."""
-        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {_DONE[self.action.value]}."
+        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {self.action.done}."
 
 
 @router.get("")
