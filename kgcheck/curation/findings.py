@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
 from kgcheck.curation.decisions import day_of
@@ -101,7 +102,7 @@ def wanted(**filters: Any) -> FindingFilter:
     try:
         return FindingFilter(**found | {"since": day_of(found.get("since"))})
     except ValidationError as error:
-        raise UsageError(wrong_parts(error)) from None
+        raise UsageError(wrong_parts(error), "change the filter, or leave it out") from None
 
 
 _CALLED = {"types": "check type"}
@@ -114,7 +115,7 @@ class FindingList:
         wanted.check(diff.after)
         self._diff = diff
         self._wanted = wanted
-        self._today = datetime.now(UTC).date()
+        self._today = clock.today()
 
     @property
     def run(self) -> Run:

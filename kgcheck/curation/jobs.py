@@ -7,11 +7,11 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential
 
+from kgcheck import clock
 from kgcheck.curation.config import Retention, RetryRule, duration
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, StoreLocked
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, taken_over
 from kgcheck.ledger.workers import this_worker
 
@@ -85,7 +85,7 @@ def perform(
     planned: datetime | None = None,
 ) -> tuple[WorkItem, JobWork]:
     """Run a job that is not under way elsewhere."""
-    run = runs.begin(name, this_worker(), now(), LEASE, planned)
+    run = runs.begin(name, this_worker(), clock.now(), LEASE, planned)
     with Lease(runs, run, LEASE).keep(SIGN_EVERY_S) as lease:
         try:
             done = _try(runs, run, rule, work, lease)
@@ -95,7 +95,7 @@ def perform(
             if isinstance(error, KgcheckError):
                 _failed(runs, run, error, notify)
             else:
-                runs.finish(run, WorkState.INTERRUPTED, now(), message=f"interrupted: {type(error).__name__}")
+                runs.finish(run, WorkState.INTERRUPTED, clock.now(), message=f"interrupted: {type(error).__name__}")
             raise
         result = done.as_result()
         # Before anything is sent: whoever sees a message finds the run.
@@ -103,7 +103,7 @@ def perform(
             raise JobUnderWay(*taken_over(run))
         result["notifications"] = [d.as_row() for d in notify(run, done, "")]
         ended = runs.finish(
-            run, WorkState.DONE, now(), severity=done.severity.value, message=done.message, result=result
+            run, WorkState.DONE, clock.now(), severity=done.severity.value, message=done.message, result=result
         )
     return ended, done
 
@@ -138,7 +138,7 @@ def _failed(runs: WorkTable, run: WorkItem, error: KgcheckError, notify: Notify)
     text = error.in_one_line
     sent = notify(run, JobWork(severity, error.message), text)
     result = {**runs.get(run.number).result, "notifications": [d.as_row() for d in sent]}
-    runs.finish(run, WorkState.FAILED, now(), severity=severity.value, message=text, result=result)
+    runs.finish(run, WorkState.FAILED, clock.now(), severity=severity.value, message=text, result=result)
 
 
 def open_since(runs: WorkTable, run: WorkItem) -> tuple[datetime, dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgcheck import clock
 from kgcheck.audit.run import store_place
 from kgcheck.curation.effects import Stamp, expectations, steps_of
 from kgcheck.curation.operations import (
@@ -95,7 +95,7 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
         store_id=store.store_id(),
         profile=profile_of(store.schema),
         run=run,
-        created=datetime.now(UTC).replace(microsecond=0),
+        created=clock.now(),
         by=by,
         operations=len(operations),
     )

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Self
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
@@ -48,7 +48,7 @@ class Lease(Closing):
         """Write down how far the work has come and that it is alive, and see who wants it to end."""
         step = self.step
         values = dict(step) if step != self._shown else {}
-        values |= {"lease_until": now() + self._length} if with_sign else {}
+        values |= {"lease_until": clock.now() + self._length} if with_sign else {}
         if values and not self._table.change(self.work, **values):
             self.lost.set()
         self._shown = step

@@ -16,10 +16,10 @@ import anyio
 from fastapi.sse import ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.leases import Ending, Lease
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.ledger.workers import is_gone, this_worker
 from kgcheck.service.access import NotAllowed
@@ -69,7 +69,7 @@ class Tasks:
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = WorkItem(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
+        task = WorkItem(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=clock.now())
         task = self._table.add(task)
         self.go_on()
         self._look()
@@ -88,7 +88,7 @@ class Tasks:
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
-        task = self._table.cancel(name, now())
+        task = self._table.cancel(name, clock.now())
         with self._news:
             if name in self._running:
                 self._running[name].lease.cancelled.set()
@@ -158,7 +158,7 @@ class Tasks:
 
     def _begin_what_may(self) -> None:
         """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
-        at, most = now(), self._service.options.limits.tasks
+        at, most = clock.now(), self._service.options.limits.tasks
         others = [running.lease.work for running in self._running.values()]
         for task in self._table.open():
             if task.id in self._running:
@@ -233,7 +233,7 @@ class Tasks:
             LOG.exception("task %s ended with a fault", lease.work.id)
             fault = _failure("Fault", f"this is a fault in kgcheck: {type(error).__name__}", "please report it")
             over = {"state": WorkState.FAILED, "error": fault}
-        return over | {"ended": now(), "lease_until": None}
+        return over | {"ended": clock.now(), "lease_until": None}
 
     def _finish(self, lease: Lease, values: dict[str, Any]) -> None:
         try:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
@@ -28,7 +29,7 @@ from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
@@ -71,12 +72,13 @@ def run_job(
     if job.notify:
         # Refused before the work, not after it.
         project.check_trusted()
+    project.check_outputs(job)
     settings = project_settings(project)
     with Ledger(job_ledger(project)) as ledger:
         runs = WorkTable(ledger.database)
         worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
         ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
-        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
+        old = old_runs(job.keep, runs.history(name), clock.now()) - needed(ledger) if job.keep != Retention() else set()
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, settings.home)
         for run in old:
@@ -371,7 +373,7 @@ class _Worker:
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
-        return Path(self._project.place(filled))
+        return Path(self._project.output(pattern, filled))
 
 
 def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:

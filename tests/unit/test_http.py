@@ -4,7 +4,7 @@ import multiprocessing
 import socket
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 import requests.exceptions
 import urllib3.exceptions
 
-from kgcheck import errors
+from kgcheck import clock, errors
 from kgcheck.errors import (
     ConfigurationError,
     KgcheckError,
@@ -116,7 +116,7 @@ def test_an_answer_says_when_and_of_which_release(make: Callable[..., Client]) -
     answer = client.http.ask(client.service, "/fact", lambda a: a)
 
     assert (answer.status, answer.json(), answer.release, answer.cached) == (200, {"fact": 1}, "2026_03", False)
-    assert abs(answer.retrieved_at - datetime.now(UTC)) < timedelta(seconds=5)
+    assert abs(answer.retrieved_at - clock.exact_now()) < timedelta(seconds=5)
 
 
 TRANSIENT: list[tuple[str, Fault]] = [
@@ -193,7 +193,7 @@ def test_retry_after_in_seconds_is_kept(server: Loopback, make: Callable[..., Cl
 
 
 def test_retry_after_as_a_date_is_kept(server: Loopback, make: Callable[..., Client]) -> None:
-    server.faults.append(loopback.busy(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)))
+    server.faults.append(loopback.busy(format_datetime(clock.exact_now() + timedelta(seconds=30), usegmt=True)))
     client = make()
     client.fact()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
 from kgcheck.curation.serving import Server
@@ -176,10 +177,10 @@ def served(
     with time_machine.travel(begin, tick=False) as traveller:
 
         def start(name: str, planned: datetime | None) -> int:
-            began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
-            run = runs.begin(name, "test 1", datetime.now(UTC), timedelta(minutes=5), planned)
+            began.append((name, f"{clock.exact_now():%d %H:%M}"))
+            run = runs.begin(name, "test 1", clock.exact_now(), timedelta(minutes=5), planned)
             traveller.shift(takes)
-            runs.finish(run, WorkState.DONE, datetime.now(UTC))
+            runs.finish(run, WorkState.DONE, clock.exact_now())
             return 0
 
         server = Server(project, runs, start, lambda line: None, executor=AtOnce())
