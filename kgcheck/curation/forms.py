@@ -53,7 +53,7 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
             outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
-        shown = (one.fingerprint[:8], one.state.value, one.decided.state.value, outcome, reason, what, proposed)
+        shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
         because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
         table.add_row(*map(cell, (*shown, because)))
     return table
@@ -82,10 +82,7 @@ def decision_line(decided: CurrentDecision) -> str:
     chosen = f" {decision.chosen!r}" if decision.chosen else ""
     note = f": {decision.note}" if decision.note else ""
     was = "was " if decided.state.value in ("open", "reopened") else ""
-    return f"{was}{_DONE[decision.action.value]}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
-
-
-_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
+    return f"{was}{decision.action.done}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
 
 
 def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
@@ -147,7 +144,7 @@ def _cells(one: ComparedFinding) -> tuple[str, ...]:
 
 def _curated(one: ComparedFinding) -> tuple[str, ...]:
     decision = one.decided.decision
-    texts = (one.state.value, one.why, one.decided.state.value)
+    texts = (str(one.state or ""), one.why, one.decided.state.value)
     if not decision:
         return *texts, *[""] * (len(_CURATED) - len(texts))
     until = str(decision.until or "")

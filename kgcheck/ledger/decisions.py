@@ -63,6 +63,11 @@ class Action(StrEnum):
     DEFER = "defer"
     REOPEN = "reopen"
 
+    @property
+    def done(self) -> str:
+        """The word for a finding about which it was decided."""
+        return {"defer": "deferred"}.get(self.value, f"{self.value}ed")
+
 
 class DecisionState(StrEnum):
     """Where a finding stands by what was decided about it."""

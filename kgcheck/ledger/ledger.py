@@ -17,7 +17,7 @@ from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
-from kgcheck.ledger.comparisons import COMPARISON
+from kgcheck.ledger.comparisons import COMPARED, COMPARISON
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
@@ -173,7 +173,8 @@ class Ledger(Closing):
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
-            connection.execute(update(COMPARISON).where(COMPARISON.c.run == run.id).values(is_listed=False))
+            for table in (COMPARED, COMPARISON):
+                connection.execute(delete(table).where(table.c.run == run.id))
             for kind, target in targets:
                 counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
                 pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)

@@ -107,7 +107,7 @@ class PostgresDatabase:
 
     def after_a_run(self, connection: Connection) -> None:
         """Let the server look at what was added: by what it knew before, it takes tables of millions for small ones."""
-        connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared_state")
+        connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared")
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The version of the server, and the size of the tables with their indexes."""

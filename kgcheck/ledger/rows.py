@@ -60,11 +60,23 @@ class FindingRows:
 
 def finding_row(run: str, finding: Finding) -> dict[str, Any]:
     """A finding as a row of the table finding."""
-    task, verdict, change = finding.task, finding.verdict, finding.change
-    is_ranked = task.type is CheckType.POTENTIAL
+    verdict, is_ranked = finding.verdict, finding.task.type is CheckType.POTENTIAL
     score = next((e.score for e in verdict.evidence[:1]), None) or 0.0
     return {
+        **finding_columns(finding),
         "run": run,
+        "basis": basis_of(finding),
+        "severity": WORST_FIRST.index(verdict.outcome),
+        "by_confidence": -verdict.confidence if is_ranked else 0.0,
+        "by_score": -score if is_ranked else 0.0,
+    }
+
+
+def finding_columns(finding: Finding) -> dict[str, Any]:
+    """A finding by columns of flat tables, as the ledger, Arrow and data frames have them."""
+    task, verdict, change = finding.task, finding.verdict, finding.change
+    return {
+        "run": finding.run,
         "fingerprint": finding.fingerprint,
         "type": task.type.value,
         "subject_label": task.subject.label,
@@ -87,11 +99,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
         "change_to": change.to if change else None,
         "change_because": change.because if change else None,
         "change_candidates": change.candidates if change else (),
-        "basis": basis_of(finding),
         "carried_from": finding.carried_from,
-        "severity": WORST_FIRST.index(verdict.outcome),
-        "by_confidence": -verdict.confidence if is_ranked else 0.0,
-        "by_score": -score if is_ranked else 0.0,
     }
 
 

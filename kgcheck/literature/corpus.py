@@ -18,6 +18,7 @@ import numpy as np
 
 from kgcheck import clock
 from kgcheck.choices import SECTIONS
+from kgcheck.closing import Closing
 from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Document, Rejected
@@ -55,7 +56,7 @@ class AddedFiles(NamedTuple):
     quarantine: Path
 
 
-class Corpus:
+class Corpus(Closing):
     """An index that is being made or changed; one process at a time."""
 
     def __init__(
@@ -293,12 +294,6 @@ class Corpus:
         if self._lock:
             self._lock.release()
             self._lock = None
-
-    def __enter__(self) -> "Corpus":
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self.close()
 
 
 def files_of(place: Path) -> list[Path]:

@@ -20,8 +20,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import Record
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.records import paper_of_record
+from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.outputs import temporary_folder, write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, PaperService, WholeTextService

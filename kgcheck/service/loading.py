@@ -6,7 +6,7 @@ from importlib import import_module
 from kgcheck.service.page import charts
 from kgcheck.service.state import ServiceOptions
 
-_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.reading")
+_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
 

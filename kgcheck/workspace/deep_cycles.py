@@ -110,8 +110,7 @@ def _chosen(
 def _protocol(
     request: ExperimentRequest, analysis: "ReadyAnalysis", genes: Iterable[str], *, with_program: bool
 ) -> "StudyProtocol":
-    from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StepItem, StudyProtocol, StudySection, StudyStep
+    from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
 
     steps = (
         StudyStep(id=_ANALYSIS, text=analysis.title, outputs=analysis.outputs, analysis=analysis.name),

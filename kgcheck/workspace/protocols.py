@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kgcheck.model import Ref
+    from kgcheck.protocols.design.conversation import DesignFolder
     from kgcheck.protocols.design.material import DesignMaterial, StudyNode
-    from kgcheck.protocols.design.transcript import DesignFolder
-    from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StudyFact, StudyProtocol
+    from kgcheck.protocols.protocol import Objective, StudyFact, StudyProtocol
     from kgcheck.protocols.report import ExperimentalReport
     from kgcheck.workspace.protocol_sources import StudySources
     from kgcheck.workspace.workspace import Workspace
@@ -67,7 +66,7 @@ class Protocols(Grounding):
             JobUnderWay: Another process is at work in that folder.
         """
         from kgcheck.protocols.design.by_rules import design_by_rules
-        from kgcheck.protocols.design.transcript import DesignFolder
+        from kgcheck.protocols.design.conversation import DesignFolder
         from kgcheck.protocols.rendering import write
         from kgcheck.workspace.protocol_sources import study_sources
 

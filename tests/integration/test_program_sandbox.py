@@ -17,8 +17,7 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
-from kgcheck.protocols.programs.made import read_program_results
-from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun, read_program_results
 from kgcheck.protocols.programs.sandbox import _links, _r, best_guard, bubblewrap, run_program
 from kgcheck.protocols.programs.tasks import ProgramTask, attempt_of
 from tests.support import ROOT

@@ -17,7 +17,6 @@ from kgcheck.audit.structure import ALL, cycles, moved_counts
 from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Reason
-from kgcheck.profile.catalogue import STRUCTURE_RULES
 from tests.support.audits import Audited, MemoryStore, audited, comparable
 from tests.support.spent import spent
 
@@ -255,8 +254,9 @@ def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Calla
     finding = audit.findings[0]
     rule = Reason(str(expected[0]))
     assert finding.verdict.reason is rule
-    assert finding.verdict.outcome.value == ("refuted" if STRUCTURE_RULES[rule] else "insufficient")
-    assert (finding.change is not None) == STRUCTURE_RULES[rule]
+    assert rule.rule
+    assert finding.verdict.outcome.value == ("refuted" if rule.rule.is_fault else "insufficient")
+    assert (finding.change is not None) == rule.rule.is_fault
     assert (finding.task.value or "") == detail
     (evidence,) = finding.verdict.evidence
     assert (evidence.source, evidence.release, evidence.value or "") == ("graph", "as audited", detail)
@@ -264,7 +264,9 @@ def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Calla
 
 
 def test_every_rule_is_tested() -> None:
-    assert {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED} == set(STRUCTURE_RULES)
+    tested = {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED}
+
+    assert tested == {reason for reason in Reason if reason.rule}
 
 
 def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.grounding.citations.check import (
+    CitedPapers,
     check_citations,
     citation_measures,
     hallucination_penalty,
     misplaced_citations,
+    statement_of,
 )
-from kgcheck.grounding.citations.cited import CitedPapers, statement_of
 from kgcheck.grounding.citations.live_works import WorksInTurn
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Manuscript

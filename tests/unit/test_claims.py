@@ -15,13 +15,14 @@ from sqlalchemy import URL, select, update
 
 from kgcheck.cli.main import cli
 from kgcheck.grounding.claims import claim_map
-from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import MOST, PaperText, choose_claims, parts_of_abstract
 from kgcheck.grounding.claims.claim_map import (
     CitingPair,
     ClaimMap,
+    ClaimReader,
     KnownWorks,
     agreements,
+    candidates,
     citations_of,
     map_claims,
     ranks,

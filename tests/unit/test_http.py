@@ -4,7 +4,7 @@ import multiprocessing
 import socket
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,8 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.http import Http, Pace, ProviderService
 from kgcheck.providers.http_errors import FAULTS, error_for
-from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply, Seen
@@ -193,7 +192,7 @@ def test_retry_after_in_seconds_is_kept(server: Loopback, make: Callable[..., Cl
 
 
 def test_retry_after_as_a_date_is_kept(server: Loopback, make: Callable[..., Client]) -> None:
-    server.faults.append(loopback.busy(format_datetime(clock.exact_now() + timedelta(seconds=30), usegmt=True)))
+    server.faults.append(loopback.busy(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)))
     client = make()
     client.fact()
 

@@ -7,12 +7,9 @@ from kgcheck import clock
 from kgcheck.errors import SourceError
 from kgcheck.literature.documents import clean
 from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.providers.biostudies import BioStudies
 from kgcheck.providers.data_sets import DataSetRecord, DataSetRepository
-from kgcheck.providers.geo import Geo
 from kgcheck.providers.http import Http
-from kgcheck.providers.pride import Pride
-from kgcheck.providers.sequence_archives import BioProjects, SequenceReads
+from kgcheck.providers.repositories import BioProjects, BioStudies, Geo, Pride, SequenceReads
 from kgcheck.settings import Settings
 
 REPOSITORIES: tuple[tuple[re.Pattern[str], str, Callable[[Http, Settings, str], DataSetRepository]], ...] = (

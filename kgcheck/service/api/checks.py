@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from kgcheck.curation.findings import LINE
 from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import LINE
 from kgcheck.service.api.work import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served

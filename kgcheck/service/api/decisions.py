@@ -7,10 +7,11 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from kgcheck.curation.decisions import Action, DecisionState, Made
+from kgcheck.curation.findings import Day
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection
+from kgcheck.service.api.shapes import FINGERPRINT, VERSION, DecisionRow, Selection
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Whole

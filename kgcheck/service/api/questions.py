@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field, StrictBool, model_validator
 
+from kgcheck.curation.findings import LINE, Word
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
 from kgcheck.questions.answer import Answer, Status
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import LINE, Few
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
@@ -21,6 +21,7 @@ router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
 MOST_ANSWERS = 1_000
 
+Few = Annotated[list[Word], Field(max_length=50)]
 Words = Annotated[str, Field(min_length=1, max_length=2_000, pattern=LINE)]
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
-from kgcheck.model import CheckType, Outcome, Tally
+from kgcheck.ledger.rows import WORST_FIRST
+from kgcheck.model import CheckType, Outcome, Reason, Tally
 from kgcheck.report.tables import outcomes
-from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart_height
 from kgcheck.service.page.jobs import job_list
@@ -28,7 +28,6 @@ _CHARTS = {
     "relations": "Outcome by relation",
     "trend": "Findings over runs",
 }
-_WORST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
 
 
 class Figures(NamedTuple):
@@ -65,7 +64,7 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
             return render(request, "overview", asking, run=None, store=workspace.store)
         listed = workspace.list_findings(figures.run)
         facets = workspace.facets(listed)
-    reasons = [(name, REASONS_BY_NAME.get(name, name), n) for name, n in facets.of("reasons").items()]
+    reasons = [(name, Reason(name).words, n) for name, n in facets.of("reasons").items()]
     return render(
         request, "overview", asking,
         run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(),
@@ -74,9 +73,6 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
         sources=sources_of(figures.run.releases),
     )  # fmt: skip
-
-
-REASONS_BY_NAME = {reason.value: words for reason, words in REASONS.items()}
 
 
 class SourceAge(NamedTuple):
@@ -128,12 +124,12 @@ def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.outcome] += tally.count
     worst = sorted(counts, key=lambda n: (-counts[n][Outcome.REFUTED], -counts[n].total(), n))[:_MOST_BARS]
-    return tuple((n, o.value, counts[n][o]) for n in worst for o in _WORST if counts[n][o])
+    return tuple((n, o.value, counts[n][o]) for n in worst for o in WORST_FIRST if counts[n][o])
 
 
 def _table(figures: Figures, name: str) -> ChartTable:
     rows = figures.rows(name)
-    columns = [o.value for o in _WORST if any(series == o.value for _, series, _ in rows)]
+    columns = [o.value for o in WORST_FIRST if any(series == o.value for _, series, _ in rows)]
     found: dict[str, dict[str, int]] = {}
     for of, series, count in rows:
         found.setdefault(of, {})[series] = count

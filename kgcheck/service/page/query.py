@@ -6,17 +6,10 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from kgcheck.curation.findings import FACETS
 from kgcheck.errors import UsageError
 
-FACET_OF = {
-    "decision": "decisions",
-    "state": "states",
-    "outcome": "outcomes",
-    "type": "types",
-    "reason": "reasons",
-    "label": "labels",
-    "relation": "relations",
-}
+FACET_OF = {name.removesuffix("s"): name for name in FACETS}
 """Names in an address, and the facets that they are of."""
 
 _MOST, _LONGEST = 50, 512

@@ -15,7 +15,6 @@ from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Finding, Reason
-from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
@@ -38,7 +37,6 @@ _TITLES = {
     "label": "Label",
     "relation": "Relation",
 }
-_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
 _MOST = 10**9
 
 
@@ -68,7 +66,7 @@ class Done(NamedTuple):
     @property
     def words(self) -> str:
         """The same as people read it."""
-        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {_DONE[self.action.value]}."
+        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {self.action.done}."
 
 
 @router.get("")
@@ -193,7 +191,7 @@ def _facets(facets: Facets) -> list[tuple[str, str, list[tuple[str, int]]]]:
 def _words(name: str, choice: str) -> str:
     """A choice as people read it."""
     if name == "reason" and choice in set(Reason):
-        return REASONS[Reason(choice)]
+        return Reason(choice).words
     return choice
 
 
