@@ -22,7 +22,7 @@ STAYING = frozenset({"service_token", "service_session"})
 """Tables of a service and its place: who has a copy has no users of another."""
 
 _COPIED = {"work": "job"}
-"""Tables of which only rows with a value in a column are copied: no task of a service is under way in a copy."""
+"""Tables of which only rows with a value in a column are copied: of work, the runs of jobs."""
 
 _NOTHING_WRITTEN = "nothing was written: name an empty ledger"
 

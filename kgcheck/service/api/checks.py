@@ -9,7 +9,7 @@ from pydantic import Field
 from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import LINE
-from kgcheck.service.api.work import TaskShown, begin
+from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Number, Whole

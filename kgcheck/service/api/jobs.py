@@ -12,7 +12,7 @@ from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import place_name
-from kgcheck.service.api.work import TaskShown, begin, cancel_open
+from kgcheck.service.api.tasks import TaskShown, begin, cancel_open
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.job_listing import history_rows, job_row, job_rows, next_rows
@@ -62,7 +62,7 @@ class JobRunRow(Value):
     job: str
     state: str
     planned: datetime | None = Field(description="the time of the schedule; null where somebody began it")
-    started: datetime
+    started: datetime | None = Field(description="null while it waits")
     finished: datetime | None
     attempt: int
     run: str | None = Field(description="id of its audit")
