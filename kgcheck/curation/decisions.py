@@ -106,7 +106,6 @@ class Choice(Value):
             )
 
     def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
-        """The decision about one finding."""
         return Decision(
             fingerprint=finding.fingerprint,
             basis=basis,
@@ -131,7 +130,6 @@ class Decisions:
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
     def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand."""
         about: dict[str, list[Decision]] = defaultdict(list)
         for decision in self.table.of(bases):
             about[decision.fingerprint].append(decision)
@@ -139,7 +137,6 @@ class Decisions:
         return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand, by fingerprint."""
         return self.states(self.bases(list(findings)), today)
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:

@@ -37,7 +37,6 @@ class JobWork:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def as_result(self) -> dict[str, Any]:
-        """What the ledger keeps of it."""
         return {
             "new": self.new,
             "thresholds": [c.model_dump(mode="json") for c in self.crossed],
@@ -56,7 +55,6 @@ class Delivery:
     why: str = ""
 
     def as_row(self) -> dict[str, Any]:
-        """As the ledger keeps it."""
         return {"name": self.name, "sent": self.sent, "why": self.why}
 
 

@@ -225,7 +225,6 @@ class CypherServerStore(CatalogueReads):
         self._write(self._cypher.text("set_state"), {"keys": list(keys), "value": value})
 
     def prepare_records(self) -> None:
-        """See ChangedStore."""
         self._write(self._cypher.text("create_meta_constraint"), {})
         self._make_states(self._database_id() or new_state())
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 from sqlalchemy import (
@@ -26,11 +26,8 @@ from sqlalchemy import (
 )
 
 from kgcheck.errors import ChangedMeanwhile
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 DECISION = Table(
     "decision",
@@ -105,11 +102,8 @@ _KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
-class DecisionTable:
+class DecisionTable(LedgerTable):
     """Reads and writes decisions."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
 
     def newest(self) -> int:
         """The number of the newest decision; 0 where there is none."""
@@ -136,12 +130,10 @@ class DecisionTable:
         return added
 
     def of(self, fingerprints: Iterable[str]) -> Iterator[Decision]:
-        """Every decision about findings, the oldest of each first."""
         with self._database.reading() as connection:
             yield from _about(connection, fingerprints)
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Decision]:
-        """Decisions by their numbers, some hundreds at most."""
         with self._database.reading() as connection:
             rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
             return {row.number: decision_of(row) for row in rows}
@@ -154,7 +146,6 @@ class DecisionTable:
             return [decision_of(row) for row in rows]
 
     def all(self) -> Iterator[Decision]:
-        """Every decision, by finding, the oldest of each first."""
         keys = DECISION.c.fingerprint, DECISION.c.number
         with self._database.reading() as connection:
             for row in connection.execute(select(DECISION).order_by(*keys)):

@@ -59,7 +59,6 @@ class Lease(Closing):
         self.check()
 
     def note(self, **values: Any) -> None:
-        """Write down what the work has come to."""
         if not self._table.change(self.work, **values):
             self.lost.set()
             raise Ending
@@ -76,7 +75,7 @@ class Lease(Closing):
                 self.check()
                 result = work()
             except BaseException as error:
-                self.note(**self.step, **ended_by(error, is_cancelled=self.cancelled.is_set()))
+                self.note(**self.step, **ended_by(error, self.work, is_cancelled=self.cancelled.is_set()))
                 raise
             self.note(**self.step, **_over(WorkState.DONE, result=result))
         except BaseException as error:
@@ -119,9 +118,9 @@ def _over(state: WorkState, **values: Any) -> dict[str, Any]:
     return {"state": state, "ended": now(), "lease_until": None, **values}
 
 
-def ended_by(error: BaseException, *, is_cancelled: bool = False) -> dict[str, Any]:
+def ended_by(error: BaseException, work: WorkItem, *, is_cancelled: bool = False) -> dict[str, Any]:
     """Values of work that an error ended."""
-    name = type(error).__name__
+    name, is_of_service = type(error).__name__, bool(work.by)
     match error:
         case Ending() if not is_cancelled:
             # Handed back: it goes on with the next worker.
@@ -131,11 +130,12 @@ def ended_by(error: BaseException, *, is_cancelled: bool = False) -> dict[str, A
         case KgcheckError():
             shown = {"title": name, "detail": error.message} | ({"hint": error.hint} if error.hint else {})
             return _over(WorkState.FAILED, message=error.in_one_line, error=shown)
-        case Exception():
+        case Exception() if is_of_service:
             fault = f"this is a fault in kgcheck: {name}"
             shown = {"title": "Fault", "detail": fault, "hint": "please report it"}
             return _over(WorkState.FAILED, message=fault, error=shown)
         case _:
+            # Of a command also an error of a library in C, which is what Ctrl-C becomes there.
             return _over(WorkState.INTERRUPTED, message=f"interrupted: {name}")
 
 

@@ -58,7 +58,6 @@ class Ledger(Closing):
         return self._database
 
     def start(self, run: Run) -> None:
-        """Write down a new run."""
         with self._database.writing() as connection:
             _insert_run(connection, run)
 
@@ -248,7 +247,6 @@ class Ledger(Closing):
         return sorted(found, key=lambda t: (t.type, str(t.target), t.outcome, t.reason, t.sources_line))
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()
 
     @contextmanager

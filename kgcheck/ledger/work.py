@@ -6,9 +6,14 @@ unique index keeps runs of a job that are under way to one, for all processes an
 names the worker: one that has lost its work changes nothing of it any more.
 """
 
+import os
+import socket
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pydantic import Field
@@ -18,7 +23,6 @@ from sqlalchemy import (
     Connection,
     Index,
     Integer,
-    Row,
     String,
     Table,
     Text,
@@ -31,12 +35,50 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from kgcheck.errors import JobUnderWay, LedgerError, UnknownName
-from kgcheck.ledger.tables import METADATA, JsonText, UtcTime
-from kgcheck.ledger.workers import is_gone
+from kgcheck.ledger.tables import METADATA, JsonText, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
 
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
+_MARK = uuid4().hex[:8]
+_OF_MACHINE = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
+
+
+def this_worker() -> str:
+    """This process: host and number, for people; where that number counts; and what no other process has."""
+    return f"{socket.gethostname()} {os.getpid()} {_place()}-{_MARK}"
+
+
+def is_gone(worker: str) -> bool:
+    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
+    host, number, mark = (*worker.split(" "), "", "")[:3]
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    if int(number) == os.getpid():
+        # A container gives each of its processes the same number, one after the other.
+        return bool(mark) and worker != this_worker()
+    place, dash, _ = mark.partition("-")
+    if dash and place != _place():
+        # A container that has the name of its host, and numbers of its own.
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@cache
+def _place() -> str:
+    """Names where numbers of processes mean the same: this machine since it was started, or a container."""
+    found = ""
+    for name in _OF_MACHINE:
+        try:
+            found += os.readlink(name) if "/ns/" in name else Path(name).read_text()
+        except OSError:
+            continue
+    return sha256(found.encode()).hexdigest()[:8]
+
 
 _OBJECT = dict[str, Any]
 
@@ -57,7 +99,6 @@ class WorkState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will become of it."""
         return self not in (WorkState.WAITING, WorkState.RUNNING)
 
 
@@ -152,20 +193,15 @@ class WorkItem(Value):
         return shown | {"stopping": self.stop and not self.state.is_over}
 
     def as_job_run(self) -> dict[str, Any]:
-        """The run of a job for its history."""
         row = self.model_dump(mode="json")
         row["finished"] = row["ended"]
         return {name: row[name] for name in (*_SHOWN, *_SHOWN_AT_ITS_END)}
 
 
-class WorkTable:
+class WorkTable(LedgerTable):
     """Reads and writes work."""
 
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
     def add(self, work: WorkItem) -> WorkItem:
-        """Write down new work."""
         with self._database.writing() as connection:
             number = connection.scalar(insert(WORK).returning(WORK.c.number), work.model_dump(exclude={"number"}))
         return work.model_copy(update={"number": number})
@@ -203,7 +239,7 @@ class WorkTable:
         if row is None:
             name = f"job {work.job}" if work.job else "it"
             raise JobUnderWay(f"{name} has just been begun elsewhere", "wait until it ends")
-        return _work_of(row)
+        return read_row(WorkItem, row)
 
     def change(self, work: WorkItem, **values: Any) -> bool:
         """Write down what work that is not over has come to; False where it is another's by now."""
@@ -214,20 +250,17 @@ class WorkTable:
             return connection.execute(update(WORK).where(mine, _IS_OPEN).values(**values)).rowcount == 1
 
     def get(self, number: int) -> WorkItem:
-        """Work by its number."""
         with self._database.reading() as connection:
-            return _work_of(connection.execute(select(WORK).where(WORK.c.number == number)).one())
+            return read_row(WorkItem, connection.execute(select(WORK).where(WORK.c.number == number)).one())
 
     def task(self, name: str) -> WorkItem:
-        """A task by its id."""
         with self._database.reading() as connection:
             row = connection.execute(select(WORK).where(WORK.c.id == name, _IS_TASK)).one_or_none()
         if row is None:
             raise UnknownName("task", name, (), "GET /v1/tasks lists them")
-        return _work_of(row)
+        return read_row(WorkItem, row)
 
     def tasks(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
-        """Tasks, the newest first."""
         query = select(WORK).where(_IS_TASK).order_by(WORK.c.number.desc()).limit(limit)
         query = query.where(WORK.c.number < before) if before is not None else query
         return self._all(query.where(WORK.c.kind == kind) if kind is not None else query)
@@ -237,7 +270,6 @@ class WorkTable:
         return self._all(select(WORK).where(_IS_TASK, _IS_OPEN).order_by(WORK.c.number))
 
     def wants_end(self, number: int) -> bool:
-        """Tell whether somebody wants work to end."""
         with self._database.reading() as connection:
             return bool(connection.scalar(select(WORK.c.stop).where(WORK.c.number == number)))
 
@@ -277,7 +309,7 @@ class WorkTable:
 
     def _all(self, query: Any) -> list[WorkItem]:
         with self._database.reading() as connection:
-            return [_work_of(row) for row in connection.execute(query)]
+            return [read_row(WorkItem, row) for row in connection.execute(query)]
 
 
 def _make_way(connection: Connection, work: WorkItem, worker: str, now: datetime) -> None:
@@ -294,7 +326,3 @@ def _make_way(connection: Connection, work: WorkItem, worker: str, now: datetime
         )
     lost = {"state": WorkState.LOST, "message": "killed: it gave no sign of life"}
     connection.execute(update(WORK).where(others).values(**lost, version=WORK.c.version + 1))
-
-
-def _work_of(row: Row[Any]) -> WorkItem:
-    return WorkItem(**row._mapping)

@@ -19,7 +19,6 @@ class Application(FastAPI):
     """FastAPI with the security headers around all of it: also around what answers when something fails."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The application as a server calls it."""
         return SecurityHeaders(super().build_middleware_stack())
 
 

@@ -20,8 +20,7 @@ from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.leases import Ending, Lease, ended_by
 from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
-from kgcheck.ledger.workers import is_gone, this_worker
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, is_gone, this_worker
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.telemetry import task_span
@@ -72,7 +71,6 @@ class Tasks:
         return task
 
     def get(self, name: str) -> WorkItem:
-        """A task by its id; UnknownName where there is none."""
         return self._table.task(name)
 
     def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
@@ -120,7 +118,6 @@ class Tasks:
             self._news.notify_all()
 
     def close(self) -> None:
-        """Stop, and wait until everything has."""
         self.stop()
         until = time.monotonic() + GRACE_S
         for thread in (self._looking, *(running.thread for running in list(self._running.values()))):
@@ -166,7 +163,7 @@ class Tasks:
                 mine = self._table.begin(task, self._worker, at)
             except JobUnderWay as error:
                 # Nothing is written where another service was quicker.
-                self._table.change(task, **ended_by(error))
+                self._table.change(task, **ended_by(error, task))
                 continue
             self._begin(mine, kind)
             others.append(mine)

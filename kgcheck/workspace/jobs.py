@@ -32,8 +32,7 @@ from kgcheck.ledger.ledger import Ledger, Run, now
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
-from kgcheck.ledger.workers import this_worker
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.model import CheckType, Outcome
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress

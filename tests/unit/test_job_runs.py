@@ -24,8 +24,7 @@ from kgcheck.errors import (
 )
 from kgcheck.ledger.leases import SIGN_EVERY, Ending, Lease
 from kgcheck.ledger.ledger import Ledger, now
-from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
-from kgcheck.ledger.workers import this_worker
+from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import fresh_schema

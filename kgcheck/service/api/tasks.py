@@ -45,7 +45,6 @@ class TaskShown(Value):
 
     @classmethod
     def of(cls, task: WorkItem) -> "TaskShown":
-        """A task as an answer."""
         return cls(**task.as_row())
 
 

@@ -114,7 +114,6 @@ class PageRoute(APIRoute):
     """A route of the page: what goes wrong is shown in words and not as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the route, with errors as pages."""
         handler = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
