@@ -6,7 +6,6 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from pydantic import model_validator
@@ -17,7 +16,7 @@ from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
-from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import Finding, Value
 from kgcheck.report.tables import proposal
@@ -28,7 +27,6 @@ __all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
 
-_TOGETHER = 500
 _SHOWN = 12
 _LONGEST = 10_000
 
@@ -175,8 +173,8 @@ class Decisions:
         same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
         query = in_order(run.id).join(latest, same).where(latest.c.action == Action.ACCEPT.value)
         with self._ledger.database.reading() as connection:
-            rows = iter(connection.execute(query.add_columns(latest.c.number.label("decision"))))
-            while some := list(islice(rows, _TOGETHER)):
+            rows = connection.execute(query.add_columns(latest.c.number.label("decision")))
+            for some in batches(rows, 500):
                 decisions = self.table.numbered([row.decision for row in some])
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
 

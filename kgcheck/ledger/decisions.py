@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from enum import StrEnum
-from itertools import islice
 from typing import Any
 
 from pydantic import Field
@@ -26,6 +25,7 @@ from sqlalchemy import (
 )
 
 from kgcheck.errors import ChangedMeanwhile
+from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime
 from kgcheck.model import Value
 
@@ -114,13 +114,13 @@ class DecisionTable(LedgerTable):
         self, decisions: Iterable[Decision], *, overruled: Iterable[Decision] = (), unless_after: int | None = None
     ) -> list[Decision]:
         """Write decisions, all or nothing; those that are overruled come before all that are there."""
-        rest, added, earlier = iter(decisions), list[Decision](), list(overruled)
+        added, earlier = list[Decision](), list(overruled)
         with self._database.writing() as connection:
             if earlier:
                 end = min(connection.scalar(select(func.min(DECISION.c.number))) or 0, 0)
                 added = [d.model_copy(update={"number": n}) for n, d in enumerate(earlier, end - len(earlier))]
                 connection.execute(insert(DECISION), [_row(d) | {"number": d.number} for d in added])
-            while some := list(islice(rest, _TOGETHER)):
+            for some in batches(decisions, _TOGETHER):
                 about = [d.fingerprint for d in some]
                 if unless_after is not None:
                     _refuse_newer(connection, about, unless_after)
@@ -197,8 +197,7 @@ def _row(decision: Decision) -> dict[str, Any]:
 
 
 def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Decision]:
-    rest = iter(dict.fromkeys(fingerprints))
-    while some := list(islice(rest, _TOGETHER)):
+    for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
         found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
         for row in connection.execute(found.order_by(DECISION.c.number)):
             yield decision_of(row)

@@ -230,8 +230,8 @@ class Ledger(Closing):
         """Which of some fingerprints any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                some = of_any_run(KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER]))
+            for named in batches(fingerprints, _TOGETHER):
+                some = of_any_run(KEY.c.fingerprint.in_(named))
                 found |= set(connection.scalars(select(KEY.c.fingerprint).where(some).distinct()))
         return found
 

@@ -4,7 +4,7 @@ A paper's claims are kept under the digest of its text and of the rules, pairs u
 changed is taken from here, and a call that was cut off goes on where it was.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -128,7 +128,7 @@ class ClaimTable(LedgerTable):
         """The claims of texts that were read, by their digests; one without claims has none, but is there."""
         found: dict[str, list[PaperClaim]] = {}
         with self._database.reading() as connection:
-            for some in _parts(sorted(digests)):
+            for some in batches(sorted(digests), _CHUNK):
                 found |= {d: [] for d in connection.scalars(select(READ.c.digest).where(READ.c.digest.in_(some)))}
                 ordered = select(CLAIM).where(CLAIM.c.digest.in_(some)).order_by(CLAIM.c.digest, CLAIM.c.place)
                 for row in connection.execute(ordered):
@@ -144,7 +144,7 @@ class ClaimTable(LedgerTable):
             for place, claim in enumerate(claims, 1)
         ]
         with self._database.writing() as connection:
-            for some in _parts(sorted(chosen)):
+            for some in batches(sorted(chosen), _CHUNK):
                 # Another process may have read the same text meanwhile.
                 connection.execute(delete(CLAIM).where(CLAIM.c.digest.in_(some)))
                 connection.execute(delete(READ).where(READ.c.digest.in_(some)))
@@ -173,13 +173,8 @@ class ClaimTable(LedgerTable):
 
 def _pairs(connection: Connection, reader: str, keys: Collection[str]) -> dict[tuple[str, str], ClaimPair]:
     found: dict[tuple[str, str], ClaimPair] = {}
-    for some in _parts(sorted(keys)):
+    for some in batches(sorted(keys), _CHUNK):
         for row in connection.execute(select(PAIR).where(PAIR.c.reader == reader, PAIR.c.first.in_(some))):
             if row.second in keys:
                 found[row.first, row.second] = read_row(ClaimPair, row)
     return found
-
-
-def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(items), _CHUNK):
-        yield items[at : at + _CHUNK]

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import anyio
@@ -53,7 +53,7 @@ class Tasks:
         self._table = WorkTable(service.ledger.database)
         self._worker = f"{this_worker()}-{uuid4().hex[:8]}"
         self._news = threading.Condition()
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, tuple[Lease, threading.Thread]] = {}
         self._stopping = threading.Event()
         self._looking: threading.Thread | None = None
 
@@ -85,7 +85,7 @@ class Tasks:
         task = self._table.cancel(name, now())
         with self._news:
             if name in self._running:
-                self._running[name].lease.cancelled.set()
+                self._running[name][0].cancelled.set()
             self._news.notify_all()
         return task
 
@@ -120,7 +120,7 @@ class Tasks:
     def close(self) -> None:
         self.stop()
         until = time.monotonic() + GRACE_S
-        for thread in (self._looking, *(running.thread for running in list(self._running.values()))):
+        for thread in (self._looking, *(thread for _, thread in list(self._running.values()))):
             # What takes longer is cut off, and taken up again as after a kill.
             if thread:
                 thread.join(max(until - time.monotonic(), 0.1))
@@ -143,7 +143,7 @@ class Tasks:
     def _begin_what_may(self) -> None:
         """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
         at, most = now(), self._service.options.limits.tasks
-        others = [running.lease.work for running in self._running.values()]
+        others = [lease.work for lease, _ in self._running.values()]
         for task in self._table.open():
             if task.id in self._running:
                 continue
@@ -176,7 +176,7 @@ class Tasks:
         lease = Lease(self._table, task, stopping=self._stopping).keep()
         thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {task.id}", daemon=True)
         with self._news:
-            self._running[task.id] = _Running(lease, thread)
+            self._running[task.id] = lease, thread
         thread.start()
 
     def _work(self, lease: Lease, kind: TaskKind) -> None:
@@ -216,10 +216,3 @@ class Tasks:
         alone = self._service.writing() if kind.writes(lease.work, config) else nullcontext()
         with alone, self._service.open(lease.watch()) as workspace:
             return kind.work(workspace, work)
-
-
-class _Running(NamedTuple):
-    """A task under way in this process."""
-
-    lease: Lease
-    thread: threading.Thread

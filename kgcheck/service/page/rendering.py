@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from kgcheck import __version__
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
+from kgcheck.literature.edge_reader import address
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import cut, is_web
@@ -182,6 +183,7 @@ def _environment() -> Environment:
         when=_when,
         age=age,
         plural=how_many,
+        address=address,
         highlight=highlight,
         place=place_name,
         section=section_of,
