@@ -32,8 +32,7 @@ from kgcheck.service.access import (
     somebody,
 )
 from kgcheck.service.origin import check_host, check_site, comes_by_proxy
-from kgcheck.service.problems import paged, problem_of, status_of
-from kgcheck.service.refusals import refusal
+from kgcheck.service.problems import paged, problem_of, refusal, status_of
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
