@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit import rules
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import AuditOptions, Unit
@@ -19,7 +20,7 @@ from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.duck import literal
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.ledger import Run, now
+from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.profile.catalogue import STRUCTURE_RULES
 from kgcheck.profile.schema import Label, Pattern, Schema
@@ -401,7 +402,7 @@ def digest(hits: Iterable[Fault]) -> str:
 def _verdict(rule: Reason) -> Verdict:
     """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
     hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
-    return judge_evidence(CheckType.STRUCTURE, [judged(hit, now())[1]])
+    return judge_evidence(CheckType.STRUCTURE, [judged(hit, clock.now())[1]])
 
 
 def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from kgcheck import clock
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
@@ -118,7 +119,7 @@ class RunDiff:
 
         What was rejected as it is now, or deferred to a later day, does not count.
         """
-        day = today or datetime.now(UTC).date()
+        day = today or clock.today()
         if fail_on == "never":
             return False
         with self._opened() as (ledger, _), ledger.database.reading() as connection:

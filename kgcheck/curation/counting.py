@@ -1,11 +1,12 @@
 """What a job counts of a run: what is new or reopened, and what a decision has settled."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 
+from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.thresholds import Counted
 from kgcheck.ledger.comparisons import ComparisonState, Present
@@ -33,7 +34,7 @@ def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
 
 def settled(ledger: Ledger, run: Run) -> list[Counted]:
     """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it."""
-    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, datetime.now(UTC).date())
+    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, clock.today())
     query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(_SETTLED))
     with ledger.database.reading() as connection:
         return [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
@@ -41,7 +42,7 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     """What is new in a run, against the run before of the same store and options, or came back after a decision."""
-    diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
+    diff, day = diff_of(ledger, after=run), clock.today()
     with ledger.database.reading() as connection:
         rows, found = diff.present_rows(connection)
         is_new = _is_new(found, diff, day)

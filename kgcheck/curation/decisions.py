@@ -5,11 +5,12 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from pydantic import model_validator
 
+from kgcheck import clock
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import ChangedMeanwhile, UsageError
 from kgcheck.ledger.basis import basis_of
@@ -86,7 +87,7 @@ class Choice(Value):
             bool(self.until) and not is_deferral, f"--until is of defer, not of {self.action.value}", "leave it out"
         )
         _refuse(self.chosen is not None and self.action is not Action.ACCEPT, "--choose is of accept", "leave it out")
-        today = datetime.now(UTC).date()
+        today = clock.today()
         _refuse(bool(self.until and self.until <= today), f"{self.until} is not after today, {today}")
         return self
 
@@ -131,7 +132,7 @@ class Decisions:
         about: dict[str, list[Decision]] = defaultdict(list)
         for decision in self.table.of(bases):
             about[decision.fingerprint].append(decision)
-        day = today or datetime.now(UTC).date()
+        day = today or clock.today()
         return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
@@ -151,7 +152,7 @@ class Decisions:
         self, findings: Iterable[Finding], choice: "Choice", seen: Mapping[str, str] | None = None, last: int = 0
     ) -> list["Made"]:
         """Decide about findings, all or none; each decision is about the finding as it is given."""
-        found, at = list(findings), datetime.now(UTC)
+        found, at = list(findings), clock.exact_now()
         for finding in found:
             choice.check(finding)
         # Read first: what is decided from here on is no longer what was looked at.

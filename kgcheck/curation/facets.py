@@ -6,13 +6,14 @@ people decided about is counted again after each decision. Who asks while they a
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from threading import Condition
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, cached
 from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
+from kgcheck import clock
 from kgcheck.curation.findings import FindingFilter, FindingList
 from kgcheck.ledger.comparisons import COMPARISON, LISTED, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
@@ -80,14 +81,14 @@ class Facets:
 
 def facets_of(findings: FindingList) -> Facets:
     """Count a list by what it can be filtered by."""
-    diff, wanted, day = findings.diff, findings.wanted, datetime.now(UTC).date()
+    diff, wanted, day = findings.diff, findings.wanted, clock.today()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
         key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
         key = (*key, *connection.execute(_edition(diff.after.id)).one())
     narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
     # What is under way changes: nothing of it is kept.
-    key = key if diff.after.finished else (*key, datetime.now(UTC))
+    key = key if diff.after.finished else (*key, clock.exact_now())
     everything = _everything(_Counted(key, narrowed))
     decided = _decided(_Counted((*key, newest, day), narrowed))
     open_ = Counter[FacetKind]()
@@ -129,7 +130,7 @@ def _everything(of: _Counted) -> Counter[FacetKind]:
 @cached(LRUCache(_KEPT), condition=_deciding)
 def _decided(of: _Counted) -> Counter[FacetKind]:
     """The findings that somebody decided about."""
-    return _counts(of.findings, datetime.now(UTC).date())
+    return _counts(of.findings, clock.today())
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
 from kgcheck.curation.decisions import day_of
@@ -80,7 +81,7 @@ class FindingList:
         wanted.check(diff.after)
         self._diff = diff
         self._wanted = wanted
-        self._today = datetime.now(UTC).date()
+        self._today = clock.today()
 
     @property
     def run(self) -> Run:

@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgcheck import clock
 from kgcheck.audit.run import store_place
 from kgcheck.curation.effects import Stamp, active, expectations, steps_of
 from kgcheck.curation.operations import (
@@ -259,7 +259,7 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
         store_id=store.store_id(),
         profile=profile_of(store.schema),
         run=run,
-        created=datetime.now(UTC).replace(microsecond=0),
+        created=clock.now(),
         by=by,
         operations=len(operations),
     )

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import cached_property
 
+from kgcheck import clock
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import CurrentDecision, Decisions, DecisionState, standing_of
 from kgcheck.ledger.basis import basis_of
@@ -32,7 +32,7 @@ class _Beside:
         self._ledger = ledger
         self._diff = diff
         self._most = ComparisonState.STILL.value if diff.before else ComparisonState.NEW.value
-        self._today = datetime.now(UTC).date()
+        self._today = clock.today()
 
     def state(self, finding: Finding) -> str | None:
         state, _ = self._states.get(finding.fingerprint, (self._most, None))

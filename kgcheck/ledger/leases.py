@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Self
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
@@ -36,7 +36,7 @@ class Lease(Closing):
         self.cancelled = threading.Event()
         self.step: dict[str, Any] = {}
         self._shown: dict[str, Any] = {}
-        self._signed = work.started or now()
+        self._signed = work.started or clock.now()
         self._table = table
         self._stopping = stopping or threading.Event()
         self._closed = threading.Event()
@@ -102,7 +102,7 @@ class Lease(Closing):
 
     def _look(self) -> None:
         """Write down how far the work has come and that it is alive, and see who wants it to end."""
-        step, at = self.step, now()
+        step, at = self.step, clock.now()
         values = dict(step) if step != self._shown else {}
         is_due = at - self._signed >= SIGN_EVERY
         values |= {"lease_until": at + LEASE} if is_due else {}
@@ -115,7 +115,7 @@ class Lease(Closing):
 
 
 def _over(state: WorkState, **values: Any) -> dict[str, Any]:
-    return {"state": state, "ended": now(), "lease_until": None, **values}
+    return {"state": state, "ended": clock.now(), "lease_until": None, **values}
 
 
 def ended_by(error: BaseException, work: WorkItem, *, is_cancelled: bool = False) -> dict[str, Any]:

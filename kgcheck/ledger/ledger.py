@@ -7,13 +7,13 @@ none doubled.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
@@ -38,7 +38,7 @@ from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RE
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
-__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
+__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id"]
 
 _TOGETHER = 500
 """Findings that are fetched at a time."""
@@ -51,6 +51,7 @@ class Ledger(Closing):
         self._database = Database(where, create=create)
         self.place = where
         self.where = self._database.where
+        self._recorded: defaultdict[str, int] = defaultdict(int)
 
     @property
     def database(self) -> Database:
@@ -63,8 +64,9 @@ class Ledger(Closing):
 
     def finish(self, run: Run) -> Run:
         """Write down that a run is whole."""
-        ended = run.model_copy(update={"finished": now()})
+        ended = run.model_copy(update={"finished": clock.now()})
         with self._database.writing() as connection:
+            self._refuse_lost(connection, run)
             connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
             self._database.after_a_run(connection)
         return ended
@@ -77,7 +79,7 @@ class Ledger(Closing):
     def keep(self, run: Run, finding: Finding, tally: Tally) -> None:
         """Write a finished run of one task, all or nothing."""
         with self._database.writing() as connection:
-            _insert_run(connection, run.model_copy(update={"finished": now()}))
+            _insert_run(connection, run.model_copy(update={"finished": clock.now()}))
             newest = last_number(connection)
             connection.execute(insert(FINDING), [finding_row(run.id, finding)])
             settle_run(connection, run.id, newest)
@@ -107,6 +109,7 @@ class Ledger(Closing):
                 found = [finding_row(run.id, f) for f in findings]
             counted = [tally_row(run.id, piece, t) for t in tallies]
             with self._database.writing(alone=False) as connection:
+                self._refuse_lost(connection, run)
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
                 if ready:
                     insert_findings(connection, run.id, ready)
@@ -117,6 +120,18 @@ class Ledger(Closing):
                 # Where earlier ones of the run wait, these wait with them.
                 if found and is_settled(connection, run.id):
                     settle_run(connection, run.id, newest)
+            self._recorded[run.id] += 1
+
+    def _refuse_lost(self, connection: Connection, run: Run) -> None:
+        """Refuse a ledger that has lost pieces: a server that was behind has taken the place of the one before."""
+        kept = connection.execute(select(func.count()).where(PIECE.c.run == run.id)).scalar_one()
+        if kept < self._recorded[run.id]:
+            raise LedgerError(
+                f"the ledger {self.where} has lost {self._recorded[run.id] - kept} pieces of run {run.id}: it"
+                " was put back, or a standby that was behind has taken its place",
+                "kgcheck audit --resume does them again",
+            )
+        self._recorded[run.id] = kept
 
     def handed(self, run: Run) -> dict[str, str]:
         """What came of each finding that was handed to the team, by fingerprint."""
@@ -162,6 +177,7 @@ class Ledger(Closing):
                 counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
                 pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)
                 connection.execute(delete(PIECE).where(PIECE.c.run == run.id, PIECE.c.piece.in_(pieces)))
+                self._recorded.pop(run.id, None)
                 connection.execute(delete(TALLY).where(counted))
                 found = of_target(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
                 remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
@@ -258,14 +274,9 @@ class Ledger(Closing):
             raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read", FROM_A_COPY) from error
 
 
-def now() -> datetime:
-    """The time, to the second."""
-    return datetime.now(UTC).replace(microsecond=0)
-
-
 def new_run_id() -> str:
     """A run id that sorts by time: 20261121-021005-3f9a."""
-    return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
+    return f"{clock.now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
 
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:

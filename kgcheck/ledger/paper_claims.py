@@ -5,7 +5,6 @@ changed is taken from here, and a call that was cut off goes on where it was.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 
@@ -25,6 +24,7 @@ from sqlalchemy import (
     select,
 )
 
+from kgcheck import clock
 from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
@@ -137,7 +137,7 @@ class ClaimTable(LedgerTable):
 
     def keep_claims(self, chosen: Mapping[str, tuple[str, Sequence[PaperClaim]]]) -> None:
         """Write down what was chosen of texts, all or nothing."""
-        now = datetime.now(UTC).replace(microsecond=0)
+        now = clock.now()
         rows = [
             claim.model_dump() | {"digest": digest, "place": place, "key": claim.key}
             for digest, (_, claims) in chosen.items()

@@ -12,14 +12,13 @@ Like a reference snapshot it may come from anybody, is attached and never opened
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck import __version__
+from kgcheck import __version__, clock
 from kgcheck.duck import connected, insert_arrow, limits
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
 from kgcheck.inputs import refuse_outside
@@ -162,7 +161,7 @@ class _BibliographyBuilder:
         self._gone: list[dict[str, Any]] = []
         self._next_entry = 0
         self._releases: dict[tuple[str, Path], int] = {}
-        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        self._now = clock.now().replace(tzinfo=None)
         db.execute(TABLES + _WORKING).fetchall()
 
     def add(self, path: Path, folder: Path) -> None:

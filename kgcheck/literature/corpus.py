@@ -10,13 +10,13 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from kgcheck import clock
 from kgcheck.choices import SECTIONS
 from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
@@ -170,7 +170,7 @@ class Corpus:
         if before and wanted == (before.version, before.dense.digest if before.dense else None):
             return before
         numbers = np.array(self.store.numbers(), dtype=np.int64)
-        name = f"built-{self.store.version}-{datetime.now(UTC).strftime('%Y%m%d%H%M%S%f')}"
+        name = f"built-{self.store.version}-{clock.exact_now().strftime('%Y%m%d%H%M%S%f')}"
         part = self.folder / name
         try:
             part.mkdir()
@@ -183,7 +183,7 @@ class Corpus:
                 Lexical.of(text for _, text in self.store.texts()).save(part / "words")
             made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
             manifest = Manifest(
-                built_at=datetime.now(UTC).replace(microsecond=0).isoformat(),
+                built_at=clock.now().isoformat(),
                 version=self.store.version,
                 documents=len(numbers),
                 paragraphs=len(numbers) - len(set(sections[0])) if sections else 0,

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 import duckdb
 from pydantic import Field
 
+from kgcheck import clock
 from kgcheck.duck import working_database
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
@@ -157,7 +157,7 @@ class _Load:
         self._quarantine = quarantine
         self._options = options
         self._progress = progress
-        self._at = datetime.now(UTC).isoformat(timespec="seconds")
+        self._at = clock.now().isoformat()
 
     def run(self, settings: Settings, curated: Curated) -> LoadSummary:
         with working_database(settings) as db:

@@ -9,14 +9,13 @@ is wrong.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
-from kgcheck import __version__, deadline
+from kgcheck import __version__, clock, deadline
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.closing import Closing
 from kgcheck.errors import (
@@ -240,7 +239,7 @@ class Http(Closing):
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        answer = answer_of(response, release, datetime.now(UTC), cached=False)
+        answer = answer_of(response, release, clock.now(), cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)

@@ -3,11 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import requests
 from requests_cache.backends.sqlite import SQLiteCache
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import make_folder, make_private_file
@@ -40,7 +41,7 @@ class KeptAnswers(Closing):
         self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
     ) -> None:
         """Keep an answer, and that its release is the newest."""
-        ends = datetime.now(UTC) + timedelta(days=self._settings.cache_days)
+        ends = clock.now() + timedelta(days=self._settings.cache_days)
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
@@ -48,7 +49,7 @@ class KeptAnswers(Closing):
         with self._keeping():
             self._cache.save_response(response, self._key(release, request), ends)
         if service.release_header and release != self._release(service):
-            ends = datetime.now(UTC) + timedelta(hours=self._settings.release_hours)
+            ends = clock.now() + timedelta(hours=self._settings.release_hours)
             with self._keeping():
                 self._cache.save_response(without_body(response), f"release {service.url}", ends)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from kgcheck import clock
 from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import make_folder
 
@@ -36,12 +37,12 @@ class Pace:
         try:
             with self._lock.acquire(timeout=-1 if most_s is None else most_s):
                 # The clock on the wall, for processes share it; where it was turned back, one gap is waited, no more.
-                rest = min(self._gap_s - (time.time() - self._went_out()), self._gap_s)
+                rest = min(self._gap_s - (clock.exact_now().timestamp() - self._went_out()), self._gap_s)
                 if ends is not None and time.monotonic() + rest > ends:
                     return False
                 if rest > 0:
                     time.sleep(rest)
-                self._last.write_text(repr(time.time()))
+                self._last.write_text(repr(clock.exact_now().timestamp()))
                 return True
         except Timeout:
             return False

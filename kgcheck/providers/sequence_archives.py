@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.errors import SourceAnswer
 from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
@@ -46,7 +47,7 @@ class BioProjects:
         for lot in lots([i for i in ids if _PROJECT.fullmatch(i)], LOT // 4):
             uids = self._entrez.search("bioproject", " OR ".join(f"{i}[PRJA]" for i in lot), LOT).ids
             # Of nothing there is no summary, and the time of the search is that of the answer.
-            at = datetime.now().astimezone()
+            at = clock.now().astimezone()
             records: dict[str, _ProjectSummary] = {}
             if uids:
                 check = partial(_are_projects, wanted=frozenset(lot))
@@ -88,7 +89,7 @@ class SequenceReads:
             accession,
             "not_shown",
             self.name,
-            datetime.now().astimezone(),
+            clock.now().astimezone(),
             repository=self.name,
             url=f"https://www.ncbi.nlm.nih.gov/sra/?term={accession}",
         )

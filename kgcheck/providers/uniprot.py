@@ -7,12 +7,12 @@ with 303 to its replacement, and one that was demerged or deleted with 200.
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.inputs import wrong_parts
 from kgcheck.profile.catalogue import State
@@ -65,7 +65,7 @@ class UniProt:
         entry_id, _, isoform = accession.partition("-")
         if not ACCESSION.fullmatch(entry_id) or (isoform and not isoform.isdecimal()):
             # Nothing was asked, so no release and no record says so.
-            return Record(accession, NoState.MALFORMED, "", "", datetime.now().astimezone().replace(microsecond=0))
+            return Record(accession, NoState.MALFORMED, "", "", clock.now().astimezone())
         found = self._http.ask(
             self.service, f"/uniprotkb/{entry_id}.json", lambda a: _record(entry_id, a), params={"fields": FIELDS}
         )

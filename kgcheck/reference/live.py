@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck, State
@@ -281,9 +282,7 @@ class LiveReference:
         accessions = {
             p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
         }
-        network = Network(
-            frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
-        )
+        network = Network(frozenset(), {link.pair: link for link in links}, release, self._network_url, clock.now())
         return [self._network_rows(network, accessions, check)]
 
     @property
@@ -332,7 +331,7 @@ class LiveReference:
             for a in dict.fromkeys(apart)
             if (p := self._string_ids[a])
         ]
-        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _release_if(self, some: Sequence[str]) -> str | None:
         """STRING's release, if it is needed and can be had."""
@@ -377,7 +376,7 @@ class LiveReference:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
-        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
         """Remember why a task could not be looked at; what may be gone later comes before what never will be."""

@@ -1,12 +1,11 @@
 """Writes the tables of a snapshot: releases, what they speak of, and their rows."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck import __version__
+from kgcheck import __version__, clock
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.derive import derive
@@ -37,7 +36,7 @@ class SnapshotWriter:
         self._db = db
         self._schema = schema
         self._next = first
-        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        self._now = clock.now().replace(tzinfo=None)
         db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:

@@ -15,9 +15,9 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kgcheck import clock
 from kgcheck.errors import KgcheckError, LedgerError
 from kgcheck.ledger.actions import ActionEntry
-from kgcheck.ledger.ledger import now
 from kgcheck.service.access import (
     CSRF_HEADER,
     SAFE,
@@ -205,7 +205,7 @@ class Gate:
         who = caller.principal
         places = door.matches(request.scope)[1].get("path_params", {}) if door else {}
         action = ActionEntry(
-            at=now(),
+            at=clock.now(),
             name=who.name if who else "",
             role=who.role.value if who else "",
             address=address_of(request),

@@ -68,7 +68,8 @@ def serve(
         )
     start_logging()
     with service.reading() as workspace:
-        provider = start_telemetry() if workspace.settings.telemetry else None
+        settings = workspace.settings
+        provider = start_telemetry(cleartext_hosts=settings.cleartext_hosts) if settings.telemetry else None
     app = RequestLog(traced(create_app(service), provider))
     health = [prefix + path for path in HEALTH for prefix in {"", options.prefix}]
     config = ListeningConfig(app, host, port, limits=options.limits, health=health, proxies=proxies, end_s=END_S)

@@ -16,10 +16,10 @@ import anyio
 from fastapi.sse import ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.leases import Ending, Lease, ended_by
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, is_gone, this_worker
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
@@ -65,7 +65,9 @@ class Tasks:
 
     def _start(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = self._table.add(WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=now()))
+        task = self._table.add(
+            WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
+        )
         self.go_on()
         self._look()
         return task
@@ -82,7 +84,7 @@ class Tasks:
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
-        task = self._table.cancel(name, now())
+        task = self._table.cancel(name, clock.now())
         with self._news:
             if name in self._running:
                 self._running[name][0].cancelled.set()
@@ -142,7 +144,7 @@ class Tasks:
 
     def _begin_what_may(self) -> None:
         """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
-        at, most = now(), self._service.options.limits.tasks
+        at, most = clock.now(), self._service.options.limits.tasks
         others = [lease.work for lease, _ in self._running.values()]
         for task in self._table.open():
             if task.id in self._running:

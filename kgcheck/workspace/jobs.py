@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
@@ -28,7 +29,7 @@ from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
@@ -52,11 +53,11 @@ def run_job(
     project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
 ) -> tuple[WorkItem, JobWork]:
     """Run a job, and those that come after it; JobUnderWay where it is under way elsewhere."""
-    project.job(name)
+    project.check_outputs(project.job(name))
     with Ledger(job_ledger(project)) as ledger:
         runs = WorkTable(ledger.database)
-        wanted = WorkItem(job=name, parameters={"job": name}, planned=planned, created=now())
-        run = runs.begin(wanted, this_worker(), now())
+        wanted = WorkItem(job=name, parameters={"job": name}, planned=planned, created=clock.now())
+        run = runs.begin(wanted, this_worker(), clock.now())
         with Lease(runs, run).keep() as lease:
             worker = JobWorker(project, lease, ledger, progress)
             lease.perform(worker.work)
@@ -109,12 +110,17 @@ class JobWorker:
 
     def work(self) -> dict[str, Any]:
         """Do the work, tell of it, and forget the audits that the job does not keep; what the ledger has of it."""
+        self._project.check_outputs(self._job)
         if self._job.notify:
             # Refused before the work, not after it.
             self._project.check_trusted()
         self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
         keep, ledger = self._job.keep, self._ledger
-        old = old_runs(keep, self._runs.history(self._name), now()) - needed(ledger) if keep != Retention() else set()
+        old = (
+            old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
+            if keep != Retention()
+            else set()
+        )
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, self._settings.home)
         for run in old:
@@ -364,7 +370,7 @@ class JobWorker:
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
-        return Path(self._project.place(filled))
+        return Path(self._project.output(pattern, filled))
 
 
 def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:

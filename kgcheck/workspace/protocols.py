@@ -1,10 +1,10 @@
 """Protocols of dry-lab studies, designed from what a workspace has."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from kgcheck import clock
 from kgcheck.errors import InputFormat, StoreMissing
 from kgcheck.workspace.grounding import Grounding
 from kgcheck.workspace.opened import noting
@@ -127,7 +127,7 @@ class Protocols(Grounding):
         nodes = self._study_nodes(objective, notes)
         return DesignMaterial(
             objective=objective,
-            made_at=datetime.now(UTC).replace(microsecond=0),
+            made_at=clock.now(),
             nodes=nodes,
             facts=self._study_facts(nodes, notes),
             reports=found.reports,

@@ -38,7 +38,7 @@ from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.users import Users
-from tests.support import ROOT
+from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import demo, kgcheck
 from tests.support.literature import build_index, papers
 from tests.support.mcp import given, serving, talk, talk_http, text_of
@@ -827,7 +827,7 @@ def arguments(folder: Path, *more: str) -> list[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"KGCHECK_HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    return kept | {"KGCHECK_HOME": str(folder), "PYTHONPATH": PYTHONPATH}
 
 
 def test_over_stdio_only_the_protocol_is_on_stdout(folder: Path) -> None:

@@ -25,8 +25,9 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
+from kgcheck import clock
 from kgcheck.errors import JobUnderWay, UnknownName, UsageError
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.users import Role
 from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
@@ -255,10 +256,10 @@ def test_only_what_nobody_is_at_is_taken_up(
 ) -> None:
     with serving(tmp_path, work) as service:
         table = WorkTable(service.ledger.database)
-        task = table.add(WorkItem(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=now()))
-        table.begin(task, worker, now(), lease)
+        task = table.add(WorkItem(id="0" * 16, kind="read", parameters={"steps": 3}, by="ada", created=clock.now()))
+        table.begin(task, worker, clock.now(), lease)
         with pytest.raises(JobUnderWay):
-            table.begin(task, "somebody else", now(), lease)
+            table.begin(task, "somebody else", clock.now(), lease)
         mine = table.task(task.id)
         assert table.change(mine, noted={"from": 2})
         service.tasks.go_on()
@@ -276,7 +277,7 @@ def test_only_what_nobody_is_at_is_taken_up(
 def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Steps) -> None:
     with serving(tmp_path, work) as service:
         table = WorkTable(service.ledger.database)
-        task = table.add(WorkItem(id="0" * 16, kind="read", by="ada", created=now(), attempt=MOST_ATTEMPTS))
+        task = table.add(WorkItem(id="0" * 16, kind="read", by="ada", created=clock.now(), attempt=MOST_ATTEMPTS))
         service.tasks.go_on()
         assert ended(service, task).state is WorkState.FAILED
     assert work.begun == []
@@ -306,7 +307,9 @@ def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
         # As one that was killed after the first check, and before that was written down.
         noted = {"done": [], "next": kept.run.id}
         wanted = service.tasks._kinds["checks"].checked({"what": what})
-        task = table.add(WorkItem(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=now(), noted=noted))
+        task = table.add(
+            WorkItem(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=clock.now(), noted=noted)
+        )
         service.tasks.go_on()
         done = ended(service, task)
         runs = service.open().runs()

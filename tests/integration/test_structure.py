@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck import clock
 from kgcheck.audit.structure import ALL, cycles, moved_counts
 from kgcheck.graph.store import StrayEdge
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Reason
 from kgcheck.profile.catalogue import STRUCTURE_RULES
 from tests.support.audits import Audited, MemoryStore, audited, comparable
@@ -433,9 +434,9 @@ def test_counts_that_moved_are_told(graph: Graph, tmp_path: Path) -> None:
 def test_counts_are_compared_with_audits_of_the_same_store_only(graph: Graph, tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        other = Run(id="1", started=now(), store="another", profile="ckg", nodes={"Gene": 1})
-        check = Run(id="2", started=now(), store="memory", profile="ckg")
-        cut_off = Run(id="3", started=now(), store="memory", profile="ckg", nodes={"Gene": 1})
+        other = Run(id="1", started=clock.now(), store="another", profile="ckg", nodes={"Gene": 1})
+        check = Run(id="2", started=clock.now(), store="memory", profile="ckg")
+        cut_off = Run(id="3", started=clock.now(), store="memory", profile="ckg", nodes={"Gene": 1})
         for run in (other, check):
             ledger.start(run)
             ledger.finish(run)

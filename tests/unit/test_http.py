@@ -13,7 +13,7 @@ import pytest
 import requests.exceptions
 import urllib3.exceptions
 
-from kgcheck import errors
+from kgcheck import clock, errors
 from kgcheck.errors import (
     ConfigurationError,
     KgcheckError,
@@ -116,7 +116,7 @@ def test_an_answer_says_when_and_of_which_release(make: Callable[..., Client]) -
     answer = client.http.ask(client.service, "/fact", lambda a: a)
 
     assert (answer.status, answer.json(), answer.release, answer.cached) == (200, {"fact": 1}, "2026_03", False)
-    assert abs(answer.retrieved_at - datetime.now(UTC)) < timedelta(seconds=5)
+    assert abs(answer.retrieved_at - clock.exact_now()) < timedelta(seconds=5)
 
 
 TRANSIENT: list[tuple[str, Fault]] = [

@@ -10,6 +10,7 @@ import pytest
 import time_machine
 from sqlalchemy import URL
 
+from kgcheck import clock
 from kgcheck.curation.config import RetryRule
 from kgcheck.curation.jobs import Delivery, JobWork, Notify, open_since, work_by_rule
 from kgcheck.curation.thresholds import Severity
@@ -23,7 +24,7 @@ from kgcheck.errors import (
     StoreLocked,
 )
 from kgcheck.ledger.leases import SIGN_EVERY, Ending, Lease
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
@@ -57,7 +58,7 @@ def nightly(begun: datetime, job: str = "nightly") -> WorkItem:
 
 
 def performed(runs: WorkTable, rule: RetryRule, work: Callable[[Lease], JobWork], notify: Notify = silent) -> WorkItem:
-    run = runs.begin(nightly(now()), this_worker(), now())
+    run = runs.begin(nightly(clock.now()), this_worker(), clock.now())
     with Lease(runs, run).keep() as lease:
 
         def result() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
 from kgcheck.curation.serving import Server
@@ -180,10 +181,10 @@ def served(
     with time_machine.travel(begin, tick=False) as traveller:
 
         def start(name: str, planned: datetime | None) -> int:
-            began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
-            run = runs.begin(a_run(name, datetime.now(UTC), planned), "test 1", datetime.now(UTC))
+            began.append((name, f"{clock.exact_now():%d %H:%M}"))
+            run = runs.begin(a_run(name, clock.exact_now(), planned), "test 1", clock.exact_now())
             traveller.shift(takes)
-            runs.change(run, state=WorkState.DONE, ended=datetime.now(UTC))
+            runs.change(run, state=WorkState.DONE, ended=clock.exact_now())
             return 0
 
         server = Server(project, runs, start, lambda line: None, executor=AtOnce())

@@ -18,11 +18,11 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgcheck import clock
 from kgcheck.errors import NAME_THERE, InputError, InputMissing, ProgramError
 from kgcheck.graph.sandbox import missing_guard
 from kgcheck.protocols.programs.folder import counts_mapped_writes
@@ -91,7 +91,7 @@ def run_program(
                 (folder / INPUTS).symlink_to(linked)
                 for name, path in given.items():
                     (linked / name).symlink_to(path)
-            started = datetime.now(UTC)
+            started = clock.exact_now()
             ended = _run(guard, interpreter, written, folder.resolve(), given, limits)
         if (folder / INPUTS).is_symlink():
             (folder / INPUTS).unlink()

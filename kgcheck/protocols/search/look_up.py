@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 
+from kgcheck import clock
 from kgcheck.errors import SourceError
 from kgcheck.literature.documents import clean
 from kgcheck.protocols.protocol import StudyDataSet
@@ -30,7 +30,7 @@ _LONGEST_ID = 100
 
 def look_up(ids: Iterable[str], http: Http, day: str = "") -> tuple[StudyDataSet, ...]:
     """Look data sets up."""
-    day = day or datetime.now(UTC).date().isoformat()
+    day = day or clock.today().isoformat()
     wanted = [i for i in dict.fromkeys(part.strip() for part in ids) if i and len(i) <= _LONGEST_ID]
     looked: dict[str, StudyDataSet] = {}
     for form, repository, service in REPOSITORIES:

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from kgcheck import __version__
+from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
 from kgcheck.literature.edge_reader import address
@@ -213,7 +213,7 @@ def age(day: str | date, today: date | None = None) -> str:
     >>> age("2026-01", date(2026, 11, 22))
     '10 months'
     """
-    now = today or datetime.now(UTC).date()
+    now = today or clock.today()
     if isinstance(day, str):
         try:
             year, month, number = ([int(part) for part in day.split("-")] + [1, 1])[:3]

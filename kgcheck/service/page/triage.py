@@ -1,12 +1,13 @@
 """The list of findings with its facets, and decisions about many of them at once."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.facets import Facets
 from kgcheck.curation.findings import FindingList, FindingPage
@@ -96,7 +97,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
                 raise UsageError("no finding is selected", "tick some, or decide about all of a filter")
             found = [workspace.finding(name) for name in names]
             count, shown = len(found), found[:_SHOWN]
-    today = datetime.now(UTC).date()
+    today = clock.today()
     return render(
         request, "decide", asking, query=query, scope=scope, count=count, shown=shown, fingerprints=names,
         words=_in_words(query), tomorrow=today + timedelta(days=1), in_a_month=today + timedelta(days=30),
