@@ -28,7 +28,7 @@ from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.reference.both import attach_both
+from kgcheck.reference.difference import attach_both
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings

@@ -30,7 +30,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.run import CARRIED, LAST
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
-from kgcheck.reference.both import read
+from kgcheck.reference.difference import read
 
 _FEW_TASKS = 30_000
 """So many are sooner judged one by one than those are found that need not be: these are looked for among all links."""

@@ -72,7 +72,7 @@ class Configured(click.Option):
 
     def _configured(self) -> tuple[str, str] | None:
         """What kgcheck.toml has, and where that is."""
-        from kgcheck.curation.defaults import configured
+        from kgcheck.curation.project_file import configured
 
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
 

@@ -61,11 +61,6 @@ class MadeRow(Value):
     decision: DecisionRow
     before: DecisionState
 
-    @classmethod
-    def of(cls, made: Made) -> "MadeRow":
-        """A decision as an answer."""
-        return cls(decision=DecisionRow.of(made.decision), before=made.before.state)
-
 
 class MadeDecisions(Value):
     """What was decided: all of it, for a request decides about all of its findings or none."""
@@ -159,4 +154,5 @@ def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm
 
 
 def _made(made: list[Made]) -> MadeDecisions:
-    return MadeDecisions(count=len(made), decisions=[MadeRow.of(one) for one in made])
+    rows = [MadeRow(decision=DecisionRow.of(one.decision), before=one.before.state) for one in made]
+    return MadeDecisions(count=len(made), decisions=rows)
