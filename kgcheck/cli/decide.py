@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from kgcheck.cli.filters import Filters, filter_options
-from kgcheck.cli.options import given, ledger_option
+from kgcheck.cli.options import given, workspace_options
 from kgcheck.cli.output import note, result
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
+    from kgcheck.workspace import Workspace
 
 _MOST_LINES = 20
 
@@ -24,8 +25,9 @@ _MOST_LINES = 20
 @click.option("--by", envvar="KGCHECK_BY", help="Who decides [default: KGCHECK_BY, or the user of the system].")
 @click.option("--yes", is_flag=True, help="Do not ask before deciding by filter.")
 @filter_options()
-@ledger_option()
+@workspace_options("ledger", progress=False)
 def command(
+    workspace: "Workspace",
     words: tuple[str, ...],
     choose: str | None,
     why: str,
@@ -33,7 +35,6 @@ def command(
     by: str | None,
     yes: bool,
     run: str,
-    ledger: str | None,
     **filters: Unpack[Filters],
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
@@ -42,18 +43,15 @@ def command(
     as reopened. What is rejected does not fail later runs, and what is deferred comes back on its day. Nothing is
     overwritten: kgcheck decisions history FINDING shows all.
     """
-    from kgcheck.workspace import Workspace
-
     *named, action = words
     by_filter = [name for name in Filters.__annotations__ if given(name)]
     _refuse_unclear(named, by_filter)
-    with Workspace(ledger=ledger) as workspace:
-        chosen: list[str] | FindingList = named
-        if by_filter:
-            chosen = workspace.list_findings(run, **filters)
-            if not _confirmed(chosen.count(), action, yes):
-                return
-        made = workspace.decide(chosen, action, by=by or _user(), choose=choose, note=why, until=until)
+    chosen: list[str] | FindingList = named
+    if by_filter:
+        chosen = workspace.list_findings(run, **filters)
+        if not _confirmed(chosen.count(), action, yes):
+            return
+    made = workspace.decide(chosen, action, by=by or _user(), choose=choose, note=why, until=until)
     for one in made[:_MOST_LINES]:
         result(one.line)
     if made[_MOST_LINES:]:

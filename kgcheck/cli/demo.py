@@ -42,8 +42,8 @@ def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> 
     from kgcheck.literature.search import choose_model
     from kgcheck.report.tables import papers_table
     from kgcheck.resources import resource_dir
+    from kgcheck.settings import read_settings
     from kgcheck.workspace import Workspace
-    from kgcheck.workspace.opening import read_settings
 
     target, snapshot, index = store or str(out / "graph.lbdb"), out / "reference.duckdb", out / "literature"
     settings, progress, console = read_settings(home=out), RichProgress(), errors()

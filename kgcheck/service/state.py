@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from fastapi import Depends, Request
 
 from kgcheck.errors import StoreLocked
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
@@ -19,7 +20,6 @@ from kgcheck.service.looks import Looks
 from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.start_token import StartToken
 from kgcheck.service.tasks import Tasks
-from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

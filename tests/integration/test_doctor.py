@@ -14,9 +14,9 @@ import click
 import pytest
 from pydantic import SecretStr
 
+from kgcheck.cli import facilities as doctor
 from kgcheck.cli.main import cli
 from kgcheck.settings import Settings
-from kgcheck.workspace import doctor
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 

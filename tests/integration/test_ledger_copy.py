@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
@@ -23,7 +24,6 @@ from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
-from kgcheck.workspace.users import Users
 from tests.support.audits import kgcheck
 from tests.support.forked import program
 from tests.support.postgres import USER, PostgresServer, fresh_schema, named

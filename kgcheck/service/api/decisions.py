@@ -9,11 +9,11 @@ from pydantic import Field
 from kgcheck.curation.decisions import Action, DecisionState, Made
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
+from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
-from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(prefix="/decisions", tags=["decisions"], route_class=JsonRoute)
 

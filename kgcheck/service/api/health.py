@@ -7,10 +7,10 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from kgcheck import __version__
+from kgcheck.context import Part
 from kgcheck.model import Value
 from kgcheck.service.access import Open
 from kgcheck.service.state import Served
-from kgcheck.workspace.readiness import Part
 
 router = APIRouter(prefix="/health", tags=["health"])
 

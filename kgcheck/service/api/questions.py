@@ -5,8 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field, StrictBool, model_validator
 
+from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
+from kgcheck.options import Whole
 from kgcheck.questions.answer import Answer, Status
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import LINE, Few
@@ -14,8 +16,6 @@ from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.results import PaperHit
-from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
