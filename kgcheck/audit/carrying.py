@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgcheck import __version__
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.snapshot import Snapshot, SourceRelease
 

@@ -13,7 +13,7 @@ from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindranc
 from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
-from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
+from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.since import SinceWorker
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
@@ -26,6 +26,7 @@ from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.difference import attach_both

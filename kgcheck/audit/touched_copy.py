@@ -6,12 +6,13 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.plan import Unit
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.audit.touched import SnapshotChanges, TouchedUnit
 from kgcheck.duck import identifier
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema, with_as_text
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern, Schema
 
 _TOUCHED = ("touched_head", "touched_tail", "touched_pair")

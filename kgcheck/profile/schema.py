@@ -16,7 +16,7 @@ from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
-from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
+from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir, profile_names
 from kgcheck.profile.patterns import group_names, groups_of, matches, whole_pattern
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
@@ -355,3 +355,15 @@ def load_schema(profile: str = "ckg") -> Schema:
         raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing", hint) from None
     except OSError as error:
         raise WrongFile(path, [Mistake(what=error.strerror or str(error))]) from error
+
+
+def read_schema(profile: str) -> Schema:
+    """The schema of a profile: the name of one that kgcheck has, or the path of a folder.
+
+    >>> read_schema("ckg").profile.name
+    'ckg'
+    """
+    if not is_path(profile) and profile not in profile_names():
+        hint = f"a folder of yours is named by a path: --profile ./{profile}" if Path(profile).is_dir() else ""
+        raise UnknownName("profile", profile, profile_names(), hint)
+    return load_schema(profile)

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
@@ -21,7 +22,6 @@ from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.problems import NotServed
 from kgcheck.service.start_token import StartToken
 from kgcheck.service.tasks import Tasks
-from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck import clock
-from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.audits import options_in
+from kgcheck.bench.batches import answer_questions, check_items, verify_claims
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
     AuditJob,
@@ -34,16 +35,15 @@ from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
-from kgcheck.model import CheckType, Outcome
+from kgcheck.model import Outcome
+from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
-from kgcheck.settings import Settings
-from kgcheck.workspace.batches import answer_questions, check_items, verify_claims
+from kgcheck.settings import Settings, read_settings
 from kgcheck.workspace.ground_jobs import ground_folder
-from kgcheck.workspace.opening import Spending, read_settings
 from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
@@ -163,9 +163,7 @@ class JobWorker:
             loaded = workspace.load(
                 self._project.place(job.directory),
                 quarantine=quarantine,
-                max_quarantined=job.max_quarantined,
-                prune=job.prune,
-                full=job.full,
+                **{name: getattr(job, name) for name in LoadOptions.model_fields},
             )
         rejected = how_many(loaded.quarantined, "row")
         text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
@@ -186,13 +184,13 @@ class JobWorker:
         with self._open(
             progress, reference.snapshot if reference else None, literature=literature, live=job.live
         ) as workspace:
-            options = self._options(job, workspace)
+            options = options_in(workspace, job)
             begun = self._begun(run, options, workspace)
             audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
             if audit is None and since and since.exists():
-                audit, notes = self._changed(workspace, options, since)
+                audit, notes = self._changed(workspace, job, since)
             if audit is None:
-                audit = workspace.audit(**options)
+                audit = workspace.audit(job.scope)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
 
     def _refresh(self, job: RefreshJob, run: WorkItem, progress: Progress) -> JobWork:
@@ -245,32 +243,20 @@ class JobWorker:
     def _batch(self, job: BatchJob, run: WorkItem, progress: Progress) -> JobWork:
         file, out = Path(self._project.place(job.file)), self._path(job.out, run)
         reference = self._project.reference_of(job) if job.task == "kgcheck" else None
-        spending, workers = Spending(job.tokens, job.money), job.workers
         snapshot, live = reference.snapshot if reference else None, job.live
         papers = self._project.literature_of(job) if job.literature or job.task == "scv" else None
         with self._open(progress, snapshot, literature=papers, live=live, brain=job.brain) as workspace:
             if job.task == "scv":
-                claims = verify_claims(
-                    workspace,
-                    file,
-                    out,
-                    limit=job.limit,
-                    scope=job.scope,
-                    top=job.top,
-                    verifier=job.verifier,
-                    workers=workers,
-                    spending=spending,
-                    total=Spending(job.total_tokens, job.total_money),
-                )
+                claims = verify_claims(workspace, file, out, job)
                 return _batched(claims.batch, claims.open, claims.report, claims.notes)
             run_batch = answer_questions if job.task == "kgqa" else check_items
             notes: tuple[str, ...] = ()
             try:
-                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+                done = run_batch(workspace, file, out=out, options=job)
             except ChangedMeanwhile as changed:
                 set_aside(out)
                 notes = (f"the batch was begun anew: {changed.message}",)
-                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+                done = run_batch(workspace, file, out=out, options=job)
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
     def _check_files(self, job: ProtocolsJob | GroundJob, run: WorkItem, progress: Progress) -> JobWork:
@@ -288,43 +274,21 @@ class JobWorker:
             alarms = last.get("alarms", ())
             return ground_folder(workspace, folder, job, bibliography=works, results=results, out=out, before=alarms)
 
-    def _options(self, job: Checking, workspace: Workspace) -> dict[str, Any]:
-        """What the audit is asked for."""
-        return {
-            "types": job.types,
-            "labels": job.labels,
-            "relations": job.relations,
-            "ids": job.ids,
-            "sample": job.sample,
-            "seed": job.seed,
-            "threshold": job.least_score,
-            "graph_date": job.graph_date,
-            "team_budget": job.team_budget,
-            "keep_all": job.keep_all,
-            "unfold": job.unfold,
-        }
-
-    def _begun(self, run: WorkItem, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
+    def _begun(self, run: WorkItem, options: AuditOptions, workspace: Workspace) -> Run | None:
         """The audit that a run of this job began and did not finish, if there is one."""
         since, _ = open_since(self._runs, run)
-        papers = str(workspace.literature.resolve()) if workspace.literature else None
-        wanted = AuditOptions(
-            **{**options, "types": options["types"] or tuple(CheckType)}, live=workspace.live, literature=papers
-        )
-        store_id = workspace.graph.store_id()
+        store_id, wanted = workspace.graph.store_id(), options.model_dump(mode="json")
         for audit in self._ledger.runs():
-            same = not audit.finished and audit.store_id == store_id and audit.options == wanted.model_dump(mode="json")
+            same = not audit.finished and audit.store_id == store_id and audit.options == wanted
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None
 
     @staticmethod
-    def _changed(
-        workspace: Workspace, options: Mapping[str, Any], since: Path
-    ) -> tuple[AuditResult | None, tuple[str, ...]]:
+    def _changed(workspace: Workspace, job: Checking, since: Path) -> tuple[AuditResult | None, tuple[str, ...]]:
         """An audit of what the references may decide otherwise than before, where one went before."""
         try:
-            return workspace.audit(**options, changed_since=since), ()
+            return workspace.audit(job.scope, changed_since=since), ()
         except UsageError as error:
             return None, (f"everything was checked: {error.message}",)
 

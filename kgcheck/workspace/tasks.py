@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool, ValidationError
+from pydantic import BaseModel, Field, StrictBool, ValidationError
 
 from kgcheck.curation.config import LoadJob
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
@@ -18,6 +18,7 @@ from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
+from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
 
@@ -26,22 +27,6 @@ if TYPE_CHECKING:
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
-
-_Name = Annotated[str, Field(min_length=1, max_length=500)]
-
-
-def _is_number(value: Any) -> Any:
-    """Of JSON, whose true and "1" are no numbers, as Python would have it."""
-    if isinstance(value, (bool, str)):
-        raise ValueError("this is no number")
-    return value
-
-
-Whole = Annotated[int, BeforeValidator(_is_number)]
-"""A whole number of the body of a request."""
-
-Number = Annotated[float, BeforeValidator(_is_number)]
-"""A number of the body of a request."""
 
 
 class TaskWork(NamedTuple):
@@ -58,20 +43,11 @@ class TaskWork(NamedTuple):
         return self.lease.work
 
 
-class AuditWanted(Value):
-    """What an audit is asked for; see Workspace.audit. A client names runs, never files."""
+class AuditWanted(AuditScope):
+    """Request for an audit. A client names runs, never files."""
 
-    types: tuple[_Name, ...] = ()
-    labels: tuple[_Name, ...] = ()
-    relations: tuple[_Name, ...] = ()
-    ids: Annotated[tuple[_Name, ...], Field(max_length=10_000)] = ()
-    sample: Whole | None = Field(default=None, gt=0)
-    seed: Whole = 0
-    threshold: Number | None = Field(default=None, ge=0, le=1)
-    graph_date: str | None = Field(default=None, max_length=10)
+    ids: Annotated[tuple[Word, ...], Field(max_length=10_000)] = ()
     team_budget: Whole = Field(default=0, ge=0, le=10_000)
-    keep_all: StrictBool = False
-    unfold: StrictBool = False
     changed_since: Annotated[str, Field(pattern=rf"^{RUN_ID}$")] | None = None
 
 
@@ -82,13 +58,12 @@ class PatchWanted(Value):
     delete: StrictBool = False
 
 
-class ChecksWanted(Value):
+class ChecksWanted(CheckLimits):
     """What is checked, one after the other."""
 
     what: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
     ]
-    graph_date: str | None = Field(default=None, max_length=10)
     turns: Whole = Field(default=30, gt=0, le=1_000)
     seconds: Number = Field(default=60.0, gt=0, le=600)
 
@@ -113,17 +88,7 @@ class TaskKind(NamedTuple):
     """Parameters of tasks of the same kind that begin when it is done."""
 
     def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as they are written down.
-
-        Args:
-            parameters: As somebody gave them.
-
-        Returns:
-            All of them, with what they are by default.
-
-        Raises:
-            UsageError: They are none of this kind.
-        """
+        """The parameters as they are written down."""
         try:
             return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
         except ValidationError as error:
@@ -150,7 +115,7 @@ def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
 
 def _begin_audit(workspace: Workspace, work: TaskWork, wanted: AuditWanted, run: str) -> dict[str, Any]:
     work.lease.note(run=run)
-    return _audited(workspace.audit(**wanted.model_dump(), run_id=run))
+    return _audited(workspace.audit(wanted.scope, changed_since=wanted.changed_since, run_id=run))
 
 
 def _audited(result: AuditResult) -> dict[str, Any]:

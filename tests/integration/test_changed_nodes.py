@@ -9,12 +9,12 @@ import pytest
 from benchmarks.changed_since import change_nodes, change_releases, compare
 from benchmarks.generate import generate
 from kgcheck.audit.carrying import since
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.reference.build import build_snapshot
 from kgcheck.settings import Settings
 from tests.support.facts import SCHEMA

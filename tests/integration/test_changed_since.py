@@ -20,7 +20,6 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from kgcheck.audit.carrying import since
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UnknownName, UsageError
@@ -33,6 +32,7 @@ from kgcheck.ledger.retention import forget
 from kgcheck.ledger.tables import FINDING
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles, VerifiedReader
 from kgcheck.model import CheckTask, CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import State
 from kgcheck.reference.facts import STATUSES
 from kgcheck.reference.snapshot import FORMAT_VERSION

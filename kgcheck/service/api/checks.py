@@ -8,23 +8,15 @@ from pydantic import Field
 
 from kgcheck.curation.findings import LINE
 from kgcheck.model import Evidence, Outcome, Reason, Triple, Value
+from kgcheck.options import CheckLimits, Day, Number, Whole
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.state import Served
-from kgcheck.workspace.tasks import Number, Whole
 
 router = APIRouter(tags=["check"], route_class=JsonRoute)
 
-GRAPH_DATE = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
 Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
-
-
-class CheckLimits(Value):
-    """The most that a check may take."""
-
-    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class CheckWanted(CheckLimits):
@@ -33,18 +25,14 @@ class CheckWanted(CheckLimits):
     what: Words | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
     )
-    graph_date: str | None = Field(
-        default=None,
-        pattern=GRAPH_DATE,
-        description="of when the graph is: a source that is older cannot refute what it does not know",
-        examples=["2024-06"],
-    )
+    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class ChecksInTurn(Value):
     """What is to be checked one after the other."""
 
-    graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
+    graph_date: Day | None = Field(default=None, description="of when the graph is")
     seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
     what: list[Words] = Field(min_length=1, max_length=1_000)
 

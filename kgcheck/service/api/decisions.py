@@ -10,11 +10,11 @@ from kgcheck.curation.decisions import Action, DecisionState, Made
 from kgcheck.curation.findings import Day
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
+from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, VERSION, DecisionRow, Selection
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
-from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(prefix="/decisions", tags=["decisions"], route_class=JsonRoute)
 

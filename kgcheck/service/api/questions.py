@@ -6,16 +6,16 @@ from fastapi import APIRouter
 from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.curation.findings import LINE, Word
+from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
+from kgcheck.options import Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Viewer
 from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.results import PaperHit
-from kgcheck.workspace.tasks import Whole
 
 router = APIRouter(tags=["questions"], route_class=JsonRoute)
 

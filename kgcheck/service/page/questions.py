@@ -6,11 +6,11 @@ from fastapi import APIRouter, Form, Query, Request, Response
 
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import Document
+from kgcheck.literature.hits import PaperHit
 from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served
-from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
