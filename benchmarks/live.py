@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
+from kgcheck.context import live_sources
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from kgcheck.workspace.opening import live_sources
 from tests.support import ROOT
 from tests.support.audits import MemoryStore
 from tests.support.loopback import Loopback

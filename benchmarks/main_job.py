@@ -16,13 +16,13 @@ import ladybug
 import neo4j
 
 from benchmarks.timing import Row, print_table, timed
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType, Ref
+from kgcheck.options import AuditOptions
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.reference.build import build_snapshot

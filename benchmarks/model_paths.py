@@ -23,10 +23,10 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.programs.sandbox import run_program
 from kgcheck.protocols.programs.tasks import ProgramAttempt, ProgramTask, TaskFile, attempt_of, write_program
 from kgcheck.protocols.protocol import read_objective
+from kgcheck.protocols.reports.paper_reports import report_papers
 from kgcheck.protocols.search.model_search import SearchModel
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.protocol_reports import report_papers
 from tests.support import ROOT
 from tests.support.real_model import MODELS, Wire, served
 

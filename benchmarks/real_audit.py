@@ -17,11 +17,12 @@ import duckdb
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Row, print_table, spent
-from kgcheck.audit.plan import AuditOptions, Unit, make_plan
+from kgcheck.audit.plan import Unit, make_plan
 from kgcheck.duck import identifier, limits, literal
 from kgcheck.graph.open import open_store
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.settings import Settings

@@ -5,6 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from sphinx.application import Sphinx
+
 from kgcheck import __version__
 
 project = "kgcheck"
@@ -31,3 +33,14 @@ html_title = f"kgcheck {version}"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+
+
+def setup(app: Sphinx) -> None:
+    """Show what the fields of options are for beside their class."""
+
+    def add_descriptions(app: Sphinx, kind: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+        if kind == "class" and getattr(obj, "__module__", "") == "kgcheck.options":
+            for field, about in getattr(obj, "model_fields", {}).items():
+                lines += ["", f":param {field}: {about.description}" if about.description else ""]
+
+    app.connect("autodoc-process-docstring", add_descriptions)

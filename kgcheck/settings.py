@@ -2,11 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kgcheck.errors import ConfigurationError
 from kgcheck.redact import carries_credentials, is_secret_path
 
 _OF_A_MODEL = ("base_url", "api_key", "model", "price_input", "price_output")
@@ -179,3 +181,12 @@ class Settings(BaseSettings):
     def ledger_file(self) -> Path:
         """Where the ledger is unless one is named."""
         return self.home / "ledger.sqlite"
+
+
+def read_settings(**given: Any) -> Settings:
+    """Settings from the environment, but for the fields that are given."""
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        wrong = [f"KGCHECK_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
+        raise ConfigurationError(f"the environment is wrong: {'; '.join(wrong)}", "correct it, or unset it") from None

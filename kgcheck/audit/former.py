@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.plan import Unit
 from kgcheck.audit.structure import ALL, FOLDED
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UnknownName
@@ -24,6 +24,7 @@ from kgcheck.ledger.comparisons import ComparisonState, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Target
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
 
 Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason]]]

@@ -17,7 +17,7 @@ from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain import Alike
-from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.plan import Unit
 from kgcheck.audit.structure import Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_file
@@ -32,6 +32,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern
 
 LIVE_TASKS = 20_000

@@ -2,52 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pydantic import Field
-
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts
 from kgcheck.ledger.run import LAST
 from kgcheck.model import CheckType, Target, Value
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
-
-PIECE_TASKS = 100_000
-
-
-class AuditOptions(Value):
-    """What was asked for. Empty filters mean everything."""
-
-    types: tuple[CheckType, ...] = tuple(CheckType)
-    labels: tuple[str, ...] = ()
-    relations: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    sample: int | None = Field(default=None, gt=0)
-    seed: int = 0
-    keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
-    graph_date: str | None = Field(
-        default=None,
-        pattern=r"^\d{4}(-\d\d(-\d\d)?)?$",
-        description="of when the graph is: older sources may not know it",
-    )
-    unfold: bool = Field(
-        default=False, description="a finding for each of many hits of a structure rule that are alike"
-    )
-    live: bool = Field(default=False, description="ask services, too")
-    threshold: float | None = Field(
-        default=None, ge=0, le=1, description="least score of a potential edge, where that is above the check's own"
-    )
-    team_budget: int = Field(default=0, ge=0, description="undecided findings that the team may be asked about")
-    literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
-    piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
-
-    def wants_label(self, name: str) -> bool:
-        """Whether nodes of a label are asked for."""
-        return not self.relations and (not self.labels or name in self.labels)
-
-    def wants_edges(self, head: str, relation: str, tail: str) -> bool:
-        """Whether edges of a relation between two labels are asked for."""
-        if self.relations and relation not in self.relations:
-            return False
-        return not self.labels or head in self.labels or tail in self.labels
 
 
 class Unit(Value):

@@ -14,7 +14,7 @@ from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
-from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan, sources_of
+from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -28,6 +28,7 @@ from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot

@@ -15,13 +15,14 @@ import duckdb
 from kgcheck import clock
 from kgcheck.audit import rules
 from kgcheck.audit.graph_copy import GraphCopy, printable
-from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.duck import literal
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern, Schema
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.numbers import Pairs, pairs_of
 from kgcheck.audit.plain import Alike, PlainPairs
-from kgcheck.audit.plan import AuditOptions, Unit
+from kgcheck.audit.plan import Unit
 from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.confirmed import PlainEdges
@@ -20,6 +20,7 @@ from kgcheck.graph.scored import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 

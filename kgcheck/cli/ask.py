@@ -1,42 +1,29 @@
 """``kgcheck ask``: one question about the graph."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    brain_options,
-    literature_option,
-    profile_option,
-    store_option,
-    table_or_json_option,
-)
+from kgcheck.cli.options import literature_option, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result
+from kgcheck.options import Spending
 
 if TYPE_CHECKING:
     from kgcheck.questions.answer import Answer
+    from kgcheck.workspace import Workspace
 
 _SHOWN = 50
 
 
 @click.command("ask")
 @click.argument("question", nargs=-1, required=True)
-@store_option()
-@profile_option()
-@brain_options()
-@literature_option(configured=False)
-@click.option("--with-retired", is_flag=True, help="Read what patches retired as if it were not.")
+@workspace_options("store", "profile", "brain", "with_retired", literature=literature_option(configured=False))
+@options_of(Spending, "spending")
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     question: tuple[str, ...],
-    store: str | None,
-    profile: str,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
-    index: Path | None,
-    with_retired: bool,
     format_: str,
 ) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
@@ -47,20 +34,10 @@ def command(
     that is understood and has no answer ends with 0. Ends with 3 when a model was stopped, or what it answered rests on
     nothing that its tools have shown.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE
     from kgcheck.questions.answer import Status
-    from kgcheck.workspace import Workspace
 
-    with Workspace(
-        store=store,
-        profile=profile,
-        brain=brain,
-        literature=index,
-        with_retired=with_retired,
-        progress=RichProgress(),
-    ) as workspace:
-        outcome = workspace.ask(" ".join(question), tokens=tokens, money=money)
+    outcome = workspace.ask(" ".join(question), **dict(spending))
     for text in outcome.notes:
         note(text)
     if format_ == "json":

@@ -1,7 +1,7 @@
 """``kgcheck audit``: check a graph, keep what was found, say how it ended."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,16 +10,14 @@ from kgcheck.cli.options import (
     fail_on_option,
     format_options,
     given,
-    graph_date_option,
-    ledger_option,
     limit_option,
-    literature_option,
-    offline_option,
-    profile_option,
-    reference_option,
-    store_option,
+    live_option,
+    open_workspace,
+    options_of,
+    part_options,
 )
 from kgcheck.cli.output import note
+from kgcheck.options import AuditScope
 
 if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
@@ -27,49 +25,24 @@ if TYPE_CHECKING:
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
 
 _LATEST = "(latest)"
-_OF_THE_RUN = (
-    *("types", "labels", "relations", "ids", "sample", "seed", "keep_all"),
-    *("live", "team_budget", "threshold", "index", "graph_date", "unfold", "changed_since"),
-)
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
 @click.command("audit")
-@click.option("--type", "types", multiple=True, type=click.Choice((*TYPES, "all")), default=("all",), show_default=True)
-@store_option()
-@reference_option()
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed.",
+@part_options(
+    *("store", "reference", "offline", "literature", "ledger", "profile"),
+    live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
 )
-@offline_option()
-@click.option(
-    "--team-budget",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Hand so many undecided findings, the worst first, to the agent team, which asks UniProt and STRING.",
+@options_of(
+    AuditScope,
+    "scope",
+    types=click.option(
+        "--type", "types", multiple=True, type=click.Choice((*TYPES, "all")), default=("all",), show_default=True
+    ),
 )
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    help="Least score of a potential edge, where the source gives scores [default: that of the check, 0.4 for STRING].",
-)
-@click.option("--label", "labels", multiple=True, help="Only nodes of this label, and edges that end at it.")
-@click.option("--relation", "relations", multiple=True, help="Only edges of this relation.")
-@click.option("--id", "ids", multiple=True, help="Only tasks about the node with this id.")
-@click.option(
-    "--sample", type=click.IntRange(min=1), help="Check only so many tasks, drawn at random; structure is always whole."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
 @limit_option()
 @fail_on_option(THRESHOLDS)
-@click.option("--keep-all", is_flag=True, help="Keep a finding also for what is supported or unavailable.")
-@graph_date_option()
-@click.option(
-    "--unfold", is_flag=True, help="Keep each hit of structure rules that many nodes or edges break, not one for all."
-)
 @click.option(
     "--changed-since",
     metavar="RUN|SNAPSHOT",
@@ -84,35 +57,16 @@ _OF_THE_RUN = (
     metavar="[RUN]",
     help="Go on with a run that was cut off, on its own store and references; the latest such run, unless named.",
 )
-@literature_option()
 @format_options()
-@ledger_option()
-@profile_option()
 def command(
-    types: tuple[str, ...],
-    store: str | None,
-    reference: Path | None,
-    live: bool,
-    offline: bool,
-    team_budget: int,
-    threshold: float | None,
-    labels: tuple[str, ...],
-    relations: tuple[str, ...],
-    ids: tuple[str, ...],
-    sample: int | None,
-    seed: int,
+    parts: dict[str, Any],
+    scope: AuditScope,
     limit: int | None,
     fail_on: str,
-    keep_all: bool,
-    graph_date: str | None,
-    unfold: bool,
     changed_since: str | None,
     resume: str | None,
-    index: Path | None,
     format_: str,
     output: Path | None,
-    ledger: str | None,
-    profile: str,
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
@@ -121,45 +75,21 @@ def command(
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
     unavailable.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.cli.show import show_run
-    from kgcheck.workspace import Workspace
 
     begun: Run | None = None
     if resume:
         _refuse_changes()
-        with Workspace(ledger=ledger) as workspace:
+        with open_workspace({"ledger": parts["ledger"]}) as workspace:
             begun = workspace.cut_off(None if resume == _LATEST else resume)
-        store = store if store and given("store") else _store_of(begun, store)
-        reference = reference if given("reference") else Path(begun.reference) if begun.reference else None
-        profile = profile if given("profile") else begun.profile
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        literature=index,
-        profile=profile,
-        live=live,
-        offline=offline,
-        progress=RichProgress(),
-    ) as workspace:
-        if begun:
-            audit = workspace.resume(begun)
-        else:
-            audit = workspace.audit(
-                () if "all" in types else types,
-                labels=labels,
-                relations=relations,
-                ids=ids,
-                sample=sample,
-                seed=seed,
-                threshold=threshold,
-                graph_date=graph_date,
-                team_budget=team_budget,
-                keep_all=keep_all,
-                unfold=unfold,
-                changed_since=changed_since,
-            )
+        if not (parts["store"] and given("store")):
+            parts["store"] = _store_of(begun, parts["store"])
+        if not given("reference"):
+            parts["reference"] = begun.reference
+        if not given("profile"):
+            parts["profile"] = begun.profile
+    with open_workspace(parts) as workspace:
+        audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
         for text in audit.notes:
             note(text)
         code = audit.exit_code(fail_on)

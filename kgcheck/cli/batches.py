@@ -8,19 +8,17 @@ import click
 from kgcheck.cli.options import (
     Decorator,
     FilePath,
-    brain_options,
     literature_option,
-    offline_option,
-    profile_option,
-    reference_option,
-    store_option,
+    options_of,
     table_or_json_option,
-    workers_option,
+    workspace_options,
 )
 from kgcheck.cli.output import json_result, note
+from kgcheck.options import BatchOptions
 
 if TYPE_CHECKING:
-    from kgcheck.workspace.batches import BatchResult
+    from kgcheck.bench.batches import BatchResult
+    from kgcheck.workspace import Workspace
 
 
 def _out_option() -> Decorator:
@@ -33,88 +31,47 @@ def _out_option() -> Decorator:
 
 @click.command("kgqa")
 @click.argument("file", type=FilePath())
-@store_option()
+@workspace_options("store", "profile", "brain", literature=literature_option(configured=False))
 @_out_option()
-@workers_option("Items")
-@profile_option()
-@brain_options()
-@literature_option(configured=False)
+@options_of(BatchOptions)
 @table_or_json_option()
 def kgqa(
+    workspace: "Workspace",
+    options: BatchOptions,
     file: Path,
-    store: str | None,
     out: Path | None,
-    workers: int,
-    profile: str,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
-    index: Path | None,
     format_: str,
 ) -> None:
     """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.batches import answer_questions
-    from kgcheck.workspace.opening import Spending
+    from kgcheck.bench.batches import answer_questions
 
-    with Workspace(store=store, profile=profile, brain=brain, literature=index, progress=RichProgress()) as workspace:
-        spending = Spending(tokens, money)
-        _show(answer_questions(workspace, file, out=out, workers=workers, spending=spending), format_)
+    _show(answer_questions(workspace, file, out=out, options=options), format_)
 
 
 @click.command("kgcheck")
 @click.argument("file", type=FilePath())
-@store_option()
-@reference_option()
-@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
-@offline_option()
-@literature_option()
+@workspace_options("store", "reference", "live", "offline", "literature", "profile", "brain")
 @_out_option()
-@workers_option("Items")
-@profile_option()
-@brain_options()
+@options_of(BatchOptions)
 @table_or_json_option()
 def kgcheck(
+    workspace: "Workspace",
+    options: BatchOptions,
     file: Path,
-    store: str | None,
-    reference: Path | None,
-    live: bool,
-    offline: bool,
-    index: Path | None,
     out: Path | None,
-    workers: int,
-    profile: str,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
     format_: str,
 ) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.batches import check_items
-    from kgcheck.workspace.opening import Spending
+    from kgcheck.bench.batches import check_items
 
-    with Workspace(
-        store=store,
-        reference=reference,
-        literature=index,
-        profile=profile,
-        live=live,
-        offline=offline,
-        brain=brain,
-        progress=RichProgress(),
-    ) as workspace:
-        spending = Spending(tokens, money)
-        _show(check_items(workspace, file, out=out, workers=workers, spending=spending), format_)
+    _show(check_items(workspace, file, out=out, options=options), format_)
 
 
 def _show(done: "BatchResult", format_: str) -> None:
+    from kgcheck.bench.batches import metrics_json
     from kgcheck.cli.console import results
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.report.tables import metrics_table
-    from kgcheck.workspace.batches import metrics_json
 
     for text in done.notes:
         note(text)

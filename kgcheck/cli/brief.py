@@ -1,39 +1,31 @@
 """``kgcheck brief``: a grounded fact sheet about a node or a topic."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    brain_options,
-    format_options,
-    ledger_option,
-    literature_option,
-    profile_option,
-    store_option,
-)
+from kgcheck.cli.options import format_options, literature_option, options_of, workspace_options
 from kgcheck.cli.output import json_result, note, text_result
+from kgcheck.options import Spending
 from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("brief")
 @click.argument("what", nargs=-1, required=True)
-@store_option()
-@profile_option()
-@ledger_option()
-@literature_option(configured=False)
-@brain_options()
+@workspace_options(
+    "store", "profile", "ledger", "brain", progress=False, literature=literature_option(configured=False)
+)
+@options_of(Spending, "spending")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most facts of a node.")
 @format_options(("markdown", "html", "json"))
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     what: tuple[str, ...],
-    store: str | None,
-    profile: str,
-    ledger: str | None,
-    index: Path | None,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
     limit: int,
     format_: str,
     output: Path | None,
@@ -47,10 +39,8 @@ def command(
     """
     from kgcheck.outputs import write_text
     from kgcheck.report.documents import page
-    from kgcheck.workspace import Workspace
 
-    with Workspace(store=store, profile=profile, ledger=ledger, literature=index, brain=brain) as workspace:
-        brief = workspace.brief(" ".join(what), limit=limit, tokens=tokens, money=money)
+    brief = workspace.brief(" ".join(what), limit=limit, **dict(spending))
     for text in brief.notes:
         note(text)
     if brief.model:

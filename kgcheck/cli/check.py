@@ -1,70 +1,32 @@
 """``kgcheck check``: one node, attribute or edge, by the agent team."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    brain_options,
-    fail_on_option,
-    graph_date_option,
-    ledger_option,
-    literature_option,
-    offline_option,
-    profile_option,
-    reference_option,
-    store_option,
-    table_or_json_option,
-)
+from kgcheck.cli.options import fail_on_option, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, live_text, note
+from kgcheck.options import CheckOptions
 
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
+    from kgcheck.workspace import Workspace
 
 
 @click.command("check")
 @click.argument("what", nargs=-1, required=True)
-@store_option()
-@reference_option()
-@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too; what they say comes before the snapshot.")
-@offline_option()
-@graph_date_option()
+@workspace_options("store", "reference", "live", "offline", "brain", "literature", "ledger", "profile", progress=False)
 @click.option("--transcript", is_flag=True, help="Print what each agent did, on stderr.")
-@click.option(
-    "--turns", type=click.IntRange(min=1), default=30, show_default=True, help="Most turns of all agents together."
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Most seconds that a check may take.",
-)
-@brain_options()
+@options_of(CheckOptions)
 @fail_on_option()
 @table_or_json_option()
-@literature_option()
-@ledger_option()
-@profile_option()
 def command(
+    workspace: "Workspace",
+    options: CheckOptions,
     what: tuple[str, ...],
-    store: str | None,
-    reference: Path | None,
-    live: bool,
-    offline: bool,
-    graph_date: str | None,
     transcript: bool,
-    turns: int,
-    seconds: float,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
     fail_on: str,
     format_: str,
-    index: Path | None,
-    ledger: str | None,
-    profile: str,
 ) -> None:
     """Check WHAT: an edge, HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME, or attribute and an edge.
 
@@ -73,29 +35,14 @@ def command(
     """
     from kgcheck.cli.console import results
     from kgcheck.report.tables import explain_finding
-    from kgcheck.workspace import Workspace
 
     shown = _Live() if transcript else None
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        literature=index,
-        profile=profile,
-        live=live,
-        offline=offline,
-        brain=brain,
-    ) as workspace:
-        checked = workspace.check(
-            what,
-            graph_date=graph_date,
-            turns=turns,
-            seconds=seconds,
-            tokens=tokens,
-            money=money,
-            on_event=shown.show if shown else None,
-            on_text=shown.hear if shown else None,
-        )
+    checked = workspace.check(
+        what,
+        **dict(options),
+        on_event=shown.show if shown else None,
+        on_text=shown.hear if shown else None,
+    )
     for text in checked.notes:
         note(text)
     if format_ == "json":

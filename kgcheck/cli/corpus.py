@@ -39,7 +39,12 @@ def command() -> None:
 )
 @click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
 def add(
-    files: tuple[Path, ...], index: Path, recipe: str | None, replace: bool, retractions: Path | None, model: str | None
+    files: tuple[Path, ...],
+    literature: Path,
+    recipe: str | None,
+    replace: bool,
+    retractions: Path | None,
+    model: str | None,
 ) -> None:
     """Put the documents of FILES, or of folders of them, into an index, which is made when it is missing.
 
@@ -53,7 +58,7 @@ def add(
 
     chosen = corpus_recipe(recipe) if recipe else None
     gone = read_retractions(retractions) if retractions else ()
-    with Corpus(index, create=True, progress=RichProgress()) as corpus:
+    with Corpus(literature, create=True, progress=RichProgress()) as corpus:
         added = corpus.add(files, chosen, replace=replace)
         if retractions:
             concerned = corpus.store.retract(gone)
@@ -87,7 +92,7 @@ def add(
 @click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
 def gather_(
     query: str | None,
-    index: Path,
+    literature: Path,
     source: "SourceName",
     limit: int | None,
     topic: str | None,
@@ -123,7 +128,7 @@ def gather_(
     settings = Settings()
     if offline:
         settings = settings.model_copy(update={"offline": True})
-    with Http(settings) as http, Corpus(index, create=True, progress=RichProgress()) as corpus:
+    with Http(settings) as http, Corpus(literature, create=True, progress=RichProgress()) as corpus:
         embedder = _model_of(corpus, model)
         try:
             if topic:
@@ -173,28 +178,28 @@ def _counted(counts: dict[str, int]) -> str:
 @index_option(required=True)
 @click.option("--anew", is_flag=True, help="Make everything again, with another model if one is named.")
 @click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
-def build(index: Path, anew: bool, model: str | None) -> None:
+def build(literature: Path, anew: bool, model: str | None) -> None:
     """Finish an index whose build was cut off, or make it again from its documents."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
 
-    with Corpus(index, progress=RichProgress()) as corpus:
+    with Corpus(literature, progress=RichProgress()) as corpus:
         _build(corpus, _model_of(corpus, model), anew=anew)
 
 
 @command.command("remove")
 @click.argument("ids", nargs=-1, required=True)
 @index_option(required=True)
-def remove(ids: tuple[str, ...], index: Path) -> None:
+def remove(ids: tuple[str, ...], literature: Path) -> None:
     """Take documents out of an index by their ids, e.g. pmid:22663011."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.errors import UnknownName
     from kgcheck.literature.corpus import Corpus
 
-    with Corpus(index, progress=RichProgress()) as corpus:
+    with Corpus(literature, progress=RichProgress()) as corpus:
         lacking = [i for i in ids if corpus.store.number_of(i) is None]
         if lacking:
-            raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {index} tells all")
+            raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {literature} tells all")
         gone = corpus.store.remove(ids)
         note(f"{len(gone):,} removed")
         _build(corpus, _model_of(corpus, None), anew=False)
@@ -204,7 +209,7 @@ def remove(ids: tuple[str, ...], index: Path) -> None:
 @index_option(required=True)
 @click.option("--ids", is_flag=True, help="Every document: id, year, whether retracted, title.")
 @table_or_json_option()
-def list_(index: Path, ids: bool, format_: str) -> None:
+def list_(literature: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
     from rich.table import Table
 
@@ -212,14 +217,14 @@ def list_(index: Path, ids: bool, format_: str) -> None:
     from kgcheck.literature.manifest import DOCUMENTS, read_manifest
     from kgcheck.literature.store import DocumentStore
 
-    with DocumentStore(index / DOCUMENTS) as store:
+    with DocumentStore(literature / DOCUMENTS) as store:
         if ids:
             header: tuple[str, ...] = ("id", "year", "retracted", "title")
             rows: list[tuple[object, ...]] = [*store.ids()]
         else:
             header = ("recipe", "documents", "retracted", "first_year", "last_year", "paragraphs")
             rows = [*store.listed()]
-    manifest = read_manifest(index)
+    manifest = read_manifest(literature)
     if format_ == "json":
         listed = [dict(zip(header, row, strict=True)) for row in rows]
         json_result(listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed})
@@ -229,14 +234,14 @@ def list_(index: Path, ids: bool, format_: str) -> None:
         table.add_row(*("" if value is None else str(value) for value in row))
     results().print(table)
     if not ids:
-        results().print(_summary(index, manifest))
+        results().print(_summary(literature, manifest))
 
 
 @command.command("show")
 @click.argument("paper")
 @index_option(required=True)
 @table_or_json_option()
-def show(paper: str, index: Path, format_: str) -> None:
+def show(paper: str, literature: Path, format_: str) -> None:
     """Show a whole paper by its id: its sections, its references, and what retracts or corrects what."""
     from rich.console import Group
     from rich.table import Table
@@ -246,13 +251,12 @@ def show(paper: str, index: Path, format_: str) -> None:
     from kgcheck.literature.manifest import DOCUMENTS
     from kgcheck.literature.store import DocumentStore
 
-    with DocumentStore(index / DOCUMENTS) as store:
+    with DocumentStore(literature / DOCUMENTS) as store:
         found = store.paper(paper)
         if found is None:
             known = store.number_of(paper) is not None
-            hint = (
-                "it is here by its abstract alone" if known else f"kgcheck corpus list --ids --index {index} tells all"
-            )
+            all_ids = f"kgcheck corpus list --ids --index {literature} tells all"
+            hint = "it is here by its abstract alone" if known else all_ids
             raise UnknownName("whole paper", paper, [], hint)
         number = store.number_of(found.id)
         retracted = number is not None and store.documents([number])[number].retracted
@@ -303,7 +307,7 @@ def _build(corpus: "Corpus", embedder: "Embedder | None", *, anew: bool) -> None
     note(_summary(corpus.folder, manifest))
 
 
-def _summary(index: Path, manifest: "Manifest") -> str:
+def _summary(literature: Path, manifest: "Manifest") -> str:
     whole = f" with {manifest.paragraphs:,} paragraphs of whole papers" if manifest.paragraphs else ""
     meaning = f" and by meaning ({manifest.dense.model})" if manifest.dense else ""
-    return f"{index}: {how_many(manifest.papers, 'document')}{whole}, searched by words{meaning}"
+    return f"{literature}: {how_many(manifest.papers, 'document')}{whole}, searched by words{meaning}"

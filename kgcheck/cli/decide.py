@@ -1,14 +1,17 @@
 """``kgcheck decide``: accept, reject, defer or reopen findings."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import given, ledger_option, options_of
+from kgcheck.cli.options import flags_of, given, workspace_options
 from kgcheck.cli.output import note, result
 from kgcheck.curation.findings import FindingFilter, FindingList
 from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 _MOST_LINES = 20
 
@@ -20,10 +23,11 @@ _MOST_LINES = 20
 @click.option("--until", metavar="DATE", help="With defer: the day on which it comes back.")
 @click.option("--by", envvar="KGCHECK_BY", help="Who decides [default: KGCHECK_BY, or the user of the system].")
 @click.option("--yes", is_flag=True, help="Do not ask before deciding by filter.")
-@options_of(FindingFilter)
+@flags_of(FindingFilter)
 @click.option("--run", default="latest", show_default=True, help="The run, or the beginning of its id.")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 def command(
+    workspace: "Workspace",
     words: tuple[str, ...],
     choose: str | None,
     why: str,
@@ -31,7 +35,6 @@ def command(
     by: str | None,
     yes: bool,
     run: str,
-    ledger: str | None,
     **filters: Any,
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
@@ -40,18 +43,15 @@ def command(
     as reopened. What is rejected does not fail later runs, and what is deferred comes back on its day. Nothing is
     overwritten: kgcheck decisions history FINDING shows all.
     """
-    from kgcheck.workspace import Workspace
-
     *named, action = words
     by_filter = [name for name in FindingFilter.model_fields if given(name)]
     _refuse_unclear(named, by_filter)
-    with Workspace(ledger=ledger) as workspace:
-        chosen: list[str] | FindingList = named
-        if by_filter:
-            chosen = workspace.list_findings(run, **filters)
-            if not _confirmed(chosen.count(), action, yes):
-                return
-        made = workspace.decide(chosen, action, by=by or _user(), choose=choose, note=why, until=until)
+    chosen: list[str] | FindingList = named
+    if by_filter:
+        chosen = workspace.list_findings(run, **filters)
+        if not _confirmed(chosen.count(), action, yes):
+            return
+    made = workspace.decide(chosen, action, by=by or _user(), choose=choose, note=why, until=until)
     for one in made[:_MOST_LINES]:
         result(one.line)
     if made[_MOST_LINES:]:

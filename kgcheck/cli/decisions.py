@@ -1,13 +1,17 @@
 """``kgcheck decisions``: exchange decisions as files, and show the history of one finding."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, ledger_option, table_or_json_option
+from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result
 from kgcheck.errors import EXIT_INCOMPLETE
 from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.group("decisions")
@@ -17,13 +21,10 @@ def command() -> None:
 
 @command.command("export")
 @click.argument("file", type=FilePath(dir_okay=False))
-@ledger_option()
-def export(file: Path, ledger: str | None) -> None:
+@workspace_options("ledger", progress=False)
+def export(workspace: "Workspace", file: Path) -> None:
     """Write every decision to FILE, .toml or .jsonl, in an order that does not change: it can be kept in git."""
-    from kgcheck.workspace import Workspace
-
-    with Workspace(ledger=ledger) as workspace:
-        count = workspace.export_decisions(file)
+    count = workspace.export_decisions(file)
     note(f"wrote {how_many(count, 'decision')} to {file}")
 
 
@@ -34,17 +35,14 @@ def export(file: Path, ledger: str | None) -> None:
     type=FilePath(dir_okay=False),
     help="JSON lines file for decisions about findings that are not in the ledger [default: beside FILE].",
 )
-@ledger_option()
-def import_(file: Path, quarantine: Path | None, ledger: str | None) -> None:
+@workspace_options("ledger", progress=False)
+def import_(workspace: "Workspace", file: Path, quarantine: Path | None) -> None:
     """Add the decisions of FILE, and show where others decided otherwise: both are kept, and the newer one counts.
 
     Exit codes: 0, 2 usage or a wrong file, 3 some are about findings that are not in the ledger, and are kept in the
     quarantine file.
     """
-    from kgcheck.workspace import Workspace
-
-    with Workspace(ledger=ledger) as workspace:
-        imported = workspace.import_decisions(file, quarantine=quarantine)
+    imported = workspace.import_decisions(file, quarantine=quarantine)
     for line in imported.lines:
         result(line)
     click.get_current_context().exit(EXIT_INCOMPLETE if imported.unknown else 0)
@@ -52,16 +50,14 @@ def import_(file: Path, quarantine: Path | None, ledger: str | None) -> None:
 
 @command.command("history")
 @click.argument("finding")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def history(finding: str, ledger: str | None, format_: str) -> None:
+def history(workspace: "Workspace", finding: str, format_: str) -> None:
     """Show every decision about FINDING, the oldest first."""
     from kgcheck.cli.console import results
     from kgcheck.curation.forms import history_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace:
-        decisions = workspace.history(finding)
+    decisions = workspace.history(finding)
     if format_ == "json":
         json_result([one.model_dump(mode="json") for one in decisions])
     else:

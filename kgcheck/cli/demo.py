@@ -43,8 +43,8 @@ def command(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     from kgcheck.report.summary import summary_lines
     from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
     from kgcheck.resources import resource_dir
+    from kgcheck.settings import read_settings
     from kgcheck.workspace import Workspace
-    from kgcheck.workspace.opening import read_settings
 
     target, snapshot, index = store or str(out / "graph.lbdb"), out / "reference.duckdb", out / "literature"
     settings, console = read_settings(home=out), errors()

@@ -1,12 +1,17 @@
 """``kgcheck diff``: what became of the findings of one run in a later one."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.choices import THRESHOLDS
-from kgcheck.cli.options import fail_on_option, format_options, ledger_option
+from kgcheck.cli.options import fail_on_option, format_options, workspace_options
 from kgcheck.cli.output import note
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
+
 
 STATES = ("new", "changed", "unchecked", "fixed", "gone", "still")
 
@@ -18,8 +23,9 @@ STATES = ("new", "changed", "unchecked", "fixed", "gone", "still")
 @click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings [default: 50 of a table].")
 @format_options(("table", "json", "jsonl", "csv"))
 @fail_on_option(THRESHOLDS, default="never")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 def command(
+    workspace: "Workspace",
     before: str | None,
     after: str | None,
     states: tuple[str, ...],
@@ -27,7 +33,6 @@ def command(
     format_: str,
     output: Path | None,
     fail_on: str,
-    ledger: str | None,
 ) -> None:
     """Compare two runs of a store: the latest audit with the one before of the same options, unless RUNs are named.
 
@@ -38,13 +43,11 @@ def command(
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration.
     """
     from kgcheck.cli.show import TABLE_LIMIT, show_listed
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace:
-        diff = workspace.diff(before, after)
-        most = TABLE_LIMIT if limit is None and format_ == "table" else limit
-        show_listed(diff.findings(states or STATES[:-1], limit=most), format_, output, head=diff.as_row)
-        for line in diff.lines():
-            note(line)
-        code = diff.exit_code(fail_on)
+    diff = workspace.diff(before, after)
+    most = TABLE_LIMIT if limit is None and format_ == "table" else limit
+    show_listed(diff.findings(states or STATES[:-1], limit=most), format_, output, head=diff.as_row)
+    for line in diff.lines():
+        note(line)
+    code = diff.exit_code(fail_on)
     click.get_current_context().exit(code)

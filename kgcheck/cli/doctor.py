@@ -1,42 +1,30 @@
 """``kgcheck doctor``: what this machine has, and what brings the rest."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    ledger_option,
-    literature_option,
-    profile_option,
-    reference_option,
-    store_option,
-    table_or_json_option,
-)
+from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result
 from kgcheck.errors import EXIT_USAGE
 
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
+
 
 @click.command("doctor")
-@store_option()
-@reference_option()
-@ledger_option()
-@literature_option()
-@profile_option()
+@workspace_options("store", "reference", "ledger", "literature", "profile", progress=False)
 @table_or_json_option()
-def command(
-    store: str | None, reference: Path | None, ledger: str | None, index: Path | None, profile: str, format_: str
-) -> int:
+def command(workspace: "Workspace", format_: str) -> int:
     """Tell what this machine has of all that kgcheck can use, with the command that brings what is missing.
 
     Ends with 0 where a graph can be audited, whatever else is missing, and with 2 where none can.
     """
     from kgcheck.cli.console import results
+    from kgcheck.cli.facilities import facilities
     from kgcheck.report.tables import rows_table
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.doctor import facilities
 
-    with Workspace(store=store, reference=reference, ledger=ledger, literature=index, profile=profile) as workspace:
-        found = facilities(workspace)
+    found = facilities(workspace)
     rows = [one.model_dump(mode="json") for one in found]
     if format_ == "json":
         json_result(rows)

@@ -1,12 +1,17 @@
 """``kgcheck ground``: a manuscript against the graph, papers, its citations and its results."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.choices import GROUND_FORMS, GROUND_STATES
-from kgcheck.cli.options import FilePath, brain_options, format_options, manuscript_options
+from kgcheck.choices import GROUND_FORMS
+from kgcheck.cli.options import FilePath, format_options, manuscript_options, options_of
 from kgcheck.cli.output import note, text_result
+from kgcheck.options import GroundLimits, TextOptions
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 def _limits(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
@@ -23,45 +28,34 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 
 
 @click.command("ground")
-@manuscript_options()
-@click.option(
-    "--fail-on",
-    type=click.Choice(GROUND_STATES),
-    default="contradicted",
-    show_default=True,
-    help="Least state of a remark that makes the exit code 1.",
+@manuscript_options("brain")
+@options_of(
+    GroundLimits,
+    "limits",
+    most=click.option(
+        "--max",
+        "most",
+        multiple=True,
+        metavar="NAME=COUNT",
+        callback=_limits,
+        help="At most so many of a remark, or sentences in a state, as number_differs=0; may be repeated.",
+    ),
+    coverage=click.option(
+        "--min-coverage",
+        "coverage",
+        type=click.FloatRange(0, 1),
+        help="Least share of the references that the text cites.",
+    ),
 )
-@click.option(
-    "--max",
-    "most",
-    multiple=True,
-    metavar="NAME=COUNT",
-    callback=_limits,
-    help="At most so many of a remark, or sentences in a state, as number_differs=0; may be repeated.",
-)
-@click.option("--min-coverage", type=click.FloatRange(0, 1), help="Least share of the references that the text cites.")
 @click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
-@brain_options()
 @format_options(("table", *GROUND_FORMS))
 @click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
 def command(
+    workspace: "Workspace",
+    options: TextOptions,
+    limits: GroundLimits,
     file: Path,
-    store: str | None,
-    reference: Path | None,
-    literature: Path | None,
-    bibliography: Path | None,
-    results: Path | None,
-    live: bool,
-    offline: bool,
-    ledger: str | None,
-    profile: str,
-    fail_on: str,
-    most: dict[str, int],
-    min_coverage: float | None,
     fix: Path | None,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
     format_: str,
     output: Path | None,
     out: Path | None,
@@ -76,25 +70,10 @@ def command(
     Exit codes: 0 clean, 1 remarks at or over --fail-on or over a limit, 2 usage or configuration, 3 something could not
     be looked at.
     """
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.grounding.ground import GroundLimits
     from kgcheck.grounding.rendering import rendered, repairs_diff
     from kgcheck.outputs import write_text
-    from kgcheck.workspace import Workspace
 
-    limits = GroundLimits(fail_on=fail_on, most=most, coverage=min_coverage)
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        literature=literature,
-        profile=profile,
-        live=live,
-        offline=offline,
-        brain=brain,
-        progress=RichProgress(),
-    ) as workspace:
-        found, notes = workspace.ground(file, bibliography=bibliography, results=results, tokens=tokens, money=money)
+    found, notes = workspace.ground(file, **dict(options))
     for line in notes:
         note(line)
     code = found.exit_code(limits)

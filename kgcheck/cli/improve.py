@@ -1,15 +1,20 @@
 """``kgcheck improve``: a manuscript made better round by round, never worse than the best."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, manuscript_options, spending_options
+from kgcheck.cli.options import FilePath, manuscript_options
 from kgcheck.cli.output import note, result, text_result
+from kgcheck.options import TextOptions
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("improve")
-@manuscript_options()
+@manuscript_options(brain="llm")
 @click.option(
     "--out",
     required=True,
@@ -19,23 +24,7 @@ from kgcheck.cli.output import note, result, text_result
 @click.option(
     "--rounds", type=click.IntRange(1, 1_000), default=12, show_default=True, help="With those that are done."
 )
-@spending_options()
-def command(
-    file: Path,
-    out: Path,
-    store: str | None,
-    reference: Path | None,
-    literature: Path | None,
-    bibliography: Path | None,
-    results: Path | None,
-    live: bool,
-    offline: bool,
-    ledger: str | None,
-    rounds: int,
-    tokens: int | None,
-    money: float | None,
-    profile: str,
-) -> None:
+def command(workspace: "Workspace", options: TextOptions, file: Path, out: Path, rounds: int) -> None:
     """Improve FILE (Markdown): a judge scores it, a worker writes one section again, and a better text is kept.
 
     Both are models: KGCHECK_LLM_MODEL and so on is the judge, KGCHECK_LLM_WORKER_MODEL and so on the worker, where it
@@ -44,24 +33,9 @@ def command(
 
     Exit codes: 0 all rounds are done; 2 usage or configuration; 3 the budget is spent, or a model did not answer.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.grounding.improvement_log import log_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        literature=literature,
-        live=live,
-        offline=offline,
-        profile=profile,
-        brain="llm",
-        progress=RichProgress(),
-    ) as workspace:
-        log, notes = workspace.improve(
-            file, out, bibliography=bibliography, results=results, rounds=rounds, tokens=tokens, money=money
-        )
+    log, notes = workspace.improve(file, out, rounds=rounds, **dict(options))
     for line in notes:
         note(line)
     for line in log.start.card.missing if log.start else ():

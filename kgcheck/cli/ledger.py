@@ -1,9 +1,14 @@
 """``kgcheck ledger``: what keeps the runs."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kgcheck.cli.options import LedgerName, ledger_option, table_or_json_option
+from kgcheck.cli.options import LedgerName, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.group("ledger")
@@ -12,16 +17,14 @@ def command() -> None:
 
 
 @command.command("info")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def info(ledger: str | None, format_: str) -> None:
+def info(workspace: "Workspace", format_: str) -> None:
     """Show what the ledger is kept in, its format, its size, and how much is in it."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import ledger_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace:
-        facts = workspace.ledger_facts()
+    facts = workspace.ledger_facts()
     if format_ == "json":
         json_result(facts._asdict())
     else:

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, RowLimit, given, profile_option, store_option, table_or_json_option
+from kgcheck.cli.options import FilePath, given, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, live_text, note, text_result
 from kgcheck.errors import EXIT_INCOMPLETE
+from kgcheck.options import LoadOptions
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
+    from kgcheck.workspace import Workspace
 
 
 _SHOWN = 20
@@ -24,22 +26,13 @@ _LONGEST_COLUMN = 60
 
 @click.command("load")
 @click.argument("directory", type=FilePath())
-@store_option()
-@profile_option()
+@workspace_options("store", "profile")
 @click.option(
     "--quarantine",
     type=FilePath(dir_okay=False),
     help="JSON lines file for rows that cannot be loaded [default: .kgcheck/quarantine-<directory>.jsonl]",
 )
-@click.option(
-    "--max-quarantined",
-    type=RowLimit(),
-    help="Rows that may stay out, as 250, or their share, as 5%; with more, the load ends with 3. Those of namespaces "
-    "that the profile does not load are no part of it [default: a tenth of all rows, and not all rows of a file]",
-)
-@click.option("--prune", is_flag=True, help="Take away what no file of DIRECTORY states any more.")
-@click.option("--full", is_flag=True, help="Compare every row with the store, also of files that have not changed.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@options_of(LoadOptions)
 @click.option(
     "--offline",
     type=FilePath(file_okay=False),
@@ -53,14 +46,10 @@ _LONGEST_COLUMN = 60
 )
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
     directory: Path,
-    store: str | None,
-    profile: str,
     quarantine: Path | None,
-    max_quarantined: str | None,
-    prune: bool,
-    full: bool,
-    dry_run: bool,
+    options: LoadOptions,
     offline: Path | None,
     neo4j_home: Path | None,
     format_: str,
@@ -72,26 +61,15 @@ def command(
 
     Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-
-    _check_offline(offline, neo4j_home, prune or full or dry_run)
-    with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
-        if offline:
-            made = workspace.prepare_import(directory, offline, quarantine=quarantine, max_quarantined=max_quarantined)
-            summary = made.summary
-            _show(summary, format_)
-            _import(made.files, neo4j_home, directory, format_)
-        else:
-            summary = workspace.load(
-                directory,
-                quarantine=quarantine,
-                max_quarantined=max_quarantined,
-                prune=prune,
-                full=full,
-                dry_run=dry_run,
-            )
-            _show(summary, format_)
+    _check_offline(offline, neo4j_home, options.prune or options.full or options.dry_run)
+    if offline:
+        made = workspace.prepare_import(directory, offline, quarantine=quarantine, **dict(options))
+        summary = made.summary
+        _show(summary, format_)
+        _import(made.files, neo4j_home, directory, format_)
+    else:
+        summary = workspace.load(directory, quarantine=quarantine, **dict(options))
+        _show(summary, format_)
     if summary.incomplete:
         click.get_current_context().exit(EXIT_INCOMPLETE)
 

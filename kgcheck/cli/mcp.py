@@ -1,34 +1,33 @@
 """``kgcheck mcp``: tools for language models, by the Model Context Protocol."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import (
-    FilePath,
-    ledger_option,
-    literature_option,
-    profile_option,
-    reference_option,
-    store_option,
-)
+from kgcheck.cli.options import FilePath, live_option, workspace_options
 from kgcheck.cli.output import secret_note
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("mcp")
-@store_option()
-@reference_option()
-@ledger_option()
-@literature_option()
-@profile_option()
+@workspace_options(
+    "store",
+    "reference",
+    "ledger",
+    "literature",
+    "profile",
+    progress=False,
+    live=live_option("Ask UniProt and STRING, too."),
+)
 @click.option(
     "--bibliography",
     type=FilePath(dir_okay=False),
     help="For ground_text and check_protocol: a bibliography snapshot.",
 )
 @click.option("--results", type=FilePath(dir_okay=False), help="For ground_text: JSON file with the canonical results.")
-@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too.")
 @click.option(
     "--role",
     type=click.Choice(("viewer", "curator")),
@@ -66,14 +65,9 @@ from kgcheck.cli.output import secret_note
     help="With --http: most requests of one token in a minute.",
 )
 def command(
-    store: str | None,
-    reference: Path | None,
-    ledger: str | None,
-    index: Path | None,
-    profile: str,
+    workspace: "Workspace",
     bibliography: Path | None,
     results: Path | None,
-    live: bool,
     role: str,
     http: bool,
     host: str,
@@ -91,25 +85,20 @@ def command(
     it serves many, on http://HOST:PORT/mcp, each with a token: kgcheck token add. While there is none, it serves this
     machine alone, and prints the token of its start, unless KGCHECK_START_TOKEN has one.
     """
-    from kgcheck.workspace import Workspace
-
     run_http, run_stdio = _ways()
     from kgcheck.mcp.text_sources import checked_sources
     from kgcheck.service.limits import ServiceLimits
     from kgcheck.service.roles import Role
 
     sources = checked_sources(bibliography, results)
-    with Workspace(
-        store=store, reference=reference, ledger=ledger, literature=index, profile=profile, live=live
-    ) as workspace:
-        if http:
-            limits = ServiceLimits(per_minute=rate)
-            run_http(
-                workspace, Role(role), host, port, hosts,
-                proxies=proxies, limits=limits, sources=sources, announce=secret_note,
-            )  # fmt: skip
-        else:
-            run_stdio(workspace, Role(role), sources)
+    if http:
+        limits = ServiceLimits(per_minute=rate)
+        run_http(
+            workspace, Role(role), host, port, hosts,
+            proxies=proxies, limits=limits, sources=sources, announce=secret_note,
+        )  # fmt: skip
+    else:
+        run_stdio(workspace, Role(role), sources)
 
 
 def _ways() -> tuple[Any, Any]:

@@ -1,25 +1,30 @@
 """Options that several commands share."""
 
+import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS, VERIFIERS, day, row_limit
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS
 from kgcheck.cli.output import note
-from kgcheck.errors import KgcheckError, UsageError
+from kgcheck.errors import KgcheckError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    from kgcheck.workspace import Workspace
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_MOST_CHOICES = 10
+"""Names that a help text can list; others are checked by their model."""
 
 
 class FilePath(click.Path):
@@ -33,18 +38,6 @@ class FilePath(click.Path):
         if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
             self.fail("this is an address, and a path is wanted", param, ctx)
         return super().convert(value, param, ctx)
-
-
-class RowLimit(click.ParamType[str]):
-    """A number of rows, or a share of them."""
-
-    name = "N|N%"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return row_limit(str(value))
-        except UsageError as error:
-            self.fail(error.in_one_line, param, ctx)
 
 
 class Configured(click.Option):
@@ -72,41 +65,9 @@ class Configured(click.Option):
 
     def _configured(self) -> tuple[str, str] | None:
         """What kgcheck.toml has, and where that is."""
-        from kgcheck.curation.defaults import configured
+        from kgcheck.curation.project_file import configured
 
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
-
-
-def options_of(model: "type[BaseModel]") -> Decorator:
-    """An option for each field of a model, as ``click`` names its parameters; one of a tuple may be given many times.
-
-    A tuple of ``names`` is ``--name``. Values of enumerations are choices; other values are checked by the model.
-    """
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name, field in reversed(model.model_fields.items()):
-            multiple = field.default == ()
-            kinds = list(_parts(field.annotation))
-            choices = next((list(kind) for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
-            option = (name.removesuffix("s") if multiple else name).replace("_", "-")
-            function = click.option(
-                f"--{option}",
-                name,
-                multiple=multiple,
-                type=click.Choice([str(choice) for choice in choices]) if choices and len(choices) < 10 else str,
-                metavar="DATE" if date in kinds else None,
-                help=f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}.",
-            )(function)
-        return function
-
-    return add
-
-
-def _parts(annotation: Any) -> Iterator[Any]:
-    """A type and those that it is made of."""
-    yield annotation
-    for part in get_args(annotation):
-        yield from _parts(part)
 
 
 def given(name: str) -> bool:
@@ -158,24 +119,6 @@ def reference_option() -> Decorator:
     )
 
 
-def graph_date_option() -> Decorator:
-    """``--graph-date``."""
-
-    def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-        try:
-            return day(value) if value else value
-        except UsageError as error:
-            raise click.BadParameter(error.in_one_line) from None
-
-    return click.option(
-        "--graph-date",
-        metavar="DATE",
-        callback=checked,
-        help="Of when the graph is: a source that is older cannot refute what it does not know. "
-        "[default: what the manifest of the import directory says of each file]",
-    )
-
-
 class LedgerName(click.ParamType[str]):
     """A path, or the address of a PostgreSQL database without credentials."""
 
@@ -196,56 +139,6 @@ def ledger_option() -> Decorator:
         help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
     )
-
-
-def brain_options() -> Decorator:
-    """``--brain``, ``--tokens`` and ``--money``."""
-    brain = click.option(
-        "--brain",
-        type=click.Choice(BRAINS),
-        default="rules",
-        show_default=True,
-        help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
-    )
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        return brain(spending_options()(function))
-
-    return add
-
-
-def spending_options() -> Decorator:
-    """``--tokens`` and ``--money``, for each item."""
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option(
-            "--money",
-            type=click.FloatRange(min=0, min_open=True),
-            help="Most money that a model may cost, for each item; needs prices.",
-        )(function)
-        return click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that a model may take an item.")(
-            function
-        )
-
-    return add
-
-
-def total_options() -> Decorator:
-    """``--total-tokens`` and ``--total-money``, for all items of a run together."""
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option(
-            "--total-money",
-            type=click.FloatRange(min=0, min_open=True),
-            help="Most money that a model may cost, for all items of this run; those that are left stay open.",
-        )(function)
-        return click.option(
-            "--total-tokens",
-            type=click.IntRange(min=1),
-            help="Most tokens that a model may take for all items of this run; those that are left stay open.",
-        )(function)
-
-    return add
 
 
 _ENDINGS = {
@@ -318,53 +211,14 @@ def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str 
     )
 
 
-def verifier_option() -> Decorator:
-    """``--verifier``."""
-    return click.option(
-        "--verifier",
-        type=click.Choice(VERIFIERS),
-        default="trained",
-        show_default=True,
-        help="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL.",
-    )
-
-
-def inference_option() -> Decorator:
-    """``--inference``."""
-    return click.option(
-        "--inference",
-        type=FilePath(file_okay=False),
-        help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
-    )
-
-
 LITERATURE = ("--literature", "--index")
 """One thing under both names: commands about papers call it the index, those about a graph its literature."""
-
-
-def literature_option(*, configured: bool = True) -> Decorator:
-    """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
-    how: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}
-    return click.option(
-        *LITERATURE,
-        "index",
-        **how,
-        type=FilePath(file_okay=False),
-        help="Also ask the papers of this index, made by kgcheck corpus add, about edges.",
-    )
 
 
 def offline_option() -> Decorator:
     """``--offline``."""
     return click.option(
         "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
-    )
-
-
-def workers_option(what: str) -> Decorator:
-    """How many of a batch are done at the same time."""
-    return click.option(
-        "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help=f"{what} at the same time."
     )
 
 
@@ -375,11 +229,21 @@ def limit_option() -> Decorator:
     )
 
 
+def literature_option(
+    text: str = "Also ask the papers of this index, made by kgcheck corpus add, about edges.",
+    *,
+    configured: bool = True,
+) -> Decorator:
+    """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
+    filled: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}
+    return click.option(*LITERATURE, "literature", **filled, type=FilePath(file_okay=False), help=text)
+
+
 def index_option(*, required: bool = False) -> Decorator:
     """``--index``, a literature index."""
     return click.option(
         *reversed(LITERATURE),
-        "index",
+        "literature",
         cls=Configured,
         field="literature",
         envvar="KGCHECK_INDEX",
@@ -389,30 +253,177 @@ def index_option(*, required: bool = False) -> Decorator:
     )
 
 
-def manuscript_options() -> Decorator:
-    """FILE and what it is held against."""
-    options: list[Decorator] = [
-        click.argument("file", type=FilePath(dir_okay=False)),
-        store_option(),
-        reference_option(),
-        click.option(
-            *LITERATURE, "literature", type=FilePath(file_okay=False), help="Literature index whose papers are asked."
-        ),
-        click.option(
-            "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
-        ),
-        click.option("--results", type=FilePath(dir_okay=False), help="JSON file with the canonical results."),
-        click.option("--live", is_flag=True, help="Look references up at Crossref, PubMed and OpenAlex, too."),
-        click.option(
-            "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
-        ),
-        ledger_option(),
-        profile_option(),
-    ]
+def live_option(text: str = "Ask UniProt and STRING, too; what they say comes before the snapshot.") -> Decorator:
+    """``--live``."""
+    return click.option("--live", is_flag=True, help=text)
+
+
+def brain_option() -> Decorator:
+    """``--brain``."""
+    return click.option(
+        "--brain",
+        type=click.Choice(BRAINS),
+        default="rules",
+        show_default=True,
+        help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
+    )
+
+
+def with_retired_option() -> Decorator:
+    """``--with-retired``."""
+    return click.option("--with-retired", is_flag=True, help="Read what patches retired as if it were not.")
+
+
+_PARTS: dict[str, Callable[[], Decorator]] = {
+    "store": store_option,
+    "reference": reference_option,
+    "ledger": ledger_option,
+    "literature": literature_option,
+    "profile": profile_option,
+    "live": live_option,
+    "offline": offline_option,
+    "brain": brain_option,
+    "with_retired": with_retired_option,
+}
+
+
+def part_options(*names: str, **own: Decorator | str) -> Decorator:
+    """Options that name parts of a workspace, as the parameter ``parts`` of a command; some fixed, or with a form."""
+    fixed = {name: value for name, value in own.items() if isinstance(value, str)}
+    formed = {name: option for name, option in own.items() if not isinstance(option, str)}
+    options = {name: _PARTS[name]() for name in names} | formed
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
+        @functools.wraps(function)
+        def called(**values: Any) -> Any:
+            return function(parts=fixed | {name: values.pop(name) for name in options}, **values)
+
+        return _with(options.values(), called)
 
     return add
+
+
+def workspace_options(*names: str, progress: bool = True, **own: Decorator | str) -> Decorator:
+    """The same, opened: the parameter ``workspace`` of a command, closed when it has ended."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(parts: dict[str, Any], **values: Any) -> Any:
+            with open_workspace(parts, progress=progress) as workspace:
+                return function(workspace=workspace, **values)
+
+        return part_options(*names, **own)(called)
+
+    return add
+
+
+def open_workspace(parts: Mapping[str, Any], *, progress: bool = True) -> "Workspace":
+    """A workspace of the parts that options name, which shows its progress on stderr."""
+    from kgcheck.workspace import Workspace
+
+    if not progress:
+        return Workspace(**parts)
+    from kgcheck.cli.console import RichProgress
+
+    return Workspace(**parts, progress=RichProgress())
+
+
+def options_of(model: "type[BaseModel]", parameter: str = "options", **own: Decorator | None) -> Decorator:
+    """An option for each field of a model, of which the command gets one parameter; some with a form of their own.
+
+    None leaves a field out.
+    """
+    from pydantic import ValidationError
+
+    taken = _options(model, **own)
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(**values: Any) -> Any:
+            fields = {name: values.pop(name) for name in taken}
+            try:
+                return function(**{parameter: model(**fields)}, **values)
+            except ValidationError as error:
+                if error.title != model.__name__:
+                    raise
+                wrong = error.errors()[0]
+                flag = f"--{str(wrong['loc'][0]).replace('_', '-')}"
+                raise click.BadParameter(wrong["msg"].removeprefix("Value error, "), param_hint=f"'{flag}'") from None
+
+        return _with(taken.values(), called)
+
+    return add
+
+
+def flags_of(model: "type[BaseModel]") -> Decorator:
+    """An option for each field of a model, of which the command gets the names as they were typed."""
+    return lambda function: _with(_options(model).values(), function)
+
+
+def _options(model: "type[BaseModel]", **own: Decorator | None) -> dict[str, Decorator]:
+    options = {name: _option_of(name, field) for name, field in model.model_fields.items()} | own
+    return {name: option for name, option in options.items() if option}
+
+
+def _option_of(name: str, field: "FieldInfo") -> Decorator:
+    """A field as an option: its type and bounds, its description and its default."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter[Any](field.annotation or Any).json_schema()
+    form = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    several = form.get("type") == "array"
+    flag = f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
+    words = field.description or ""
+    text = f"{words[:1].upper()}{words[1:]}{'; may be repeated' if several else ''}."
+    if form.get("type") == "boolean":
+        return click.option(flag, name, is_flag=True, help=text)
+    shown = {} if several or field.default is None else {"default": field.default, "show_default": True}
+    item = form.get("items", form)
+    item = schema.get("$defs", {}).get(str(item.get("$ref")).rpartition("/")[2], item)
+    kind = _type_of(item | extra, field)
+    if item.get("format") == "date":
+        shown["metavar"] = "DATE"
+    return click.option(flag, name, type=kind, multiple=several, help=text, **shown)
+
+
+def _type_of(form: Mapping[str, Any], field: "FieldInfo") -> click.ParamType[Any]:
+    """The type of click that takes what a JSON schema takes, within the bounds of a field."""
+    bounds = {name: getattr(one, name) for one in field.metadata for name in ("ge", "gt", "le") if hasattr(one, name)}
+    limits: dict[str, Any] = {
+        "min": bounds.get("ge", bounds.get("gt")),
+        "max": bounds.get("le"),
+        "min_open": "gt" in bounds,
+    }
+    match form:
+        case {"enum": names} if len(names) < _MOST_CHOICES:
+            return click.Choice(names)
+        case {"format": "path"}:
+            return FilePath(**{name: form[name] for name in ("file_okay", "dir_okay") if name in form})
+        case {"type": "integer"}:
+            return click.IntRange(**limits) if bounds else click.INT
+        case {"type": "number"}:
+            return click.FloatRange(**limits) if bounds else click.FLOAT
+        case _:
+            return click.STRING
+
+
+def _with(options: Iterable[Decorator], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with options, in their order."""
+    for option in reversed([*options]):
+        function = option(function)
+    return function
+
+
+def manuscript_options(*names: str, **own: Any) -> Decorator:
+    """FILE, the workspace that it is held against, and what else it is held against."""
+    from kgcheck.options import TextOptions
+
+    file = click.argument("file", type=FilePath(dir_okay=False))
+    parts = workspace_options(
+        *("store", "reference", "offline", "ledger", "profile", *names),
+        literature=literature_option("Literature index whose papers are asked.", configured=False),
+        live=live_option("Look references up at Crossref, PubMed and OpenAlex, too."),
+        **own,
+    )
+    return lambda function: file(parts(options_of(TextOptions)(function)))

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, ledger_option, profile_option, store_option, table_or_json_option
+from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.workspace import Workspace
 
 
 @click.group("patch")
@@ -37,27 +38,20 @@ _FOLDER = click.argument("folder", metavar="DIR", type=FilePath(file_okay=False)
 @click.option("--run", default="latest", show_default=True, help="With --accepted: the run.")
 @click.option("--out", "folder", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
 @_BY
-@store_option()
-@profile_option()
-@ledger_option()
+@workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
 def make(
+    workspace: "Workspace",
     accepted: bool,
     findings: tuple[str, ...],
     run: str,
     folder: Path,
     by: str,
-    store: str | None,
-    profile: str,
-    ledger: str | None,
     format_: str,
 ) -> int:
     """Make a patch of findings: files for programs and for people. Exit code 1: none can be repaired so."""
-    from kgcheck.workspace import Workspace
-
     chosen = {name: to if given else None for name, given, to in (text.partition("=") for text in findings)}
-    with Workspace(store=store, profile=profile, ledger=ledger) as workspace:
-        made = workspace.make_patch(folder, findings=chosen, accepted=accepted, run=run, by=by)
+    made = workspace.make_patch(folder, findings=chosen, accepted=accepted, run=run, by=by)
     if format_ == "json":
         json_result(made.as_row())
     else:
@@ -74,15 +68,11 @@ def make(
 
 @command.command("check")
 @_FOLDER
-@store_option()
-@profile_option()
+@workspace_options("store", "profile", progress=False)
 @table_or_json_option()
-def check(folder: Path, store: str | None, profile: str, format_: str) -> int:
+def check(workspace: "Workspace", folder: Path, format_: str) -> int:
     """Say what of the patch in DIR would conflict now. Exit code 1: something would."""
-    from kgcheck.workspace import Workspace
-
-    with Workspace(store=store, profile=profile) as workspace:
-        outcome = workspace.check_patch(folder)
+    outcome = workspace.check_patch(folder)
     return _end(outcome, format_, "would fit", "done before")
 
 
@@ -93,26 +83,18 @@ def check(folder: Path, store: str | None, profile: str, format_: str) -> int:
     "--from-elsewhere", is_flag=True, help="Also a patch that this ledger did not make, or that was changed since."
 )
 @_BY
-@store_option()
-@profile_option()
-@ledger_option()
+@workspace_options("store", "profile", "ledger")
 @table_or_json_option()
 def apply(
+    workspace: "Workspace",
     folder: Path,
     delete: bool,
     from_elsewhere: bool,
     by: str,
-    store: str | None,
-    profile: str,
-    ledger: str | None,
     format_: str,
 ) -> int:
     """Do every operation of the patch in DIR that the graph still fits. Exit code 1: some were in conflict."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-
-    with Workspace(store=store, profile=profile, ledger=ledger, progress=RichProgress()) as workspace:
-        outcome = workspace.apply_patch(folder, by=by, delete=delete, from_elsewhere=from_elsewhere)
+    outcome = workspace.apply_patch(folder, by=by, delete=delete, from_elsewhere=from_elsewhere)
     if not outcome.done and not outcome.conflicts:
         note(f"patch {outcome.patch.id} was applied already: nothing was done")
     return _end(outcome, format_, "done", "done before")
@@ -121,17 +103,11 @@ def apply(
 @command.command("undo")
 @_FOLDER
 @_BY
-@store_option()
-@profile_option()
-@ledger_option()
+@workspace_options("store", "profile", "ledger")
 @table_or_json_option()
-def undo(folder: Path, by: str, store: str | None, profile: str, ledger: str | None, format_: str) -> int:
+def undo(workspace: "Workspace", folder: Path, by: str, format_: str) -> int:
     """Give the graph back as it was before the patch in DIR. Exit code 1: something was changed again since."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-
-    with Workspace(store=store, profile=profile, ledger=ledger, progress=RichProgress()) as workspace:
-        outcome = workspace.undo_patch(folder, by=by)
+    outcome = workspace.undo_patch(folder, by=by)
     return _end(outcome, format_, "undone", "")
 
 
@@ -147,15 +123,10 @@ def undo(folder: Path, by: str, store: str | None, profile: str, ledger: str | N
 )
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
-@store_option()
-@profile_option()
-def export(folder: Path, form: str, of: Path, out: Path, store: str | None, profile: str) -> int:
+@workspace_options("store", "profile")
+def export(workspace: "Workspace", folder: Path, form: str, of: Path, out: Path) -> int:
     """Write the patch in DIR as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-
-    with Workspace(store=store, profile=profile, progress=RichProgress()) as workspace:
-        exported = workspace.export_patch(folder, of, out)
+    exported = workspace.export_patch(folder, of, out)
     for name, n in exported.rows.items():
         note(f"{name}: {how_many(n, 'row is', 'rows are')} other than in {of}")
     for what, why, finding in exported.unplaced:
@@ -165,16 +136,14 @@ def export(folder: Path, form: str, of: Path, out: Path, store: str | None, prof
 
 
 @command.command("list")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def list_(ledger: str | None, format_: str) -> None:
+def list_(workspace: "Workspace", format_: str) -> None:
     """List the patches in the ledger, newest first."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import patch_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace:
-        patches = workspace.patches()
+    patches = workspace.patches()
     if format_ == "json":
         json_result([p.model_dump(mode="json") for p in patches])
     else:
@@ -183,14 +152,11 @@ def list_(ledger: str | None, format_: str) -> None:
 
 @command.command("show")
 @click.argument("patch")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def show(patch: str, ledger: str | None, format_: str) -> None:
+def show(workspace: "Workspace", patch: str, format_: str) -> None:
     """Show PATCH, an id or the beginning of one: each operation and what became of it."""
-    from kgcheck.workspace import Workspace
-
-    with Workspace(ledger=ledger) as workspace:
-        entry, operations = workspace.patch(patch)
+    entry, operations = workspace.patch(patch)
     if format_ == "json":
         shown = [o.model_dump(mode="json") for o in operations]
         json_result(entry.model_dump(mode="json") | {"listed": shown})

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, store_option, table_or_json_option
+from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Schema
+    from kgcheck.workspace import Workspace
 
 
 @click.group("profile")
@@ -35,22 +36,19 @@ def list_profiles(format_: str) -> None:
 
 
 @command.command("init")
-@store_option()
+@workspace_options("store")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
 @click.option("--name", help="What the profile is called [default: the name of the folder]")
-def init(store: str | None, out: Path, name: str | None) -> None:
+def init(workspace: "Workspace", out: Path, name: str | None) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
     Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.graph.survey import survey
     from kgcheck.profile.init import draft_profile, write_profile
-    from kgcheck.workspace import Workspace
 
     _refuse_profile(out)
-    with Workspace(store=store, progress=RichProgress()) as workspace:
-        seen = survey(workspace.store, workspace.settings, workspace.progress)
+    seen = survey(workspace.store, workspace.settings, workspace.progress)
     draft = draft_profile(seen, name or out.resolve().name)
     path = write_profile(draft, out)
     for text in draft.notes:

@@ -1,39 +1,35 @@
 """``kgcheck protocol check``: what became of what protocols rest on, and what is wrong in them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.choices import STUDY_STATES
-from kgcheck.cli.options import (
-    LITERATURE,
-    FilePath,
-    format_options,
-    ledger_option,
-    offline_option,
-    profile_option,
-    reference_option,
-    store_option,
-)
+from kgcheck.cli.options import FilePath, format_options, literature_option, live_option, workspace_options
 from kgcheck.cli.output import note, text_result
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
+
 
 FORMS = ("table", "json", "markdown", "sarif")
 
 
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, type=FilePath(dir_okay=False))
-@store_option()
-@reference_option()
-@ledger_option()
-@profile_option()
-@click.option(
-    *LITERATURE, "literature", type=FilePath(file_okay=False), help="Literature index in which papers are looked up."
+@workspace_options(
+    "store",
+    "reference",
+    "ledger",
+    "profile",
+    "offline",
+    literature=literature_option("Literature index in which papers are looked up.", configured=False),
+    live=live_option("Ask Crossref, PubMed and the repositories of data sets, too."),
 )
 @click.option(
     "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
 )
-@click.option("--live", is_flag=True, help="Ask Crossref, PubMed and the repositories of data sets, too.")
-@offline_option()
 @click.option(
     "--fail-on",
     type=click.Choice(STUDY_STATES),
@@ -43,15 +39,9 @@ FORMS = ("table", "json", "markdown", "sarif")
 )
 @format_options(FORMS)
 def command(
+    workspace: "Workspace",
     files: tuple[Path, ...],
-    store: str | None,
-    reference: Path | None,
-    ledger: str | None,
-    profile: str,
-    literature: Path | None,
     bibliography: Path | None,
-    live: bool,
-    offline: bool,
     fail_on: str,
     format_: str,
     output: Path | None,
@@ -63,22 +53,10 @@ def command(
 
     Exit codes: 0 clean, 1 remarks at or over --fail-on, 2 usage or configuration, 3 something could not be looked at.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.outputs import write_text
     from kgcheck.protocols.checking.rendering import rendered_checks
-    from kgcheck.workspace import Workspace
 
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        literature=literature,
-        profile=profile,
-        live=live,
-        offline=offline,
-        progress=RichProgress(),
-    ) as workspace:
-        found, notes = workspace.check_protocols(files, bibliography=bibliography)
+    found, notes = workspace.check_protocols(files, bibliography=bibliography)
     for line in notes:
         note(line)
     codes = {checked.exit_code(fail_on) for checked in found}

@@ -1,20 +1,17 @@
 """``kgcheck protocol design``: a protocol from an objective, papers and verified facts."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    LITERATURE,
-    FilePath,
-    brain_options,
-    ledger_option,
-    profile_option,
-    reference_option,
-    store_option,
-)
+from kgcheck.cli.options import FilePath, literature_option, live_option, options_of, workspace_options
 from kgcheck.cli.output import note, result
+from kgcheck.options import Spending
 from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("design")
@@ -25,15 +22,14 @@ from kgcheck.plurals import how_many
     type=FilePath(file_okay=False),
     help="Folder of the protocol and its transcript; goes on there.",
 )
-@store_option()
-@reference_option()
-@ledger_option()
-@profile_option()
-@click.option(
-    *LITERATURE,
-    "literature",
-    type=FilePath(file_okay=False),
-    help="Literature index: its whole papers that fit best are read.",
+@workspace_options(
+    "store",
+    "reference",
+    "ledger",
+    "profile",
+    "brain",
+    literature=literature_option("Literature index: its whole papers that fit best are read.", configured=False),
+    live=live_option("Look up the data sets that papers name."),
 )
 @click.option(
     "--papers", multiple=True, type=FilePath(dir_okay=False), help="A file of whole papers; may be given again."
@@ -45,23 +41,15 @@ from kgcheck.plurals import how_many
     help="Reports of papers, made by kgcheck protocol report --format json; may be given again.",
 )
 @click.option("--search", type=FilePath(file_okay=False), help="Folder of kgcheck protocol search: what it kept.")
-@click.option("--live", is_flag=True, help="Look up the data sets that papers name.")
-@brain_options()
+@options_of(Spending, "spending")
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     objective: Path,
     out: Path,
-    store: str | None,
-    reference: Path | None,
-    ledger: str | None,
-    profile: str,
-    literature: Path | None,
     papers: tuple[Path, ...],
     reports: tuple[Path, ...],
     search: Path | None,
-    live: bool,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
 ) -> None:
     """Design a protocol for OBJECTIVE (TOML), and write protocol.json, its pages and its transcript.
 
@@ -72,26 +60,12 @@ def command(
     Exit codes: 0 designed; 2 usage or configuration; 3 a source was away, the budget is spent, or a model did not
     answer.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.protocols.design.material import read_reports
     from kgcheck.protocols.protocol import read_objective
-    from kgcheck.workspace import Workspace
 
     wanted, given = read_objective(objective), read_reports(reports)
-    with Workspace(
-        store=store,
-        reference=reference,
-        ledger=ledger,
-        profile=profile,
-        literature=literature,
-        live=live,
-        brain=brain,
-        progress=RichProgress(),
-    ) as workspace:
-        made = workspace.design_protocol(
-            wanted, out, papers=papers, reports=given, search=search, tokens=tokens, money=money
-        )
+    made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
     for line in made.protocol.notes:
         note(line)
     steps = sum(1 for _ in made.protocol.steps)

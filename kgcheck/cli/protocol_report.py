@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options, format_options
+from kgcheck.cli.options import FilePath, brain_option, format_options, options_of
 from kgcheck.cli.output import json_result, note, text_result
+from kgcheck.options import Spending
 
 
 @click.command("report")
@@ -17,15 +18,15 @@ from kgcheck.cli.output import json_result, note, text_result
     type=FilePath(dir_okay=False),
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
-@brain_options()
+@brain_option()
+@options_of(Spending, "spending")
 @format_options(("table", "json", "markdown"))
 def command(
     place: Path,
     papers: tuple[str, ...],
     objective_file: Path | None,
     brain: str,
-    tokens: int | None,
-    money: float | None,
+    spending: Spending,
     format_: str,
     output: Path | None,
 ) -> None:
@@ -39,14 +40,14 @@ def command(
     from kgcheck.cli.console import results
     from kgcheck.outputs import write_text
     from kgcheck.protocols.protocol import read_objective
+    from kgcheck.protocols.reports.paper_reports import report_papers
     from kgcheck.protocols.reports.table import details, reports_table
     from kgcheck.report.cells import as_text
     from kgcheck.report.documents import page
     from kgcheck.visible import as_json
-    from kgcheck.workspace.protocol_reports import report_papers
 
     objective = read_objective(objective_file) if objective_file else None
-    reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, tokens=tokens, money=money)
+    reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)
     for text in notes:
         note(text)
     if format_ == "json":

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options, ledger_option, profile_option, store_option
+from kgcheck.cli.options import FilePath, options_of, workspace_options
 from kgcheck.cli.output import note, result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
+from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
-    from kgcheck.workspace.step_programs import RunOptions
-    from kgcheck.workspace.workspace import Workspace
+    from kgcheck.protocols.programs.steps import RunOptions
+    from kgcheck.workspace import Workspace
 
 _SHOWN = 3
 """Rows of each table that are shown; the files have all."""
@@ -33,11 +34,11 @@ _SHOWN = 3
 )
 @click.option("--memory", type=click.IntRange(min=256), default=4096, show_default=True, help="A program's, in MiB.")
 @click.option("--out", type=FilePath(file_okay=False), help="Folder of the results.")
-@store_option()
-@profile_option()
-@ledger_option()
-@brain_options()
+@workspace_options("store", "profile", "ledger", "brain", progress=False)
+@options_of(Spending, "spending")
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     protocol: Path | None,
     analysis: str | None,
     genes: tuple[str, ...],
@@ -50,12 +51,6 @@ def command(
     seconds: float,
     memory: int,
     out: Path | None,
-    store: str | None,
-    profile: str,
-    ledger: str | None,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
 ) -> None:
     """Run the steps of PROTOCOL, each into a folder of --out: ready analyses and programs; or one --analysis.
 
@@ -66,7 +61,6 @@ def command(
     Exit codes: 0 all ran; 1 a step did not; 2 usage or configuration; 3 the graph or the model could not be reached.
     """
     from kgcheck.protocols.programs.analyses import ready_analyses
-    from kgcheck.workspace import Workspace
 
     if analysis == "list":
         for ready in ready_analyses().values():
@@ -74,26 +68,24 @@ def command(
         return
     out = _checked(protocol, analysis, out)
     names = _names(genes)
-    with Workspace(store=store, profile=profile, ledger=ledger, brain=brain) as workspace:
-        if protocol is None:
-            numbers = dict(_pair(text) for text in parameters)
-            _show_analysis(workspace, analysis or "", names, target, numbers, seed, out)
-            return
-        from kgcheck.protocols.programs.record import ProgramLimits
-        from kgcheck.workspace.opening import Spending
-        from kgcheck.workspace.step_programs import RunOptions
+    if protocol is None:
+        numbers = dict(_pair(text) for text in parameters)
+        _show_analysis(workspace, analysis or "", names, target, numbers, seed, out)
+        return
+    from kgcheck.protocols.programs.record import ProgramLimits
+    from kgcheck.protocols.programs.steps import RunOptions
 
-        options = RunOptions(
-            only=step,
-            genes=names,
-            target=target,
-            seed=seed,
-            programs=programs,
-            inputs={name: Path(file) for name, file in map(_pair, inputs)},
-            limits=ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory),
-            spending=Spending(tokens, money),
-        )
-        failed = _run(workspace, protocol, out, options)
+    options = RunOptions(
+        only=step,
+        genes=names,
+        target=target,
+        seed=seed,
+        programs=programs,
+        inputs={name: Path(file) for name, file in map(_pair, inputs)},
+        limits=ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory),
+        spending=spending,
+    )
+    failed = _run(workspace, protocol, out, options)
     click.get_current_context().exit(EXIT_FINDINGS if failed else EXIT_CLEAN)
 
 
@@ -106,9 +98,9 @@ def _checked(protocol: Path | None, analysis: str | None, out: Path | None) -> P
 
 
 def _run(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
+    from kgcheck.protocols.programs.steps import run_steps
     from kgcheck.protocols.programs.tasks import program_figures
     from kgcheck.protocols.protocol import read_protocol
-    from kgcheck.workspace.protocol_programs import run_steps
 
     states, records = [], []
     for outcome in run_steps(workspace, read_protocol(protocol), out, options):
@@ -134,7 +126,7 @@ def _show_analysis(
     out: Path,
 ) -> None:
     from kgcheck.protocols.programs.analyses import write_result
-    from kgcheck.workspace.protocol_programs import analyse
+    from kgcheck.protocols.programs.steps import analyse
 
     found = analyse(workspace, name, genes, target=target, parameters=parameters, seed=seed)
     write_result(found, out)

@@ -1,26 +1,29 @@
 """``kgcheck protocol score``: the five measures of a protocol, by BioResearcher's formulas."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_options, profile_option, table_or_json_option
+from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note
+from kgcheck.options import Spending
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("score")
 @click.argument("file", type=FilePath(dir_okay=False))
-@brain_options()
+@workspace_options("brain", "profile")
+@options_of(Spending, "spending")
 @click.option("--judge", "judges", multiple=True, metavar="MODEL", help="With --brain llm: a judge; may be repeated.")
-@profile_option()
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     file: Path,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
     judges: tuple[str, ...],
-    profile: str,
     format_: str,
 ) -> None:
     """Measure the protocol FILE (protocol.json): completeness, detail, correctness, logic, structure; their sum.
@@ -30,12 +33,10 @@ def command(
 
     Exit codes: 0 measured; 2 usage or configuration; 3 a model did not answer in form, or its budget is spent.
     """
-    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.cli.console import results
     from kgcheck.protocols.checking.rendering import quality_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(profile=profile, brain=brain, progress=RichProgress()) as workspace:
-        quality, notes = workspace.score_protocol(file, judges=judges, tokens=tokens, money=money)
+    quality, notes = workspace.score_protocol(file, judges=judges, **dict(spending))
     for line in notes:
         note(line)
     if format_ == "json":

@@ -5,20 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import (
-    LITERATURE,
-    FilePath,
-    brain_options,
-    profile_option,
-    reference_option,
-    store_option,
-    table_or_json_option,
-)
+from kgcheck.cli.options import FilePath, literature_option, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result
+from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.protocols.search.found import SearchPlace, StudySearch
+    from kgcheck.workspace import Workspace
 
 
 @click.command("search")
@@ -31,30 +25,22 @@ if TYPE_CHECKING:
     type=click.Choice(("pubmed", "pmc", "europepmc", "geo")),
     help="Where to search; may be given again [default: pubmed, pmc, geo]",
 )
-@store_option()
-@reference_option()
-@click.option(
-    *LITERATURE,
-    "literature",
-    type=FilePath(file_okay=False),
-    help="Index of papers, searched where no service can be looked at.",
+@workspace_options(
+    "store",
+    "reference",
+    "profile",
+    "brain",
+    "offline",
+    literature=literature_option("Index of papers, searched where no service can be looked at.", configured=False),
 )
-@profile_option()
-@brain_options()
-@click.option("--offline", is_flag=True, help="Open no connection: kept answers, or the index of --literature.")
+@options_of(Spending, "spending")
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
+    spending: Spending,
     objective: Path,
     out: Path,
     places: "tuple[SearchPlace, ...]",
-    store: str | None,
-    reference: Path | None,
-    literature: Path | None,
-    profile: str,
-    brain: str,
-    tokens: int | None,
-    money: float | None,
-    offline: bool,
     format_: str,
 ) -> None:
     """Search papers and data sets for OBJECTIVE (TOML): five queries with synonyms, ten results each and place.
@@ -65,23 +51,12 @@ def command(
 
     Exit codes: 0 done; 2 usage or configuration; 3 a place could not be looked at, or the model did not answer.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.protocols.protocol import read_objective
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.protocol_search import search_studies
+    from kgcheck.protocols.search.study_search import search_studies
 
     wanted = read_objective(objective)
-    with Workspace(
-        store=store,
-        reference=reference,
-        literature=literature,
-        profile=profile,
-        brain=brain,
-        offline=offline,
-        progress=RichProgress(),
-    ) as workspace:
-        found, notes = search_studies(workspace, wanted, out, places=places, tokens=tokens, money=money)
+    found, notes = search_studies(workspace, wanted, out, places=places, spending=spending)
     for line in notes:
         note(line)
     for missed in found.unsearched:

@@ -111,10 +111,11 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     """
     from kgcheck.cli.console import RichProgress, results
     from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.profile.schema import read_schema
     from kgcheck.providers.http import Http
     from kgcheck.reference.download import fetch_references
     from kgcheck.report.tables import fetched_table
-    from kgcheck.workspace.opening import read_schema, read_settings
+    from kgcheck.settings import read_settings
 
     schema, settings = read_schema(profile), read_settings()
     with Http(settings) as http:
@@ -135,9 +136,9 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
     from kgcheck.cli.console import results
+    from kgcheck.profile.schema import read_schema
     from kgcheck.reference.difference import compare_snapshots
     from kgcheck.report.tables import difference_table
-    from kgcheck.workspace.opening import read_schema
 
     changes = compare_snapshots(older, newer, read_schema(profile))
     if format_ == "json":
@@ -159,7 +160,7 @@ def _build_bibliography(
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.bibliography import build_bibliography
     from kgcheck.literature.bibliography_reader import Bibliography
-    from kgcheck.workspace.opening import read_settings
+    from kgcheck.settings import read_settings
 
     built = build_bibliography(
         directory,

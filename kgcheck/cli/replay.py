@@ -15,8 +15,8 @@ def command(file: Path, profile: str) -> None:
     """Run the check of FILE, a transcript, again: no model, no graph, no source. Ends with 1 if the verdict changes."""
     from kgcheck.agents.replay import read_transcript, replay
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
+    from kgcheck.profile.schema import read_schema
     from kgcheck.report.tables import transcript_line
-    from kgcheck.workspace.opening import read_schema
 
     events = read_transcript(file)
     again = replay(events, read_schema(profile))

@@ -1,22 +1,25 @@
 """``kgcheck runs``: what the ledger holds."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kgcheck.cli.options import ledger_option, table_or_json_option
+from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("runs")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def command(ledger: str | None, format_: str) -> None:
+def command(workspace: "Workspace", format_: str) -> None:
     """List the runs in the ledger, newest first."""
     from kgcheck.cli.console import results
     from kgcheck.report.tables import run_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace:
-        runs = workspace.runs()
+    runs = workspace.runs()
     if format_ == "json":
         json_result([run.as_row() for run, _ in runs])
     else:

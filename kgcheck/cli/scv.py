@@ -5,43 +5,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.choices import SCOPES
-from kgcheck.cli.options import (
-    FilePath,
-    index_option,
-    inference_option,
-    spending_options,
-    table_or_json_option,
-    total_options,
-    verifier_option,
-    workers_option,
-)
+from kgcheck.cli.options import FilePath, index_option, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note
+from kgcheck.options import ClaimOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from kgcheck.bench.metrics import ClaimMetrics
+    from kgcheck.workspace import Workspace
 
 
 @click.command("scv")
 @click.argument("file", type=FilePath())
-@index_option()
-@verifier_option()
-@inference_option()
-@spending_options()
-@total_options()
+@workspace_options(literature=index_option())
+@options_of(ClaimOptions)
 @click.option(
-    "--scope",
-    type=click.Choice(SCOPES),
-    default="corpus",
-    show_default=True,
-    help="What is read for a claim: what a search finds, the documents that it names, or the passages given with it.",
+    "--inference",
+    type=FilePath(file_okay=False),
+    help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
 )
-@click.option("--top", type=click.IntRange(1, 50), default=3, show_default=True, help="Papers to read in the corpus.")
 @click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many claims.")
-@workers_option("Claims")
 @click.option(
     "--out",
     required=True,
@@ -50,19 +34,11 @@ if TYPE_CHECKING:
 )
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
     file: Path,
-    index: Path | None,
-    verifier: str,
+    options: ClaimOptions,
     inference: Path | None,
-    tokens: int | None,
-    money: float | None,
-    total_tokens: int | None,
-    total_money: float | None,
-    scope: str,
-    top: int,
     recipe: str | None,
-    limit: int | None,
-    workers: int,
     out: Path,
     format_: str,
 ) -> None:
@@ -71,27 +47,11 @@ def command(
     Exit codes: 0 done, 2 usage or configuration, 3 some claims ended with an error, or are open because the budget is
     spent: the same command goes on with them.
     """
-    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.bench.batches import verify_claims
+    from kgcheck.cli.console import results
     from kgcheck.errors import EXIT_INCOMPLETE
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.batches import verify_claims
-    from kgcheck.workspace.opening import Spending
 
-    with Workspace(literature=index, progress=RichProgress()) as workspace:
-        done = verify_claims(
-            workspace,
-            file,
-            out,
-            recipe=recipe,
-            limit=limit,
-            scope=scope,
-            top=top,
-            verifier=verifier,
-            inference=inference,
-            workers=workers,
-            spending=Spending(tokens, money),
-            total=Spending(total_tokens, total_money),
-        )
+    done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
     if format_ == "json":
         json_result(done.metrics.model_dump_json(indent=2))
     else:

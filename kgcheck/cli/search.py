@@ -7,25 +7,19 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.choices import SECTIONS
-from kgcheck.cli.options import (
-    FilePath,
-    index_option,
-    profile_option,
-    reference_option,
-    store_option,
-    table_or_json_option,
-)
+from kgcheck.cli.options import FilePath, index_option, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kgcheck.workspace.results import PaperHit, PassageHit
+    from kgcheck.literature.hits import PaperHit, PassageHit
+    from kgcheck.workspace import Workspace
 
 
 @click.command("search")
 @click.argument("query")
-@index_option(required=True)
+@workspace_options("store", "reference", "profile", progress=False, literature=index_option(required=True))
 @click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="Most documents.")
 @click.option("--document", "documents", multiple=True, help="Search only in this document, by id; may be repeated.")
 @click.option(
@@ -41,32 +35,22 @@ if TYPE_CHECKING:
     help="Search only in sections of this kind; may be repeated.",
 )
 @click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
-@store_option()
-@reference_option()
-@profile_option()
 @table_or_json_option()
 def command(
+    workspace: "Workspace",
     query: str,
-    index: Path,
     limit: int,
     documents: tuple[str, ...],
     passages: Path | None,
     expand: bool,
     sections: tuple[str, ...],
-    store: str | None,
-    reference: Path | None,
-    profile: str,
     format_: str,
 ) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
     from kgcheck.cli.console import results
-    from kgcheck.workspace import Workspace
 
-    with Workspace(store=store, reference=reference, literature=index, profile=profile) as workspace:
-        lines = _lines(passages) if passages else None
-        found = workspace.search(
-            query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections
-        )
+    lines = _lines(passages) if passages else None
+    found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections)
     for text in found.notes:
         note(text)
     if not found.hits:
@@ -80,7 +64,7 @@ def command(
 def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "Table":
     from rich.table import Table
 
-    from kgcheck.workspace.results import PassageHit
+    from kgcheck.literature.hits import PassageHit
 
     passages = bool(hits) and isinstance(hits[0], PassageHit)
     # An index of abstracts alone has nothing to say of sections.

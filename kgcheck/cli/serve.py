@@ -3,17 +3,11 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kgcheck.cli.options import (
-    FilePath,
-    ledger_option,
-    literature_option,
-    profile_option,
-    reference_option,
-    store_option,
-)
+from kgcheck.cli.options import FilePath, live_option, part_options
 from kgcheck.cli.output import note, secret_note, text_result
 from kgcheck.errors import MissingExtra
 
@@ -30,12 +24,9 @@ def _need_extra() -> None:
 
 
 @click.command("serve")
-@store_option()
-@reference_option()
-@ledger_option()
-@literature_option()
-@profile_option()
-@click.option("--live", is_flag=True, help="Ask UniProt and STRING, too.")
+@part_options(
+    *("store", "reference", "ledger", "literature", "profile"), live=live_option("Ask UniProt and STRING, too.")
+)
 @click.option(
     "--config", envvar="KGCHECK_CONFIG", type=FilePath(dir_okay=False), help="The kgcheck.toml with the jobs."
 )
@@ -68,12 +59,7 @@ def _need_extra() -> None:
 @click.option("--tasks", type=click.IntRange(1, 64), default=2, show_default=True, help="Tasks at the same time.")
 @click.option("--routes", is_flag=True, help="Only print every route with who may call it, as Markdown.")
 def command(
-    store: str | None,
-    reference: Path | None,
-    ledger: str | None,
-    index: Path | None,
-    profile: str,
-    live: bool,
+    parts: dict[str, Any],
     config: Path | None,
     host: str,
     port: int,
@@ -95,12 +81,7 @@ def command(
     from kgcheck.service.state import ServiceOptions
 
     options = ServiceOptions(
-        store=store,
-        reference=str(reference) if reference else None,
-        ledger=str(ledger) if ledger else None,
-        literature=str(index) if index else None,
-        profile=profile,
-        live=live,
+        **{name: str(part) if isinstance(part, Path) else part for name, part in parts.items()},
         config=config,
         prefix=prefix,
         hosts=tuple(name.lower() for name in hosts),
@@ -108,7 +89,7 @@ def command(
     )
     if routes:
         from kgcheck.service.app import create_app
-        from kgcheck.service.routes import routes_table
+        from kgcheck.service.gate import routes_table
         from kgcheck.service.state import Service
 
         text_result(routes_table(create_app(Service(options))))

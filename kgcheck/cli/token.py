@@ -1,12 +1,16 @@
 """``kgcheck token``: who may use a service."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import ledger_option, table_or_json_option
+from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result
 from kgcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.group("token")
@@ -23,16 +27,15 @@ def command() -> None:
     help="What the bearer may do: look, decide, or everything.",
 )
 @click.option("--expires", metavar="TIME", help="How long it counts, such as 90d; for ever unless said.")
-@ledger_option()
-def add(name: str, role: str, expires: str | None, ledger: str | None) -> None:
+@workspace_options("ledger", progress=False)
+def add(workspace: "Workspace", name: str, role: str, expires: str | None) -> None:
     """Make a token for NAME and print it, once: only a digest of it is kept.
 
     Decisions of its bearer are by NAME. One name may have several tokens.
     """
-    from kgcheck.workspace import Workspace
-    from kgcheck.workspace.patching import whoami
+    from kgcheck.ledger.accounts import whoami
 
-    with Workspace(ledger=ledger) as workspace, workspace.users() as users:
+    with workspace.users() as users:
         token, entry = users.add(name, role, by=whoami(), expires_in=_lasting(expires))
     until = f" until {entry.expires:%Y-%m-%d %H:%M} UTC" if entry.expires else ""
     note(f"token {entry.id} of {entry.name}, {entry.role.value}{until}; it is not shown again")
@@ -52,16 +55,15 @@ def _lasting(expires: str | None) -> timedelta | None:
 
 
 @command.command("list")
-@ledger_option()
+@workspace_options("ledger", progress=False)
 @table_or_json_option()
-def list_(ledger: str | None, format_: str) -> None:
+def list_(workspace: "Workspace", format_: str) -> None:
     """List the tokens, also those that have ended; the tokens themselves are kept nowhere."""
     from kgcheck import clock
     from kgcheck.cli.console import results
     from kgcheck.report.tables import rows_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=ledger) as workspace, workspace.users() as users:
+    with workspace.users() as users:
         rows = [token.as_row(clock.now()) for token in users.all()]
     if format_ == "json":
         json_result(rows)
@@ -73,12 +75,10 @@ def list_(ledger: str | None, format_: str) -> None:
 
 @command.command("revoke")
 @click.argument("name")
-@ledger_option()
-def revoke(name: str, ledger: str | None) -> None:
+@workspace_options("ledger", progress=False)
+def revoke(workspace: "Workspace", name: str) -> None:
     """End the token with the id NAME, or all of the user NAME, and their sessions, at once and for good."""
-    from kgcheck.workspace import Workspace
-
-    with Workspace(ledger=ledger) as workspace, workspace.users() as users:
+    with workspace.users() as users:
         ended = users.revoke(name)
     for token in ended:
         result(f"revoked {token.id} of {token.name}, {token.role.value}")

@@ -1,28 +1,29 @@
 """``kgcheck verified``: whether an edge was looked at, when, and by which record it is right or wrong."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kgcheck.cli.options import ledger_option, profile_option, store_option, table_or_json_option
+from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
 
 
 @click.command("verified")
 @click.argument("edge")
-@store_option()
-@profile_option()
-@ledger_option()
+@workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
-def command(edge: str, store: str | None, profile: str, ledger: str | None, format_: str) -> None:
+def command(workspace: "Workspace", edge: str, format_: str) -> None:
     """Show what the newest audit that looked at EDGE found: "P04637 ACTS_ON Q00987".
 
     Ends with 0 where it is supported, 1 where it is refuted or cannot be told, and 3 where nobody has looked or could.
     """
     from kgcheck.cli.console import results
     from kgcheck.report.tables import verified_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(store=store, profile=profile, ledger=ledger) as workspace:
-        found = workspace.verified(edge)
+    found = workspace.verified(edge)
     if format_ == "json":
         json_result(found.model_dump(mode="json") if found else None)
     else:

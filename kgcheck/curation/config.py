@@ -5,26 +5,20 @@ from datetime import timedelta
 from string import Formatter
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, NonNegativeInt, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kgcheck.choices import (
     BRAINS,
     FORMATS,
     GROUND_FORMS,
-    GROUND_STATES,
-    SCOPES,
     STUDY_STATES,
-    VERIFIERS,
-    chosen,
-    day,
-    row_limit,
 )
 from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
-from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place
-from kgcheck.model import CheckType, Value
+from kgcheck.model import Value
+from kgcheck.options import AuditScope, ClaimOptions, GroundLimits, LoadOptions, checked_by, one_of
 
 _DURATION = re.compile(r"(\d+) ?(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -61,37 +55,6 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _one_of(kind: str, known: tuple[str, ...]) -> Any:
-    def check(name: str) -> str:
-        try:
-            return chosen(kind, name, known)
-        except UnknownName as error:
-            raise ValueError(error.in_one_line) from None
-
-    return AfterValidator(check), Field(json_schema_extra={"enum": list(known)})
-
-
-def _day(text: str) -> str:
-    try:
-        return day(text)
-    except KgcheckError as error:
-        raise ValueError(error.in_one_line) from None
-
-
-def _row_limit(text: str) -> str:
-    try:
-        return row_limit(text)
-    except KgcheckError as error:
-        raise ValueError(error.in_one_line) from None
-
-
-def _ledger(name: str) -> str:
-    try:
-        return checked_place(name)
-    except KgcheckError as error:
-        raise ValueError(error.in_one_line) from None
-
-
 def _zone(name: str) -> str:
     time_zone(name)
     return name
@@ -102,7 +65,7 @@ Zone = Annotated[str, AfterValidator(_zone), Field(examples=["Europe/Berlin"])]
 PathPattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
 Place = Annotated[str, Field(min_length=1)]
 FilePattern = Annotated[str, AfterValidator(plain_pattern)]
-ReportForm = Annotated[str, *_one_of("form", FORMATS)]
+ReportForm = Annotated[str, *one_of("form", FORMATS)]
 Occasion = Literal["new", "warn", "error", "unavailable", "failed", "always"]
 
 
@@ -212,35 +175,19 @@ class JobBase(Value):
         return cron
 
 
-class LoadJob(JobBase):
+class LoadJob(JobBase, LoadOptions):
     """Loads an import directory into a store."""
 
     kind: Literal["load"]
     directory: Place = Field(description="the import directory: databases/ and ontologies/")
-    prune: bool = Field(default=False, description="take away what no file states any more")
-    full: bool = Field(default=False, description="compare every row with the store")
     quarantine: PathPattern | None = Field(default=None, description="JSON lines file for rows that cannot be loaded")
-    max_quarantined: Annotated[str, AfterValidator(_row_limit)] | None = Field(
-        default=None, description='rows that may stay out, as "250", or their share, as "5%"'
-    )
 
 
-class Checking(JobBase):
+class Checking(JobBase, AuditScope):
     """What jobs that audit have."""
 
     reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
-    types: tuple[CheckType, ...] = Field(default=(), description="what to check; all where none is named")
-    labels: tuple[str, ...] = Field(default=(), description="only nodes of these labels, and edges that end at them")
-    relations: tuple[str, ...] = Field(default=(), description="only edges of these relations")
-    ids: tuple[str, ...] = Field(default=(), description="only tasks about nodes with these ids")
-    sample: int | None = Field(default=None, gt=0, description="only so many tasks, drawn at random")
-    seed: int = Field(default=0, description="draws another sample")
-    least_score: float | None = Field(default=None, ge=0, le=1, description="least score of a potential edge")
-    graph_date: Annotated[str, AfterValidator(_day)] | None = Field(default=None, description="of when the graph is")
-    team_budget: int = Field(default=0, ge=0, description="undecided findings that the agent team is handed")
-    keep_all: bool = Field(default=False, description="a finding also for what is supported or unavailable")
-    unfold: bool = Field(default=False, description="each hit of a structure rule, not one for all")
     live: bool = Field(default=False, description="ask UniProt and STRING, too")
     only_new: bool = Field(default=False, description="thresholds count only what is new or reopened")
     thresholds: tuple[Threshold, ...] = Field(
@@ -263,7 +210,7 @@ class RefreshJob(Checking):
     sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
 
 
-class BatchJob(JobBase):
+class BatchJob(JobBase, ClaimOptions):
     """Answers questions, checks items or verifies claims, and measures how well."""
 
     kind: Literal["batch"]
@@ -272,17 +219,8 @@ class BatchJob(JobBase):
     out: PathPattern = Field(description="folder for the results; may hold {job}, {date}, {time} and {run}")
     reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
-    workers: int = Field(default=1, ge=1, le=64, description="items at the same time")
-    brain: Annotated[str, *_one_of("brain", BRAINS)] = "rules"
-    verifier: Annotated[str, *_one_of("verifier", VERIFIERS)] = "trained"
-    scope: Annotated[str, *_one_of("scope", SCOPES)] = "corpus"
-    top: int = Field(default=3, ge=1, le=50, description="papers to read for a claim")
-    limit: int | None = Field(default=None, ge=1, description="only the first so many claims")
+    brain: Annotated[str, *one_of("brain", BRAINS)] = "rules"
     live: bool = Field(default=False, description="ask UniProt and STRING, too")
-    tokens: int | None = Field(default=None, ge=1, description="most tokens that a model may take an item")
-    money: float | None = Field(default=None, gt=0, description="most money that a model may cost, for each item")
-    total_tokens: int | None = Field(default=None, ge=1, description="most tokens for all claims")
-    total_money: float | None = Field(default=None, gt=0, description="most money for all claims")
 
 
 class CheckingFiles(JobBase):
@@ -301,13 +239,13 @@ class ProtocolsJob(CheckingFiles):
 
     kind: Literal["protocols"]
     files: FilePattern = Field(default="**/protocol.json", description="which files of the folder are protocols")
-    fail_on: Annotated[str, *_one_of("state", STUDY_STATES)] = Field(
+    fail_on: Annotated[str, *one_of("state", STUDY_STATES)] = Field(
         default="fallen", description="least state of a remark that is an error"
     )
     out: PathPattern | None = Field(default=None, description="JSON file with all remarks; see reports")
 
 
-class GroundJob(CheckingFiles):
+class GroundJob(CheckingFiles, GroundLimits):
     """Grounds the manuscripts of a folder, by a schedule or after other jobs."""
 
     kind: Literal["ground"]
@@ -317,17 +255,8 @@ class GroundJob(CheckingFiles):
         examples=[["paper.md", "drafts/**/*.tex"]],
     )
     results: Place | None = Field(default=None, description="JSON file with the canonical results of all of them")
-    fail_on: Annotated[str, *_one_of("state", GROUND_STATES)] = Field(
-        default="contradicted", description="least state of a remark that is an error"
-    )
-    most: dict[str, NonNegativeInt] = Field(
-        default={},
-        description="at most so many of a remark, or sentences in a state, of each",
-        examples=[{"number_differs": 0}],
-    )
-    coverage: float | None = Field(default=None, ge=0, le=1, description="least share of its references that are cited")
     out: PathPattern | None = Field(default=None, description="folder of a report for each manuscript; see reports")
-    forms: tuple[Annotated[str, *_one_of("form", GROUND_FORMS)], ...] = Field(
+    forms: tuple[Annotated[str, *one_of("form", GROUND_FORMS)], ...] = Field(
         default=("json", "html"), description="of the reports in that folder"
     )
 
@@ -339,7 +268,7 @@ class JobFile(Value):
     """A project of kgcheck. Relative paths are relative to the file; secrets stand in the environment."""
 
     profile: str = Field(default="ckg", description="kind of graph: a name, or the path of a folder, as ./mine")
-    ledger: Annotated[Place, AfterValidator(_ledger)] | None = Field(
+    ledger: Annotated[Place, checked_by(checked_place)] | None = Field(
         default=None,
         description="a file, or postgresql://HOST/DATABASE; that of KGCHECK_LEDGER or the one in the home unless set",
     )

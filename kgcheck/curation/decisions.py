@@ -6,7 +6,6 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from pydantic import model_validator
@@ -18,7 +17,7 @@ from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
-from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import Finding, Value
 from kgcheck.report.tables import proposal
@@ -29,7 +28,6 @@ __all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
 
-_TOGETHER = 500
 _SHOWN = 12
 _LONGEST = 10_000
 
@@ -107,7 +105,6 @@ class Choice(Value):
             )
 
     def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
-        """The decision about one finding."""
         return Decision(
             fingerprint=finding.fingerprint,
             basis=basis,
@@ -132,7 +129,6 @@ class Decisions:
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
     def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand."""
         about: dict[str, list[Decision]] = defaultdict(list)
         for decision in self.table.of(bases):
             about[decision.fingerprint].append(decision)
@@ -140,7 +136,6 @@ class Decisions:
         return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand, by fingerprint."""
         return self.states(self.bases(list(findings)), today)
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
@@ -179,8 +174,8 @@ class Decisions:
         same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
         query = in_order(run.id).join(latest, same).where(latest.c.action == Action.ACCEPT.value)
         with self._ledger.database.reading() as connection:
-            rows = iter(connection.execute(query.add_columns(latest.c.number.label("decision"))))
-            while some := list(islice(rows, _TOGETHER)):
+            rows = connection.execute(query.add_columns(latest.c.number.label("decision")))
+            for some in batches(rows, 500):
                 decisions = self.table.numbered([row.decision for row in some])
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
 

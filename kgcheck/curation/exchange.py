@@ -64,7 +64,6 @@ class Imported(Value):
 
     @property
     def lines(self) -> list[str]:
-        """What came of it, conflicts first."""
         lines = [f"conflict: {_shown(one)}: not in force, {_shown(other)} is newer" for one, other in self.overruled]
         lines += [f"conflict: {_shown(one)}: in force now, over {_shown(other)}" for one, other in self.overruling]
         lines += [f"no such finding: {_shown(one)}: kept in {self.quarantine}" for one in self.unknown]

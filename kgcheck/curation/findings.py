@@ -12,13 +12,13 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, lit
 
 from kgcheck import clock
 from kgcheck.choices import chosen
-from kgcheck.curation.compare import ComparedFinding, RunDiff
+from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.decisions import day_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.comparisons import FEW, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
-from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN, SHOWN_ORDER
@@ -273,3 +273,10 @@ def _contains(connection: Connection, column: ColumnElement[Any], text: str) -> 
     # The LIKE of SQLite takes no notice of case by itself, and without lower() it takes half the time.
     contains = column.contains if connection.dialect.name == "sqlite" else column.icontains
     return contains(text, autoescape=True)
+
+
+def list_findings(
+    ledger: Ledger, run: str | Run = "latest", before: str | Run | None = None, **filters: Any
+) -> FindingList:
+    """The findings of a run, compared with an earlier one, that fit filters as a person gives them."""
+    return FindingList(diff_of(ledger, before, run), wanted(**filters))

@@ -1,7 +1,7 @@
 """Findings with what became of them and what was decided: as a table, JSON, JSON lines, CSV and Parquet."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
+from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.frames import FINDINGS, findings_arrow
@@ -30,7 +31,6 @@ _CURATED = (
     "until",
     "decision_note",
 )
-_TOGETHER = 5_000
 
 Head = Callable[[], dict[str, Any]]
 _SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURATED)])
@@ -120,9 +120,8 @@ def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: H
 
 
 def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
-    rest = iter(findings)
     with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
-        while some := list(islice(rest, _TOGETHER)):
+        for some in batches(findings):
             known = [one for one in some if one.finding]
             table = findings_arrow(one.finding for one in known if one.finding)
             curated = [_curated(one) for one in known]

@@ -63,7 +63,6 @@ class Project:
         self.is_named = is_named
 
     def job(self, name: str) -> AnyJob:
-        """A job by name."""
         if name not in self.values.jobs:
             raise UnknownName("job", name, self.values.jobs, "" if self.values.jobs else f"{self.path} names none yet")
         return self.values.jobs[name]
@@ -165,7 +164,6 @@ class Project:
 
     @property
     def profile(self) -> str:
-        """The kind of graph."""
         return self._profile(self.values.profile)
 
     @property

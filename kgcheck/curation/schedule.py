@@ -61,7 +61,6 @@ class Schedule:
         return found
 
     def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
-        """Firings after `begin` until `end`, in order."""
         moment = self._next(begin)
         while moment and moment <= end:
             yield moment

@@ -148,7 +148,6 @@ class Processes:
         self._stopped = False
 
     def start(self, name: str, planned: datetime | None) -> int:
-        """Run a job, and wait until it ends."""
         command = [sys.executable, "-m", "kgcheck", "job", "run", name]
         if self._project.is_named:
             command += ["--config", str(self._project.path.absolute())]

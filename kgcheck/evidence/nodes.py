@@ -245,7 +245,7 @@ class EvidenceJoin:
         )
 
     def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
-        """Compare the score of every task's edge with that of the source that it cites; see kgcheck.evidence.scores."""
+        """Compare the score of every task's edge with that of the source that it cites; see `look_up_scores`."""
         look_up_scores(self.tables, pattern, head, tail, check, self._dates.get(str(pattern), ""))
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:

@@ -20,6 +20,7 @@ from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.results import Results
 from kgcheck.literature.works import Works
 from kgcheck.model import Value
+from kgcheck.options import GroundLimits
 from kgcheck.progress import NoProgress, Progress
 
 STATEMENTS = "statements"
@@ -41,18 +42,6 @@ class SentenceCheck(Protocol):
 
     def remarks(self, manuscript: Manuscript) -> list[Remarked]:
         """Remarks, by sentence."""
-
-
-class GroundLimits(Value):
-    """Limits of a manuscript, beyond which it fails.
-
-    ``most``: at most so many of a remark or of sentences in a state, by name. ``coverage``: at least this citation
-    coverage.
-    """
-
-    fail_on: str = "contradicted"
-    most: Mapping[str, int] = Field(default_factory=dict)
-    coverage: float | None = None
 
 
 class Grounded(Value):

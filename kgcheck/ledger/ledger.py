@@ -59,7 +59,6 @@ class Ledger(Closing):
         return self._database
 
     def start(self, run: Run) -> None:
-        """Write down a new run."""
         with self._database.writing() as connection:
             _insert_run(connection, run)
 
@@ -248,8 +247,8 @@ class Ledger(Closing):
         """Which of some fingerprints any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                some = of_any_run(KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER]))
+            for named in batches(fingerprints, _TOGETHER):
+                some = of_any_run(KEY.c.fingerprint.in_(named))
                 found |= set(connection.scalars(select(KEY.c.fingerprint).where(some).distinct()))
         return found
 
@@ -265,7 +264,6 @@ class Ledger(Closing):
         return sorted(found, key=lambda t: (t.type, str(t.target), t.outcome, t.reason, t.sources_line))
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()
 
     @contextmanager

@@ -52,7 +52,6 @@ class LedgerServer:
         return cls(bare.render_as_string(), url.username, password)
 
     def url(self) -> "URL":
-        """The address as SQLAlchemy needs it, with the credentials."""
         from sqlalchemy import URL
 
         parts = urlsplit(self.address)

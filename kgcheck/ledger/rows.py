@@ -1,7 +1,8 @@
 """Values of the ledger as rows of its tables, and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.run import PinnedRelease, Run
@@ -18,6 +19,8 @@ from kgcheck.model import (
     Target,
     Verdict,
 )
+
+T = TypeVar("T")
 
 _Row = Any
 """A row of SQLAlchemy: its columns are attributes."""
@@ -179,7 +182,8 @@ def target_of(row: _Row) -> Target:
     return Target(label=row.label, relation=row.relation, object_label=row.object_label, attribute=row.attribute)
 
 
-def batches(items: list[dict[str, Any]], size: int = 5_000) -> Iterator[list[dict[str, Any]]]:
-    """Rows, some thousands at a time."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def batches(items: Iterable[T], size: int = 5_000) -> Iterator[list[T]]:
+    """Yield items in lists, some thousands at a time."""
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        yield some

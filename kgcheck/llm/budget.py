@@ -7,6 +7,7 @@ from pydantic import Field
 
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ConfigurationError
 from kgcheck.model import Value
+from kgcheck.options import Spending
 from kgcheck.settings import Settings
 
 
@@ -44,13 +45,16 @@ class Prices(Value):
         return (usage.input_tokens * self.input_per_million + usage.output_tokens * self.output_per_million) / 1e6
 
 
-class Limits(Value):
+class Limits(Spending):
     """How much a conversation may take; None where there is no limit."""
 
     turns: int | None = Field(default=None, gt=0)
-    tokens: int | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
-    money: float | None = Field(default=None, gt=0)
+
+    @classmethod
+    def of(cls, spending: Spending, seconds: float | None = None) -> "Limits":
+        """The tokens and the money of options, with seconds."""
+        return cls(tokens=spending.tokens, money=spending.money, seconds=seconds)
 
     def with_defaults(self, defaults: "Limits") -> "Limits":
         """These limits, and others for what has none here.
@@ -183,3 +187,19 @@ def prices_of(settings: Settings) -> Prices | None:
     if settings.llm_price_input is None or settings.llm_price_output is None:
         return None
     return Prices(input_per_million=settings.llm_price_input, output_per_million=settings.llm_price_output)
+
+
+def total_meter(settings: Settings, spending: Spending | None = None) -> RunMeter:
+    """A meter of the tokens and the money of all items together."""
+    return RunMeter(Limits.of(spending or Spending()), prices_of(settings))
+
+
+def spent_note(meter: Meter) -> tuple[str, ...]:
+    """What a model took, as a note; none if it took nothing."""
+    spent = meter.spent
+    if not spent.turns:
+        return ()
+    tokens = spent.input_tokens + spent.output_tokens
+    about = "about " if spent.estimated else ""
+    cost = "" if spent.money is None else f", {spent.money:.4f} in money"
+    return (f"{about}{tokens:,} tokens in {spent.turns:,} calls{cost}",)

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from kgcheck import clock
 from kgcheck.duck import working_database
+from kgcheck.errors import InputMissing
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
-from kgcheck.loading.doubts import costly, cut_short, incomplete
 from kgcheck.loading.manifest import (
     LOADED,
     LoadedFile,
@@ -28,9 +28,19 @@ from kgcheck.loading.manifest import (
     spared_files,
     unchanged,
 )
-from kgcheck.loading.quarantine import FOREIGN, foreign_namespaces, keep_rows, kept_rows, write_quarantine
+from kgcheck.loading.quarantine import (
+    FOREIGN,
+    costly,
+    cut_short,
+    foreign_namespaces,
+    incomplete,
+    keep_rows,
+    kept_rows,
+    write_quarantine,
+)
 from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
+from kgcheck.options import LoadOptions
 from kgcheck.profile.import_files import load_recipe
 from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
@@ -91,7 +101,6 @@ class LoadSummary(Value):
         return {f"{f.file}: {kind}": n for f in self.files for kind, n in f.of_none.items()}
 
     def total(self, field: str) -> int:
-        """Sum of one count over all files."""
         return sum(getattr(f, field) for f in self.files)
 
     @property
@@ -108,15 +117,6 @@ class LoadSummary(Value):
     def causes(self) -> dict[str, int]:
         """Numbers of rows that were not loaded by reason, the most frequent first."""
         return dict(sum((Counter(f.quarantined) for f in self.files), Counter[str]()).most_common())
-
-
-class LoadOptions(Value):
-    """How to load."""
-
-    prune: bool = Field(default=False, description="take away what no file states any more")
-    full: bool = Field(default=False, description="compare every row, also of files that have not changed")
-    dry_run: bool = Field(default=False, description="write nothing, only count")
-    max_quarantined: str = Field(default="", description="rows, or a share as 5%, without which a load is complete")
 
 
 def load_directory(
@@ -307,7 +307,7 @@ class _Load:
             quarantine=self._quarantine if rejected else None,
             dry_run=self._options.dry_run,
             warnings=warnings,
-            incomplete=incomplete(files, self._options.max_quarantined),
+            incomplete=incomplete(files, self._options.max_quarantined or ""),
             namespaces=foreign_namespaces(db),
             curated=comparison.settling.kept,
             settled=tuple(comparison.settling.settled),
@@ -384,3 +384,12 @@ def _as_before(name: str, entry: LoadedFile) -> FileCount:
         ignored_columns=entry.ignored_columns,
         of_none=entry.of_none,
     )
+
+
+def import_folder(directory: str | Path) -> Path:
+    """An import directory; refused before a store is made for it where it is not there."""
+    path = Path(directory)
+    if not path.is_dir():
+        detail = f"{path} is a file, and not a folder" if path.is_file() else f"there is no folder {path}"
+        raise InputMissing(detail, "name an import directory: databases/ and ontologies/")
+    return path

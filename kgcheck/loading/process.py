@@ -25,7 +25,8 @@ from kgcheck.errors import KgcheckError, StoreError
 from kgcheck.graph.diskspace import AGAIN, MEND, free_space
 from kgcheck.graph.open import OpenedStore, is_address, open_store
 from kgcheck.loading.curated import Curated
-from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
+from kgcheck.loading.load import LoadSummary, load_directory
+from kgcheck.options import LoadOptions
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 from kgcheck.settings import Settings

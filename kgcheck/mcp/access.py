@@ -29,7 +29,7 @@ class KnownToken(Protocol):
 
 
 class TokenLookup(Protocol):
-    """Who looks tokens up: `kgcheck.workspace.users.Users`."""
+    """Who looks tokens up: `kgcheck.ledger.accounts.Users`."""
 
     def by_token(self, token: str) -> KnownToken | None:
         """Whose token that is; None where it counts for nobody."""

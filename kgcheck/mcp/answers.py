@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kgcheck.curation.decisions import Decision
     from kgcheck.ledger.run import Run
     from kgcheck.ledger.verified import Verified
+    from kgcheck.literature.hits import PaperHit
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.questions.answer import Answer
-    from kgcheck.workspace.results import PaperHit
 
 SHORT, LONG = 300, 2_000
 """Characters of a name or value, and of a passage or note, that are given."""

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgcheck.errors import UsageError
+from kgcheck.ledger.accounts import Users, whoami
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
 from kgcheck.mcp.guards import ActionRecord, guard, refusal
@@ -30,8 +31,6 @@ from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import LOOPBACK, check_host, check_site, comes_by_proxy, is_loopback
 from kgcheck.service.roles import Role
 from kgcheck.service.start_token import StartToken
-from kgcheck.workspace.patching import whoami
-from kgcheck.workspace.users import Users
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from kgcheck.agents.transcript import Event
 from kgcheck.curation.findings import FindingPage
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
+from kgcheck.literature.hits import PaperHit
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import (
     AnswerGiven,
@@ -38,7 +39,6 @@ from kgcheck.mcp.answers import (
 from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven, brief_given, protocol_given, text_given
 from kgcheck.mcp.text_sources import TextSources
 from kgcheck.service.roles import Role
-from kgcheck.workspace.results import PaperHit
 from kgcheck.workspace.workspace import Workspace
 
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", description="16 hexadecimal digits, or the first ones")]

@@ -16,7 +16,7 @@ from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
-from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir
+from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir, profile_names
 from kgcheck.profile.patterns import group_names, groups_of, matches, whole_pattern
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
@@ -253,7 +253,6 @@ class Schema(Value):
 
     @property
     def folder(self) -> Path:
-        """The folder of the profile."""
         return self.place or profile_dir(self.profile.name)
 
     @property
@@ -290,25 +289,21 @@ class Schema(Value):
 
     @cached_property
     def relation_types(self) -> list[str]:
-        """Distinct relation types, in the order of the file."""
         return list(dict.fromkeys(p.type for p in self.relations))
 
     def label(self, name: str) -> Label:
-        """The label of that name."""
         try:
             return self._by_label[name]
         except KeyError:
             raise UnknownName("label", name, self._by_label) from None
 
     def patterns(self, relation: str) -> list[Pattern]:
-        """The patterns of a relation type."""
         found = [p for p in self.relations if p.type == relation]
         if not found:
             raise UnknownName("relation", relation, self.relation_types)
         return found
 
     def pattern(self, head: str, relation: str, tail: str) -> Pattern:
-        """The pattern with these ends."""
         self.label(head), self.label(tail)
         for p in self.patterns(relation):
             if (p.head, p.tail) == (head, tail):
@@ -360,3 +355,15 @@ def load_schema(profile: str = "ckg") -> Schema:
         raise ConfigurationError(f"there is no profile {profile!r}: {path} is missing", hint) from None
     except OSError as error:
         raise WrongFile(path, [Mistake(what=error.strerror or str(error))]) from error
+
+
+def read_schema(profile: str) -> Schema:
+    """The schema of a profile: the name of one that kgcheck has, or the path of a folder.
+
+    >>> read_schema("ckg").profile.name
+    'ckg'
+    """
+    if not is_path(profile) and profile not in profile_names():
+        hint = f"a folder of yours is named by a path: --profile ./{profile}" if Path(profile).is_dir() else ""
+        raise UnknownName("profile", profile, profile_names(), hint)
+    return load_schema(profile)

@@ -191,7 +191,6 @@ class _Download:
                 since, came = now, 0
 
     def _total(self, response: requests.Response, start: int) -> int | None:
-        """How long the whole file is."""
         match response.status_code:
             case 200:
                 length = response.headers.get("Content-Length", "")
@@ -245,7 +244,6 @@ class _Download:
         return found[1] if found else ""
 
     def _text(self, response: requests.Response) -> str:
-        """A list of sums, which is short."""
         body = bytearray()
         for chunk in self._chunks(response):
             body += chunk

@@ -8,10 +8,9 @@ import pyarrow as pa
 from kgcheck import __version__, clock
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
-from kgcheck.reference.bare import note_bare
 from kgcheck.reference.derive import derive
 from kgcheck.reference.hashes import fill_digests, fill_hashes
-from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES
+from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES, note_bare
 
 COLUMNS = {
     "entity": ("id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
@@ -41,7 +40,6 @@ class SnapshotWriter:
         db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
-        """Add a release."""
         release_id, self._next = self._next, self._next + 1
         dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
         filled = {"id": release_id, **dates, **row}

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from kgcheck.context import Part, PartName
 from kgcheck.errors import StoreLocked
-from kgcheck.workspace.readiness import Part, PartName, part_names, part_of
 
 if TYPE_CHECKING:
     from kgcheck.service.state import Service
@@ -36,7 +36,7 @@ class Looks:
 
     async def parts(self) -> list[Part]:
         """Every part as it is now; one that does not answer is not ready."""
-        names = part_names(self._service.shared)
+        names = self._service.shared.part_names
         looks = {name: self._under_way.get(name) or self._begin(name) for name in names}
         seconds = LONGEST_S if self._known.keys() >= set(names) else PATIENCE_S
         await asyncio.wait([asyncio.wrap_future(look) for look, _ in looks.values()], timeout=seconds)
@@ -65,7 +65,7 @@ class Looks:
         service = self._service
         try:
             with service.reading(longest=0) if name in _OF_GRAPH else nullcontext(service.shared) as workspace:
-                return part_of(workspace, name)
+                return workspace.part(name)
         except StoreLocked as error:
             return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=error.message)
         except Exception as error:

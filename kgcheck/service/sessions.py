@@ -2,8 +2,8 @@
 
 from fastapi import Request, Response
 
+from kgcheck.ledger.accounts import LONGEST
 from kgcheck.service.origin import host_of, is_loopback
-from kgcheck.workspace.users import LONGEST
 
 
 def cookie_name(request: Request) -> str:

@@ -8,10 +8,10 @@ import hmac
 import secrets
 from hashlib import sha256
 
+from kgcheck.ledger.accounts import whoami
 from kgcheck.ledger.users import Role
 from kgcheck.model import Value
 from kgcheck.settings import Settings
-from kgcheck.workspace.patching import whoami
 
 _BYTES = 32
 

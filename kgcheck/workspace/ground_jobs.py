@@ -8,12 +8,14 @@ from kgcheck.curation.config import GroundJob
 from kgcheck.curation.jobs import EXAMPLES, JobWork
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, UnknownName
-from kgcheck.grounding.ground import FAILING, Grounded, GroundLimits
+from kgcheck.grounding.ground import FAILING, Grounded
+from kgcheck.grounding.grounder import open_grounder
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered
 from kgcheck.grounding.revising import text_digest
 from kgcheck.inputs import refuse_outside
+from kgcheck.options import GroundLimits, TextOptions
 from kgcheck.outputs import write_text
 from kgcheck.workspace.job_files import files_of_job
 from kgcheck.workspace.workspace import Workspace
@@ -32,24 +34,7 @@ def ground_folder(
     out: Path | None,
     before: Iterable[str],
 ) -> JobWork:
-    """Ground all manuscripts of a folder.
-
-    Args:
-        workspace: What they are held against.
-        folder: Where they are.
-        job: Which files, and what is an error.
-        bibliography: Bibliography snapshot in which their references are looked up.
-        results: JSON file with their canonical results.
-        out: Folder of the reports.
-        before: The remarks that failed when the job ran last, as its result has them.
-
-    Returns:
-        What it came to; a file that is no manuscript is named, and is a warning.
-
-    Raises:
-        InputMissing: There is no such folder, or no file in it that fits.
-        UnknownName: A limit is on no remark and no state.
-    """
+    """Ground all manuscripts of a folder."""
     for name in job.most:
         if name not in LIMITED:
             raise UnknownName("remark or state", name, LIMITED)
@@ -60,7 +45,7 @@ def ground_folder(
     severities: list[Severity] = []
     wrong: dict[str, dict[str, str]] = {}
     counts: Counter[str] = Counter()
-    with workspace._grounder(bibliography, results) as (look, notes):
+    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as (look, notes):
         for path in files_of_job(folder, job.files, _MARK):
             name = path.relative_to(folder).as_posix()
             try:

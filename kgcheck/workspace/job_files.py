@@ -7,19 +7,7 @@ from kgcheck.errors import InputMissing
 
 
 def files_of_job(folder: Path, patterns: Iterable[str], report: str = "") -> list[Path]:
-    """The files of a folder that fit, each once; nothing in a hidden folder, and no report of the job itself.
-
-    Args:
-        folder: Of the job.
-        patterns: Which files it checks.
-        report: What the names of its reports have in them.
-
-    Returns:
-        The files, by name.
-
-    Raises:
-        InputMissing: There is no such folder, or no such file in it.
-    """
+    """The files of a folder that fit, each once; nothing in a hidden folder, and no report of the job itself."""
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "correct the folder of the job")
     wanted = tuple(patterns)

@@ -1,7 +1,7 @@
 """What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck import clock
-from kgcheck.audit.plan import AuditOptions
+from kgcheck.audit.audits import options_in
+from kgcheck.bench.batches import answer_questions, check_items, verify_claims
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
     AuditJob,
@@ -23,7 +24,7 @@ from kgcheck.curation.config import (
     Retention,
 )
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, perform
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, work_by_rule
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
@@ -33,17 +34,16 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
-from kgcheck.model import CheckType, Outcome
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.model import Outcome
+from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many
-from kgcheck.progress import NoProgress, Progress
+from kgcheck.progress import Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
-from kgcheck.settings import Settings
-from kgcheck.workspace.batches import answer_questions, check_items, verify_claims
+from kgcheck.settings import Settings, read_settings
 from kgcheck.workspace.ground_jobs import ground_folder
-from kgcheck.workspace.opening import Spending, read_settings
 from kgcheck.workspace.protocol_jobs import check_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
@@ -52,39 +52,18 @@ from kgcheck.workspace.workspace import Workspace
 def run_job(
     project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
 ) -> tuple[WorkItem, JobWork]:
-    """Run a job of a project.
-
-    Args:
-        project: kgcheck.toml, read.
-        name: The job.
-        planned: The time of the schedule that the run is of.
-        progress: Where to show progress.
-
-    Returns:
-        The run as it ended, and what its work came to; its notes say how the jobs ended that come after it.
-
-    Raises:
-        UnknownName: There is no such job.
-        JobUnderWay: It is under way elsewhere.
-        KgcheckError: It failed.
-    """
-    job = project.job(name)
-    if job.notify:
-        # Refused before the work, not after it.
-        project.check_trusted()
-    project.check_outputs(job)
-    settings = project_settings(project)
+    """Run a job, and those that come after it; JobUnderWay where it is under way elsewhere."""
+    project.check_outputs(project.job(name))
     with Ledger(job_ledger(project)) as ledger:
         runs = WorkTable(ledger.database)
-        worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
-        ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
-        old = old_runs(job.keep, runs.history(name), clock.now()) - needed(ledger) if job.keep != Retention() else set()
-        forget(ledger.database, sorted(old))
-        files = VerifiedFiles.of(ledger, settings.home)
-        for run in old:
-            files.remove(run)
+        wanted = WorkItem(job=name, parameters={"job": name}, planned=planned, created=clock.now())
+        run = runs.begin(wanted, this_worker(), clock.now())
+        with Lease(runs, run).keep() as lease:
+            worker = JobWorker(project, lease, ledger, progress)
+            lease.perform(worker.work)
+        ended, done = runs.get(run.number), worker.done
     notes = [_follow(project, follower, progress) for follower in project.following(name)]
-    return ended[0], replace(ended[1], notes=(*ended[1].notes, *notes))
+    return ended, replace(done, notes=(*done.notes, *notes))
 
 
 def _follow(project: Project, name: str, progress: Progress | None) -> str:
@@ -114,23 +93,42 @@ def project_settings(project: Project) -> Settings:
     return read_settings() if "KGCHECK_HOME" in os.environ else read_settings(home=project.folder / ".kgcheck")
 
 
-class _Worker:
-    """The work of one job."""
+class JobWorker:
+    """The work of one run of a job, or of what a run before left."""
 
-    def __init__(
-        self, project: Project, name: str, ledger: Ledger, runs: WorkTable, settings: Settings, progress: Progress
-    ) -> None:
+    done: JobWork
+
+    def __init__(self, project: Project, lease: Lease, ledger: Ledger, progress: Progress | None = None) -> None:
         self._project = project
-        self._name = name
-        self._job = project.job(name)
+        self._lease = lease
+        self._name = lease.work.job or ""
+        self._job = project.job(self._name)
         self._ledger = ledger
-        self._runs = runs
-        self._settings = settings
-        self._progress = progress
+        self._runs = WorkTable(ledger.database)
+        self._settings = project_settings(project)
+        self._progress = lease.watch(progress)
 
-    def work(self, run: WorkItem, lease: Lease) -> JobWork:
-        """Do the work, or go on with what a run before began."""
-        progress = lease.watch(self._progress)
+    def work(self) -> dict[str, Any]:
+        """Do the work, tell of it, and forget the audits that the job does not keep; what the ledger has of it."""
+        self._project.check_outputs(self._job)
+        if self._job.notify:
+            # Refused before the work, not after it.
+            self._project.check_trusted()
+        self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
+        keep, ledger = self._job.keep, self._ledger
+        old = (
+            old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
+            if keep != Retention()
+            else set()
+        )
+        forget(ledger.database, sorted(old))
+        files = VerifiedFiles.of(ledger, self._settings.home)
+        for run in old:
+            files.remove(run)
+        return self._lease.work.result
+
+    def _work(self) -> JobWork:
+        run, progress = self._lease.work, self._progress
         match self._job:
             case LoadJob() as job:
                 return self._load(job, run, progress)
@@ -143,8 +141,7 @@ class _Worker:
             case job:
                 return self._check_files(job, run, progress)
 
-    def notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
-        """Send what there is reason to send."""
+    def _notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
         return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
 
@@ -166,9 +163,7 @@ class _Worker:
             loaded = workspace.load(
                 self._project.place(job.directory),
                 quarantine=quarantine,
-                max_quarantined=job.max_quarantined,
-                prune=job.prune,
-                full=job.full,
+                **{name: getattr(job, name) for name in LoadOptions.model_fields},
             )
         rejected = how_many(loaded.quarantined, "row")
         text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
@@ -189,13 +184,13 @@ class _Worker:
         with self._open(
             progress, reference.snapshot if reference else None, literature=literature, live=job.live
         ) as workspace:
-            options = self._options(job, workspace)
+            options = options_in(workspace, job)
             begun = self._begun(run, options, workspace)
             audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
             if audit is None and since and since.exists():
-                audit, notes = self._changed(workspace, options, since)
+                audit, notes = self._changed(workspace, job, since)
             if audit is None:
-                audit = workspace.audit(**options)
+                audit = workspace.audit(job.scope)
             return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
 
     def _refresh(self, job: RefreshJob, run: WorkItem, progress: Progress) -> JobWork:
@@ -212,7 +207,7 @@ class _Worker:
         if changes is None:
             changes = self._build(job, reference, Path(reference.files), progress)
             # Written down first: a run that goes on from here must not compare the new snapshot with itself.
-            self._runs.change(run, result={"changes": changes})
+            self._lease.note(result={"changes": changes})
         # Where it was put in place by a run before, there is no newer one any more.
         if newer.exists():
             _take_place(newer, snapshot)
@@ -248,32 +243,20 @@ class _Worker:
     def _batch(self, job: BatchJob, run: WorkItem, progress: Progress) -> JobWork:
         file, out = Path(self._project.place(job.file)), self._path(job.out, run)
         reference = self._project.reference_of(job) if job.task == "kgcheck" else None
-        spending, workers = Spending(job.tokens, job.money), job.workers
         snapshot, live = reference.snapshot if reference else None, job.live
         papers = self._project.literature_of(job) if job.literature or job.task == "scv" else None
         with self._open(progress, snapshot, literature=papers, live=live, brain=job.brain) as workspace:
             if job.task == "scv":
-                claims = verify_claims(
-                    workspace,
-                    file,
-                    out,
-                    limit=job.limit,
-                    scope=job.scope,
-                    top=job.top,
-                    verifier=job.verifier,
-                    workers=workers,
-                    spending=spending,
-                    total=Spending(job.total_tokens, job.total_money),
-                )
+                claims = verify_claims(workspace, file, out, job)
                 return _batched(claims.batch, claims.open, claims.report, claims.notes)
             run_batch = answer_questions if job.task == "kgqa" else check_items
             notes: tuple[str, ...] = ()
             try:
-                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+                done = run_batch(workspace, file, out=out, options=job)
             except ChangedMeanwhile as changed:
                 set_aside(out)
                 notes = (f"the batch was begun anew: {changed.message}",)
-                done = run_batch(workspace, file, out=out, workers=workers, spending=spending)
+                done = run_batch(workspace, file, out=out, options=job)
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
     def _check_files(self, job: ProtocolsJob | GroundJob, run: WorkItem, progress: Progress) -> JobWork:
@@ -291,43 +274,21 @@ class _Worker:
             alarms = last.get("alarms", ())
             return ground_folder(workspace, folder, job, bibliography=works, results=results, out=out, before=alarms)
 
-    def _options(self, job: Checking, workspace: Workspace) -> dict[str, Any]:
-        """What the audit is asked for."""
-        return {
-            "types": job.types,
-            "labels": job.labels,
-            "relations": job.relations,
-            "ids": job.ids,
-            "sample": job.sample,
-            "seed": job.seed,
-            "threshold": job.least_score,
-            "graph_date": job.graph_date,
-            "team_budget": job.team_budget,
-            "keep_all": job.keep_all,
-            "unfold": job.unfold,
-        }
-
-    def _begun(self, run: WorkItem, options: Mapping[str, Any], workspace: Workspace) -> Run | None:
+    def _begun(self, run: WorkItem, options: AuditOptions, workspace: Workspace) -> Run | None:
         """The audit that a run of this job began and did not finish, if there is one."""
         since, _ = open_since(self._runs, run)
-        papers = str(workspace.literature.resolve()) if workspace.literature else None
-        wanted = AuditOptions(
-            **{**options, "types": options["types"] or tuple(CheckType)}, live=workspace.live, literature=papers
-        )
-        store_id = workspace.graph.store_id()
+        store_id, wanted = workspace.graph.store_id(), options.model_dump(mode="json")
         for audit in self._ledger.runs():
-            same = not audit.finished and audit.store_id == store_id and audit.options == wanted.model_dump(mode="json")
+            same = not audit.finished and audit.store_id == store_id and audit.options == wanted
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None
 
     @staticmethod
-    def _changed(
-        workspace: Workspace, options: Mapping[str, Any], since: Path
-    ) -> tuple[AuditResult | None, tuple[str, ...]]:
+    def _changed(workspace: Workspace, job: Checking, since: Path) -> tuple[AuditResult | None, tuple[str, ...]]:
         """Audit a graph that is as it was when another snapshot was looked into, where one was."""
         try:
-            return workspace.audit(**options, changed_since=since), ()
+            return workspace.audit(job.scope, changed_since=since), ()
         except UsageError as error:
             return None, (f"the graph was read anew: {error.message}",)
 

@@ -27,22 +27,7 @@ def check_folder(
     out: Path | None,
     before: Iterable[str],
 ) -> JobWork:
-    """Check all protocols of a folder.
-
-    Args:
-        workspace: What they are held against.
-        folder: Where they are.
-        job: Which files, and what is an error.
-        bibliography: Bibliography snapshot in which retractions are looked up.
-        out: JSON file with all remarks.
-        before: Steps that had fallen when the job ran last.
-
-    Returns:
-        What it came to; a file that is no protocol is named, and is a warning.
-
-    Raises:
-        InputMissing: There is no such folder, or no file in it that fits.
-    """
+    """Check all protocols of a folder."""
     readable, refused = [], []
     for path in files_of_job(folder, [job.files]):
         try:

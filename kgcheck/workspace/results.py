@@ -1,69 +1,30 @@
-"""What a workspace gives back: typed, frozen, and with what is to be noted of how it came about."""
+"""Results of a workspace: typed, frozen, and with notes on how they came about."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kgcheck.choices import CHECK_THRESHOLDS, THRESHOLDS, chosen
-from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import Finding, Outcome, Tally, Verdict
+from kgcheck.choices import THRESHOLDS, chosen
+from kgcheck.errors import EXIT_FINDINGS
+from kgcheck.model import Finding, Outcome, Tally
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
 
-    from kgcheck.agents.team import TeamConclusion
     from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.curation.compare import RunDiff
-    from kgcheck.grounding.claims.claim_map import ClaimMap
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
-    from kgcheck.literature.documents import Document
-    from kgcheck.literature.verify import ClaimVerdict
+    from kgcheck.literature.hits import PaperHit, PassageHit
     from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer
 
 
-def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
-    """1 for outcomes at or over a threshold, else 3 if anything could not be looked at, else 0.
-
-    Args:
-        tallies: Of a run.
-        fail_on: refuted, insufficient or never.
-
-    Returns:
-        The exit code that `kgcheck audit` ends with.
-
-    Raises:
-        UnknownName: There is no such threshold.
-
-    >>> exit_code([])
-    0
-    """
-    chosen("threshold", fail_on, CHECK_THRESHOLDS)
-    outcomes = {t.outcome for t in tallies}
-    failing = {
-        "refuted": {Outcome.REFUTED},
-        "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT},
-        "never": set(),
-    }[fail_on]
-    if outcomes & failing:
-        return EXIT_FINDINGS
-    return EXIT_INCOMPLETE if Outcome.UNAVAILABLE in outcomes else EXIT_CLEAN
-
-
 class Findings:
-    """The findings of a run, the refuted first. They are read from the ledger whenever they are gone through.
-
-    Args:
-        ledger: Where it is.
-        run: The run.
-        outcomes: Only these; all if empty.
-        limit: At most so many.
-    """
+    """The findings of a run, the refuted first. They are read from the ledger whenever they are gone through."""
 
     def __init__(
         self, ledger: "LedgerPlace", run: "Run", outcomes: Sequence[Outcome] = (), limit: int | None = None
@@ -89,14 +50,7 @@ class Findings:
         return findings_arrow(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The same as a data frame.
-
-        Returns:
-            One row a finding; evidence is a list of dictionaries.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
+        """The same as a data frame."""
         from kgcheck.report.frames import as_data_frame
 
         return as_data_frame(self.to_arrow())
@@ -127,16 +81,9 @@ class AuditResult:
         """1 for findings at or over a threshold, else 3 if anything could not be looked at, else 0.
 
         What was rejected, or deferred to a later day, does not count.
-
-        Args:
-            fail_on: refuted, insufficient, new or never.
-
-        Returns:
-            The exit code that `kgcheck audit` ends with.
-
-        Raises:
-            UnknownName: There is no such threshold.
         """
+        from kgcheck.audit.checks import exit_code
+
         chosen("threshold", fail_on, THRESHOLDS)
         if self.diff is None:
             return exit_code(self.tallies, fail_on)
@@ -152,28 +99,6 @@ class AuditResult:
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """What the team came to about one node, attribute or edge."""
-
-    finding: Finding
-    run: "Run"
-    tally: Tally
-    checked: "TeamConclusion"
-    transcript: Path | None
-    """The file; None where the check was not kept."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> Verdict:
-        """The outcome, why, and the evidence."""
-        return self.finding.verdict
-
-    def exit_code(self, fail_on: str = "refuted") -> int:
-        """1 for an outcome at or over refuted or insufficient, else 3 if it could not be looked at, else 0."""
-        return exit_code([self.tally], fail_on)
-
-
-@dataclass(frozen=True)
 class AskResult:
     """What a question came to."""
 
@@ -182,71 +107,11 @@ class AskResult:
 
 
 @dataclass(frozen=True)
-class VerifyResult:
-    """What papers say of a claim."""
-
-    verdict: "ClaimVerdict"
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class MapResult:
-    """What papers claim, and how that stands together."""
-
-    map: "ClaimMap"
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PaperHit:
-    """A paper that a search found, with its best passage: ``document.abstract[start:end]``."""
-
-    document: "Document"
-    score: float
-    start: int
-    end: int
-
-    @property
-    def passage(self) -> str:
-        """The passage."""
-        return self.document.abstract[self.start : self.end]
-
-    def as_row(self) -> dict[str, Any]:
-        """The hit in the flat form that `kgcheck search --format json` prints."""
-        document = self.document
-        return {
-            "id": document.id,
-            "also": list(document.ids[1:]),
-            "score": round(self.score, 4),
-            "year": document.year,
-            "retracted": document.retracted,
-            "title": document.title,
-            "paper": document.paper_id,
-            "section": document.section,
-            "heading": document.heading,
-            "passage": {"start": self.start, "end": self.end, "text": self.passage},
-        }
-
-
-@dataclass(frozen=True)
-class PassageHit:
-    """A passage that was given, with its place among those, from 1."""
-
-    line: int
-    score: float
-    passage: str
-
-    def as_row(self) -> dict[str, Any]:
-        """The hit in the flat form that `kgcheck search --passages --format json` prints."""
-        return {"line": self.line, "score": round(self.score, 4), "passage": self.passage}
-
-
-@dataclass(frozen=True)
 class SearchResult:
-    """What a search found, best first."""
+    """Papers or passages that a search found, the best first."""
 
-    hits: tuple[PaperHit, ...] | tuple[PassageHit, ...]
-    also: tuple[str, ...] = field(default=())
+    hits: "tuple[PaperHit, ...] | tuple[PassageHit, ...]"
+    also: tuple[str, ...] = ()
     """Further names that were looked for."""
     notes: tuple[str, ...] = ()
 

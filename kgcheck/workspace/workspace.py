@@ -1,64 +1,65 @@
 """`Workspace`: a graph with what it is checked against, and everything that can be asked of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ValidationError
-
-from kgcheck.choices import VERIFIERS, chosen, day, row_limit
-from kgcheck.errors import UsageError
-from kgcheck.model import CheckTask, CheckType, Finding, Ref, Triple
-from kgcheck.workspace.base import import_folder, member_of
-from kgcheck.workspace.opened import noting
-from kgcheck.workspace.opening import (
-    Spending,
-    live_sources,
-    open_verifier,
-    spent_note,
-    total_meter,
-)
-from kgcheck.workspace.protocol_check import ProtocolChecks
-from kgcheck.workspace.protocols import Protocols
-from kgcheck.workspace.results import (
-    AdminImport,
-    AskResult,
-    AuditResult,
-    CheckResult,
-    Findings,
-    MapResult,
-    PaperHit,
-    PassageHit,
-    SearchResult,
-    VerifyResult,
-)
+from kgcheck.choices import FORMATS, THRESHOLDS, chosen
+from kgcheck.context import Context, noting
+from kgcheck.errors import InputMissing, UsageError
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
+from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
+from kgcheck.workspace.results import AdminImport, AskResult, AuditResult, Findings, SearchResult
 
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
-    from kgcheck.audit.plan import AuditOptions
+    from kgcheck.audit.audits import AuditedRun
+    from kgcheck.audit.checks import CheckResult
+    from kgcheck.curation.compare import RunDiff
+    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
+    from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.export import Exported
+    from kgcheck.curation.facets import Facets
+    from kgcheck.curation.findings import FindingList
+    from kgcheck.curation.known import KnownFinding, Occurrence
+    from kgcheck.curation.making import PatchMade
+    from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.grounding.brief import Brief
+    from kgcheck.grounding.claims.verification import MapResult, VerifyResult
+    from kgcheck.grounding.ground import Grounded
+    from kgcheck.grounding.improvement_log import ImprovementLog
+    from kgcheck.grounding.score import ScoreCard
+    from kgcheck.ledger.accounts import Users
+    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Run
+    from kgcheck.ledger.patches import OperationEntry, PatchEntry
+    from kgcheck.ledger.verified import Verified
     from kgcheck.loading.load import LoadSummary
-    from kgcheck.questions.answer import Answer, Questions
+    from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
+    from kgcheck.protocols.checking.quality import StudyQuality
+    from kgcheck.protocols.design.designs import DesignedProtocol
+    from kgcheck.protocols.protocol import Objective
+    from kgcheck.protocols.report import ExperimentalReport
     from kgcheck.reference.snapshot import SourceRelease
-    from kgcheck.workspace.readiness import Part
-    from kgcheck.workspace.users import Users
 
-M = TypeVar("M", bound=BaseModel)
+Notes = tuple[str, ...]
 
 
-class Workspace(Protocols, ProtocolChecks):
+class Workspace(Context):
     """A graph with its references, papers and ledger: what the command line, services and notebooks work on.
 
     Everything is opened when it is first needed and closed by `close`, at the end of a ``with`` block, or with the
     workspace itself. Nothing is printed: results carry their notes, and what ends with an error carries them, too
     (``error.__notes__``). Errors are KgcheckError. Several threads may use one workspace, but for `load` and `close`,
-    which wait for nobody; several workspaces may be open at once.
+    which wait for nobody; several workspaces may be open at once. Options of a method are the fields of the class that
+    it names, by keyword.
 
     Args:
-        store: A path (embedded), or the address of a Neo4j server without credentials. The default need not exist for
+        store: A path (embedded), or the address of a Neo4j server without credentials; or a store that is open already,
+            say a Py2neoStore, which is only read, and which whoever opened it closes. The default need not exist for
             what asks it only for names.
         reference: Snapshot of the references; without one, only structure can be checked.
         ledger: SQLite file with the runs, or ``postgresql://HOST/DATABASE`` (credentials in the settings); by default
@@ -83,79 +84,41 @@ class Workspace(Protocols, ProtocolChecks):
 
     # The graph and its references
 
-    def load(
-        self,
-        directory: str | Path,
-        *,
-        quarantine: str | Path | None = None,
-        max_quarantined: int | str | None = None,
-        prune: bool = False,
-        full: bool = False,
-        dry_run: bool = False,
-    ) -> "LoadSummary":
-        """Load an import directory into the store, which is made when it is missing.
+    def load(self, directory: str | Path, *, quarantine: str | Path | None = None, **options: Any) -> "LoadSummary":
+        """Load an import directory into the store, which is made when it is missing; options: `LoadOptions`.
 
-        Args:
-            directory: With the files that the profile describes.
-            quarantine: JSON lines file for rows that cannot be loaded.
-            max_quarantined: Rows that may stay out, as 250, or their share, as ``"5%"``, for a load to be complete; by
-                default a tenth of all rows, and not all rows of a file.
-            prune: Take away what no file states any more.
-            full: Compare every row with the store, also of files that have not changed.
-            dry_run: Count what would change, and write nothing.
-
-        Returns:
-            What became of every row, with warnings; ``incomplete`` says why too many rows stayed out.
-
-        Raises:
-            InputMissing: There is no such folder.
+        Rows that cannot be loaded go to ``quarantine``, a JSON lines file. ``incomplete`` of the summary says why too
+        many of them stayed out.
         """
         from kgcheck.curation.applied import curated_in
-        from kgcheck.loading.load import LoadOptions
+        from kgcheck.loading.load import import_folder
         from kgcheck.loading.process import load_into
 
-        folder = import_folder(directory)
-        settings, schema = self.settings, self.schema
+        folder, wanted = import_folder(directory), options_from(LoadOptions, options)
         # A store that is written to is open for nobody else.
-        self._opened.reset()
+        self.close_graph()
         return load_into(
             self.store,
             folder,
-            schema,
-            settings,
+            self.schema,
+            self.settings,
             quarantine=self._quarantine(quarantine, folder),
-            options=LoadOptions(prune=prune, full=full, dry_run=dry_run, max_quarantined=_row_limit(max_quarantined)),
+            options=wanted,
             progress=self.progress,
             curated=curated_in,
         )
 
     def prepare_import(
-        self,
-        directory: str | Path,
-        folder: str | Path,
-        *,
-        quarantine: str | Path | None = None,
-        max_quarantined: int | str | None = None,
+        self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None, **options: Any
     ) -> AdminImport:
-        """Write the files for ``neo4j-admin database import``, for a new and large Neo4j database.
-
-        Args:
-            directory: With the files that the profile describes.
-            folder: Where to write.
-            quarantine: JSON lines file for rows that cannot be loaded.
-            max_quarantined: As in `load`.
-
-        Returns:
-            What went into the files, and what runs the import.
-        """
+        """Write the files for ``neo4j-admin database import``, for a new and large database; options: `LoadOptions`."""
         from kgcheck.loading.admin_import import OfflineImport
-        from kgcheck.loading.load import LoadOptions, load_directory
+        from kgcheck.loading.load import import_folder, load_directory
 
-        source = import_folder(directory)
+        source, wanted = import_folder(directory), options_from(LoadOptions, options)
         files = OfflineImport(Path(folder), self.schema, database=self.settings.neo4j_database or "neo4j")
         kept = self._quarantine(quarantine, source)
-        options = LoadOptions(max_quarantined=_row_limit(max_quarantined))
-        summary = load_directory(source, files, self.settings, quarantine=kept, options=options, progress=self.progress)
+        summary = load_directory(source, files, self.settings, quarantine=kept, options=wanted, progress=self.progress)
         return AdminImport(summary, files)
 
     def build_reference(
@@ -163,15 +126,7 @@ class Workspace(Protocols, ProtocolChecks):
     ) -> "tuple[SourceRelease, ...]":
         """Build the snapshot that `reference` names from every file under a folder that a recipe of the profile knows.
 
-        Args:
-            directory: With the files of the providers, at any depth.
-            releases: Release by source, for files that do not state it.
-
-        Returns:
-            The releases in the snapshot.
-
-        Raises:
-            UsageError: The workspace names no reference.
+        ``releases`` are those of sources whose files do not state them.
         """
         from kgcheck.reference.build import build_snapshot
 
@@ -184,14 +139,7 @@ class Workspace(Protocols, ProtocolChecks):
         return self.releases()
 
     def releases(self) -> "tuple[SourceRelease, ...]":
-        """The releases in the snapshot that `reference` names: source, release, date, file, hash, licence, rows.
-
-        Returns:
-            One a file of a source; none where the workspace names no reference.
-
-        Raises:
-            SnapshotError: It is missing, broken, or of another profile.
-        """
+        """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""
         from kgcheck.reference.snapshot import Snapshot
 
         if self.reference is None:
@@ -199,243 +147,97 @@ class Workspace(Protocols, ProtocolChecks):
         with Snapshot(self.reference, self.schema) as snapshot:
             return tuple(snapshot.releases())
 
-    # Checking
+    def neighbourhood(self, centre: str | Finding | Ref | Triple, each: int = 5) -> "Neighbourhood":
+        """A few neighbours along each relation of a node, an edge, or what a finding is about, with names."""
+        from kgcheck.graph.neighbourhood import neighbourhood
+
+        match self.finding(centre) if isinstance(centre, str) else centre:
+            case Finding(task=task):
+                refs = [task.subject, *([task.object] if task.object else [])]
+            case Triple(head=head, tail=tail):
+                refs = [head, tail]
+            case Ref() as ref:
+                refs = [ref]
+        return neighbourhood(self.graph, refs, each)
+
+    # Checks
 
     def audit(
         self,
-        types: Iterable[str | CheckType] = (),
+        types: Iterable[str | CheckType] | AuditScope = (),
         *,
-        labels: Iterable[str] = (),
-        relations: Iterable[str] = (),
-        ids: Iterable[str] = (),
-        sample: int | None = None,
-        seed: int = 0,
-        threshold: float | None = None,
-        graph_date: str | None = None,
-        team_budget: int = 0,
-        keep_all: bool = False,
-        unfold: bool = False,
         changed_since: str | Path | None = None,
         run_id: str | None = None,
+        **options: Any,
     ) -> AuditResult:
-        """Check the graph, and keep every finding with its evidence in the ledger.
+        """Check the graph, and keep every finding with its evidence in the ledger; options: `AuditScope`, or one whole.
 
-        Args:
-            types: existence, attribute, triple, potential, structure; all where none is named.
-            labels: Only nodes of these labels, and edges that end at them.
-            relations: Only edges of these relations.
-            ids: Only tasks about nodes with these ids.
-            sample: Only so many tasks, drawn at random; structure is always whole.
-            seed: Draws another sample.
-            threshold: Least score of a potential edge, from 0 to 1, where the source gives scores.
-            graph_date: Of when the graph is (``2024``, ``2024-06``, ``2024-06-30``): a source that is older cannot
-                refute what it does not know.
-            team_budget: Hand so many undecided findings, the worst first, to the agent team, which asks UniProt and
-                STRING.
-            keep_all: A finding also for what is supported or unavailable.
-            unfold: Each hit of structure rules that many nodes or edges break, not one for all.
-            changed_since: A finished audit of this store, or the snapshot that it looked into: a graph on a server that
-                is as it was then is read from what was kept of it.
-            run_id: The id of the run, for who must know it before; none that any run has.
-
-        Returns:
-            The run with its counts and findings.
-
-        Raises:
-            UnknownName: A type, label, relation or id does not exist.
-            UsageError: There is nothing to check.
+        ``changed_since`` is a finished audit of this store, or the snapshot that it looked into: a graph on a server
+        that is as it was then is read from what was kept of it. ``run_id`` is the id of the run, for who must know it
+        before.
         """
-        from kgcheck.audit.plan import AuditOptions
+        from kgcheck.audit.audits import audit, options_in
 
-        wanted = tuple(dict.fromkeys(member_of(CheckType, "check type", t) for t in types))
-        options = _valid(
-            AuditOptions,
-            types=wanted or tuple(CheckType),
-            labels=tuple(labels),
-            relations=tuple(relations),
-            ids=tuple(ids),
-            sample=sample,
-            seed=seed,
-            threshold=threshold,
-            graph_date=day(graph_date) if graph_date else None,
-            team_budget=team_budget,
-            keep_all=keep_all,
-            unfold=unfold,
-            live=self.live,
-            literature=str(self.literature.resolve()) if self.literature else None,
-        )
-        return self._audit(options, since=str(changed_since) if changed_since else None, run_id=run_id)
+        if not isinstance(types, AuditScope):
+            named = [chosen("check type", str(name), [*CheckType, "all"]) for name in types]
+            types = options_from(AuditScope, {"types": named, **options})
+        since = str(changed_since) if changed_since else None
+        return self._audited(audit(self, options_in(self, types), since=since, run_id=run_id))
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
-        """Go on with an audit that was cut off, with what it was asked for; on this store and these references.
+        """Go on with an audit that was cut off, with what it was asked for; the latest one, unless one is named."""
+        from kgcheck.audit.audits import resume
 
-        Args:
-            run: Its id or the beginning of it; the latest one that was cut off, unless named.
+        return self._audited(resume(self, self.cut_off(run) if run is None or isinstance(run, str) else run))
 
-        Returns:
-            The run, whole now unless a service is still away.
-
-        Raises:
-            UnknownName: There is no such run.
-            UsageError: It is finished, or of another store.
-            LedgerError: The graph or the snapshot has changed since.
-        """
-        from kgcheck.audit.plan import AuditOptions
-
-        found = self.cut_off(run) if run is None or isinstance(run, str) else run
-        return self._audit(AuditOptions.model_validate(found.options), found)
+    def _audited(self, done: "AuditedRun") -> AuditResult:
+        run = done.run
+        return AuditResult(
+            run, tuple(self.tallies(run)), Findings(self.ledger, run), done.notes, done.papers, self.diff(after=run)
+        )
 
     def check(
         self,
-        what: str | Sequence[str] | Triple | CheckTask,
+        subject: str | Sequence[str] | Triple | CheckTask,
         *,
-        graph_date: str | None = None,
-        turns: int = 30,
-        seconds: float = 60.0,
-        tokens: int | None = None,
-        money: float | None = None,
         on_event: "Callable[[Event], None] | None" = None,
         on_text: Callable[[str], None] | None = None,
         run_id: str | None = None,
         keep: bool = True,
-    ) -> CheckResult:
-        """Check one node, attribute or edge with the agent team, and keep the finding in the ledger.
+        **options: Any,
+    ) -> "CheckResult":
+        """Check one node, attribute or edge with the agent team, and keep the finding; options: `CheckOptions`.
 
-        Args:
-            what: A Triple or CheckTask, or words: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute
-                Gene TP53 name``.
-            graph_date: Of when the graph is; see `audit`.
-            turns: Most turns of all agents together.
-            seconds: Most seconds.
-            tokens: Most tokens of a model.
-            money: Most money that a model may cost.
-            on_event: Gets what each agent did, as it happens.
-            on_text: Gets what a model says, as it says it.
-            run_id: The id of the run, for who must know it before; none that any run has.
-            keep: False writes nothing: neither to the ledger nor a transcript.
-
-        Returns:
-            The finding with its verdict; one that was stopped says so in its notes.
-
-        Raises:
-            UsageError: The words are no check.
-            UnknownName: A label, relation, attribute or node does not exist.
+        It is a Triple or CheckTask, or words: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene
+        TP53 name``. ``on_event`` gets what each agent did, and ``on_text`` what a model says, as it happens. With
+        ``keep=False`` nothing is written: neither to the ledger nor a transcript.
         """
-        from kgcheck.llm.budget import Limits
-        from kgcheck.workspace.checking import check
+        from kgcheck.audit.checks import check, request_of
 
-        return check(
-            self,
-            what,
-            graph_date=day(graph_date) if graph_date else None,
-            limits=_valid(Limits, turns=turns, seconds=seconds),
-            spending=Spending(tokens, money),
-            on_event=on_event,
-            on_text=on_text,
-            run_id=run_id,
-            keep=keep,
-        )
+        wanted, request = options_from(CheckOptions, options), request_of(subject, self.schema)
+        return check(self, request, wanted, on_event=on_event, on_text=on_text, run_id=run_id, keep=keep)
 
     # Questions and papers
 
-    def ask(
-        self, question: str, *, tokens: int | None = None, money: float | None = None, papers: bool = True
-    ) -> AskResult:
-        """Answer a question from the graph, with the path of every answer.
+    def ask(self, question: str, *, papers: bool = True, **options: Any) -> AskResult:
+        """Answer a question from the graph, or with the brain ``llm`` from papers, too; options: `Spending`."""
+        from kgcheck.llm.budget import Limits
 
-        Args:
-            question: In words.
-            tokens: Most tokens of a model.
-            money: Most money that a model may cost.
-            papers: Read the papers, too, where the workspace names some; False asks the graph alone.
-
-        Returns:
-            The answers; or that the question was not understood, and why.
-
-        Raises:
-            UsageError: Papers are named, and the brain does not read them.
-        """
-        with noting() as notes, self.asker(Spending(tokens, money), notes, papers=papers) as ask:
+        limits = Limits.of(options_from(Spending, options))
+        with noting() as notes, self.asker(limits, notes, papers=papers) as ask:
             return AskResult(ask(question), tuple(notes))
 
-    def verify(
-        self,
-        claim: str = "",
-        *,
-        triple: str | Triple | None = None,
-        documents: Sequence[str] = (),
-        top: int = 3,
-        verifier: str = "trained",
-        inference: Path | None = None,
-        tokens: int | None = None,
-        money: float | None = None,
-    ) -> VerifyResult:
-        """What papers say of a claim or of an edge, with exact quotes.
+    def verify(self, claim: str = "", *, triple: str | Triple | None = None, **options: Any) -> "VerifyResult":
+        """Verify a claim, or an edge instead, by papers, with exact quotes; options: `VerifyOptions`."""
+        from kgcheck.grounding.claims.verification import verify_claim
 
-        Args:
-            claim: A statement or a question.
-            triple: An edge instead, or its words, by ids or names: ``P04637 ACTS_ON Q00987``.
-            documents: Read only these papers, by id.
-            top: Papers to read where none is named.
-            verifier: ``trained``, or ``llm``, the endpoint of the settings.
-            inference: Folder of a model of inference for ``trained``, if not that of the settings.
-            tokens: Most tokens of a model for each paper's opinion.
-            money: Most money that a model may cost for each.
+        return verify_claim(self, claim, triple=triple, options=options_from(VerifyOptions, options))
 
-        Returns:
-            The verdict with every opinion.
+    def claims(self, *, papers: Sequence[str] = ()) -> "MapResult":
+        """Map the claims of the papers, who agrees with whom and who contradicts whom; kept in the ledger."""
+        from kgcheck.grounding.claims.verification import map_papers
 
-        Raises:
-            UsageError: Not one of claim and edge, or the workspace names no literature.
-        """
-        from kgcheck.literature.search import to_read
-        from kgcheck.literature.verify import verify
-
-        chosen("verifier", verifier, VERIFIERS)
-        if bool(claim) == bool(triple):
-            raise UsageError(
-                "name a claim or an edge", 'kgcheck verify "..." or kgcheck verify --triple "HEAD RELATION TAIL"'
-            )
-        if triple and inference:
-            raise UsageError("an edge is read by its two names, without a model of inference", "leave out --inference")
-        settings = self.settings.model_copy(update={"inference": None}) if triple else self.settings
-        spent, spending = total_meter(settings), Spending(tokens, money)
-        with noting() as notes:
-            index = self.index(notes)
-            with open_verifier(verifier, index.embedder, settings, spending, spent, inference) as reader:
-                try:
-                    if triple:
-                        verdict = self._edge_reader(index, reader).read(self._edge_of(triple))[0]
-                    else:
-                        verdict = verify(claim, to_read(claim, index, top=top, ids=documents), reader)
-                finally:
-                    notes += spent_note(spent)
-        return VerifyResult(verdict, tuple(notes))
-
-    def claims(self, *, papers: Sequence[str] = ()) -> MapResult:
-        """What the papers claim, who agrees with whom and who contradicts whom; kept in the ledger, which is made.
-
-        Args:
-            papers: Show only what concerns these papers, by id.
-
-        Returns:
-            At most five claims a paper with exact quotes, their pairs, citations, ranks, consensus and disagreement.
-
-        Raises:
-            UnknownName: A paper is not in the index.
-            UsageError: The workspace names no literature.
-        """
-        from kgcheck.grounding.claims.claim_map import map_claims
-        from kgcheck.ledger.ledger import Ledger
-        from kgcheck.ledger.paper_claims import ClaimTable
-
-        with noting() as notes:
-            index = self.index(notes)
-            wanted = [document.paper_id for document in index.documents(papers)]
-            heads = {document.id for document in index.documents(wanted)}
-            with Ledger(self.ledger) as ledger:
-                found = map_claims(index, ClaimTable(ledger.database), self.progress)
-        return MapResult(found.for_papers(heads), tuple(notes))
+        return map_papers(self, papers)
 
     def search(
         self,
@@ -447,256 +249,445 @@ class Workspace(Protocols, ProtocolChecks):
         expand: bool = False,
         sections: Sequence[str] = (),
     ) -> SearchResult:
-        """Search the papers: all of them, some of them, or given passages.
+        """Search the papers: all of them, some of them by id, sections of some kinds, or given passages instead.
 
-        Args:
-            query: Words or a sentence.
-            limit: Most hits.
-            documents: Only these papers, by id.
-            passages: Search in these texts and not in the papers.
-            expand: Also look for the synonyms that the graph and the snapshot know.
-            sections: Only in sections of these kinds: abstract, introduction, methods, results, discussion, conclusion
-                or other.
-
-        Returns:
-            The hits, best first.
-
-        Raises:
-            UsageError: The workspace names no literature.
-            UnknownName: A paper is not in the index, or there is no such kind of section.
+        With ``expand``, synonyms that the graph and the snapshot know are looked for, too.
         """
-        from kgcheck.literature.search import rank_passages
+        from kgcheck.literature.hits import find_papers, find_passages
 
         with noting() as notes:
             index = self.index(notes)
             if passages is not None:
-                ranked = rank_passages(query, passages, index.embedder)[:limit]
-                lines = tuple(PassageHit(at + 1, score, passages[at]) for at, score in ranked)
-                return SearchResult(lines, notes=tuple(notes))
+                return SearchResult(find_passages(index, query, passages, limit=limit), notes=tuple(notes))
             also = self.names().mentioned(query) if expand else ()
             if also:
                 notes.append(f"also: {', '.join(also)}")
-            hits = []
-            for hit in index.search(query, limit=limit, within=documents or None, also=also, sections=sections):
-                best = hit.nearest
-                if best is None:
-                    best = rank_passages(query, hit.document.passages)[0][0]
-                hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
-        return SearchResult(tuple(hits), also, tuple(notes))
+            hits = find_papers(index, query, limit=limit, documents=documents, also=also, sections=sections)
+        return SearchResult(hits, also, tuple(notes))
 
-    def brief(
-        self,
-        what: str,
-        *,
-        limit: int = 100,
-        prose: bool = True,
-        tokens: int | None = None,
-        money: float | None = None,
-    ) -> "Brief":
-        """What is known of a node or a topic: verified, stated or denied by papers, and open, with what it rests on.
+    def brief(self, topic: str, *, limit: int = 100, prose: bool = True, **options: Any) -> "Brief":
+        """Gather what is verified, stated, denied and open about a node or a topic; options: `Spending`.
 
         With the brain ``llm``, the same facts as prose, too; a sentence that they do not bear out is thrown away.
-
-        Args:
-            what: A node by label and id, by id or by name, or a topic that names nodes.
-            limit: Most facts of the graph about each node.
-            prose: Whether a model writes prose where the brain is ``llm``.
-            tokens: Most tokens of a model.
-            money: Most money that a model may cost.
-
-        Returns:
-            The fact sheet.
-
-        Raises:
-            UnknownName: It names no node, and the workspace names no literature.
         """
-        from kgcheck.workspace.briefing import make_brief
+        from kgcheck.grounding.briefing import make_brief
 
-        return make_brief(self, what, limit, Spending(tokens, money) if prose and self.brain == "llm" else None)
+        spending = options_from(Spending, options)
+        return make_brief(self, topic, limit, spending if prose and self.brain == "llm" else None)
 
-    # What is near, and what is called how
+    # Manuscripts
 
-    def neighbourhood(self, of: "str | Finding | Ref | Triple", each: int = 5) -> "Neighbourhood":
-        """What is near a node, an edge, or what a finding is about: a few neighbours along each relation, with names.
+    def ground(self, manuscript: str | Path, **options: Any) -> "tuple[Grounded, Notes]":
+        """Hold a manuscript against graph, papers, its citations and results, as far as named; options: `TextOptions`.
 
-        Args:
-            of: A finding, or its fingerprint or the beginning of that; a node; or an edge.
-            each: At most so many neighbours along each pattern and direction.
-
-        Returns:
-            Nodes and edges, some hundreds at most.
-
-        Raises:
-            UnknownName: There is no such finding.
+        With the brain ``llm`` a model reads the sentences in which the rules find nothing stated of the graph.
         """
-        from kgcheck.graph.neighbourhood import neighbourhood
+        from kgcheck.grounding.grounder import ground_manuscript
 
-        match self.finding(of) if isinstance(of, str) else of:
-            case Finding(task=task):
-                refs = [task.subject, *([task.object] if task.object else [])]
-            case Triple(head=head, tail=tail):
-                refs = [head, tail]
-            case Ref() as ref:
-                refs = [ref]
-        return neighbourhood(self.graph, refs, each)
+        return ground_manuscript(self, Path(manuscript), options_from(TextOptions, options))
 
-    def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
-        """What nodes of a label are called, by the graph or by the snapshot.
+    def ground_text(
+        self, text: str, form: Literal["markdown", "text"] = "markdown", **options: Any
+    ) -> "tuple[Grounded, Notes]":
+        """Hold a text that stands in no file against the same; options: `TextOptions`."""
+        from kgcheck.grounding.grounder import ground_text
 
-        Args:
-            label: Of the nodes, which need not be in the graph.
-            ids: Theirs.
+        return ground_text(self, text, form, options_from(TextOptions, options))
 
-        Returns:
-            A name by id; those that neither knows are left out.
+    def score(
+        self, manuscript: str | Path, *, before: str | Path | None = None, **options: Any
+    ) -> "tuple[ScoreCard, Notes]":
+        """Score a manuscript in eight dimensions; with the brain ``llm`` a model judges it; options: `TextOptions`.
 
-        Raises:
-            UnknownName: The profile has no such label.
+        Judgements of an earlier card, a JSON file, are kept for sections that are the same.
         """
-        names, found = self.names(), dict[str, str]()
-        for identifier in dict.fromkeys(ids):
-            with suppress(ValidationError):
-                known = names.of(Ref(label=label, id=identifier))
-                if name := next((name for name in known if name != identifier), None):
-                    found[identifier] = name
-        return found
+        from kgcheck.grounding.grounder import score_manuscript
 
-    def readiness(self) -> "list[Part]":
-        """Whether the ledger, the store and the references can be read now, and why not."""
-        from kgcheck.workspace.readiness import readiness
+        earlier = Path(before) if before else None
+        return score_manuscript(self, Path(manuscript), options_from(TextOptions, options), earlier)
 
-        return readiness(self)
+    def improve(
+        self, manuscript: str | Path, out: str | Path, *, rounds: int = 12, **options: Any
+    ) -> "tuple[ImprovementLog, Notes]":
+        """Make a manuscript better round by round, with models that judge and write; options: `TextOptions`.
+
+        The file is never changed: what comes of it is in a folder, from which the same call goes on.
+        """
+        from kgcheck.grounding.grounder import improve_manuscript
+        from kgcheck.protocols.programs.experiments import GraphExperiments
+
+        wanted = options_from(TextOptions, options)
+        return improve_manuscript(self, Path(manuscript), Path(out), wanted, rounds, GraphExperiments)
+
+    # Protocols
+
+    def design_protocol(
+        self,
+        objective: "Objective",
+        out: str | Path,
+        *,
+        papers: Sequence[str | Path] = (),
+        reports: "Sequence[ExperimentalReport]" = (),
+        search: str | Path | None = None,
+        **options: Any,
+    ) -> "DesignedProtocol":
+        """Design a protocol into a folder, from papers, reports of papers, a search and the graph; options: `Spending`.
+
+        With the brain ``llm`` a model writes and reviews it; the same call goes on where one was stopped.
+        """
+        from kgcheck.protocols.design.designs import design_protocol
+
+        files, found = [Path(paper) for paper in papers], Path(search) if search else None
+        spending = options_from(Spending, options)
+        return design_protocol(
+            self, objective, Path(out), papers=files, reports=reports, search=found, spending=spending
+        )
+
+    def check_protocols(
+        self,
+        files: Iterable[str | Path],
+        *,
+        bibliography: str | Path | None = None,
+        data_sets: "DataSetLookup | None" = None,
+    ) -> "tuple[list[CheckedProtocol], Notes]":
+        """Check protocols: their facts again, papers, data sets, the order of their steps, and what they lack."""
+        from kgcheck.protocols.checking.worlds import check_files
+
+        named = Path(bibliography) if bibliography else None
+        return check_files(self, [Path(file) for file in files], named, data_sets)
+
+    def check_given_protocol(
+        self, text: str, *, bibliography: str | Path | None = None
+    ) -> "tuple[CheckedProtocol, Notes]":
+        """Check a protocol that stands in no file: the text of a ``protocol.json``."""
+        from kgcheck.protocols.checking.worlds import check_text
+
+        return check_text(self, text, Path(bibliography) if bibliography else None)
+
+    def score_protocol(
+        self, file: str | Path, *, judges: Sequence[str] = (), **options: Any
+    ) -> "tuple[StudyQuality, Notes]":
+        """Measure a protocol; with the brain ``llm`` models judge it, by name; options: `Spending`."""
+        from kgcheck.protocols.checking.worlds import score_file
+
+        return score_file(self, Path(file), judges, options_from(Spending, options))
+
+    # Runs and findings
+
+    def runs(self, after: str | None = None, limit: int | None = None) -> "list[tuple[Run, list[Tally]]]":
+        """The runs in the ledger, newest first, each with its counts; from the one after a run on."""
+        with self.reading() as ledger:
+            runs = ledger.runs()
+            first = runs.index(ledger.run(after)) + 1 if after else 0
+            return [(run, ledger.tallies(run)) for run in runs[first:][:limit]]
+
+    def run(self, name: str = "latest") -> "Run":
+        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
+        with self.reading() as ledger:
+            return ledger.run(name)
+
+    def cut_off(self, name: str | None = None) -> "Run":
+        """The run of that name, or the newest one that did not finish."""
+        with self.reading() as ledger:
+            return ledger.run(name) if name else ledger.cut_off()
+
+    def tallies(self, run: "str | Run" = "latest") -> list[Tally]:
+        """Counts of a run by type, part of the schema, outcome, reason and sources."""
+        with self.reading() as ledger:
+            return ledger.tallies(ledger.run(run) if isinstance(run, str) else run)
+
+    def findings(
+        self, run: "str | Run" = "latest", *, outcomes: Iterable[str | Outcome] = (), limit: int | None = None
+    ) -> Findings:
+        """The findings of a run, the refuted first, to go through, or as a table; of some outcomes only."""
+        wanted = [Outcome(chosen("outcome", str(name), [*Outcome])) for name in outcomes]
+        with self.reading() as ledger:
+            return Findings(self.ledger, ledger.run(run) if isinstance(run, str) else run, wanted, limit)
+
+    def finding(self, fingerprint: str) -> Finding:
+        """The finding of that fingerprint, or its beginning, in the newest run that has it."""
+        with self.reading() as ledger:
+            return ledger.finding(fingerprint)
+
+    def known_finding(self, fingerprint: str) -> "KnownFinding":
+        """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+        from kgcheck.curation.known import known_finding
+
+        with self.reading() as ledger:
+            return known_finding(ledger, fingerprint)
+
+    def occurrences(self, fingerprint: str, limit: int = 100) -> "list[Occurrence]":
+        """The runs that have the finding of that fingerprint, or its beginning, the newest first."""
+        from kgcheck.curation.known import occurrences
+
+        with self.reading() as ledger:
+            return occurrences(ledger, fingerprint, limit)
+
+    def report(
+        self,
+        run: "str | Run" = "latest",
+        format_: str = "markdown",
+        *,
+        output: str | Path | None = None,
+        limit: int | None = None,
+        fail_on: str = "refuted",
+        exit_code: int = 0,
+    ) -> str:
+        """A run as text: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus; into a file, too.
+
+        ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
+        """
+        from kgcheck.curation.standing import standing
+        from kgcheck.outputs import write_text
+        from kgcheck.report.render import render
+
+        chosen("form", format_, FORMATS)
+        chosen("threshold", fail_on, THRESHOLDS)
+        with self.reading() as ledger:
+            found = ledger.run(run) if isinstance(run, str) else run
+            beside = standing(ledger, found)
+            text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
+        if output:
+            write_text(Path(output), text)
+        return text
+
+    def diff(self, before: "str | Run | None" = None, after: "str | Run | None" = None) -> "RunDiff":
+        """Compare two runs: the latest audit with the one before of the same store and options, unless named."""
+        from kgcheck.curation.compare import diff_of
+
+        with self.reading() as ledger:
+            return diff_of(ledger, before, after)
+
+    def list_findings(
+        self, run: "str | Run" = "latest", *, before: "str | Run | None" = None, **filters: Any
+    ) -> "FindingList":
+        """The findings of a run, compared with an earlier one, page by page; filters: `FindingFilter`."""
+        from kgcheck.curation.findings import list_findings
+
+        with self.reading() as ledger:
+            return list_findings(ledger, run, before, **filters)
+
+    def facets(self, findings: "FindingList") -> "Facets":
+        """Count the findings of a list, and how many each other choice of filters would leave."""
+        from kgcheck.curation.facets import facets_of
+
+        return facets_of(findings)
+
+    def state_of(self, finding: Finding) -> str | None:
+        """What became of a finding from the run before to its own; None where its run is no audit."""
+        with self.reading() as ledger:
+            run = ledger.run(finding.run)
+        state = None if run.is_check else self.diff(after=run).state_of(finding.fingerprint)
+        return state.value if state else None
+
+    # Verified facts
+
+    def verified(self, subject: CheckTask | Triple | str) -> "Verified | None":
+        """Verdict of the newest audit that looked at an edge (in words, too), a node or an attribute.
+
+        None where nobody has looked, which says nothing about it. Neither graph nor references are asked.
+        """
+        from kgcheck.audit.verified_facts import verified_of
+
+        return verified_of(self.verified_reader(), self.schema, subject)
+
+    def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
+        """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
+        from kgcheck.audit.verified_facts import edge_facts
+
+        return edge_facts(self.verified_reader(), self.schema, edges)
+
+    def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
+        """What is verified of a node, its attributes and its edges in the graph, and whether these are all."""
+        from kgcheck.audit.verified_facts import node_facts
+
+        return node_facts(self.verified_reader(), self.graph, node, limit)
+
+    # Decisions
+
+    def decide(
+        self,
+        findings: "str | Iterable[str | Finding] | FindingList",
+        action: str,
+        *,
+        by: str,
+        choose: str | None = None,
+        note: str = "",
+        until: str | date | None = None,
+        seen: Mapping[str, str] | None = None,
+        expected: int | None = None,
+    ) -> "list[Made]":
+        """Accept, reject, defer or reopen findings, all or none. Nothing that was decided before is overwritten.
+
+        Findings are named by fingerprints or their beginnings. ``choose`` says what of the proposed to take, ``until``
+        when what is deferred comes back. ``seen`` are the versions of findings that were looked at, and ``expected``
+        how many are meant: where either is not so, ChangedMeanwhile, and nothing is decided.
+        """
+        from kgcheck.curation.decisions import decide
+
+        with self.writing() as ledger:
+            return decide(
+                ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
+            )
+
+    def take_back(self, first: int, count: int, action: str, *, by: str) -> "list[Made]":
+        """Reopen what somebody decided at once; what was decided about since is left as it is."""
+        from kgcheck.curation.taking_back import take_back
+        from kgcheck.ledger.decisions import Action
+
+        with self.writing() as ledger:
+            return take_back(ledger, first, count, Action(chosen("action", action, [*Action])), by)
+
+    def history(self, fingerprint: str) -> "list[Decision]":
+        """Every decision about the finding of that fingerprint, or its beginning, the oldest first."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self.reading() as ledger:
+            return list(Decisions(ledger).table.of([ledger.finding(fingerprint).fingerprint]))
+
+    def decisions(self, before: int | None = None, limit: int | None = None) -> "list[Decision]":
+        """Every decision, the newest first; only older ones than that of a number."""
+        from kgcheck.ledger.decisions import DecisionTable
+
+        with self.reading() as ledger:
+            return DecisionTable(ledger.database).newest_first(before, limit)
+
+    def decided(self, finding: Finding) -> "CurrentDecision":
+        """Where a finding stands by what was decided about it."""
+        from kgcheck.curation.decisions import Decisions
+
+        with self.reading() as ledger:
+            return Decisions(ledger).beside([finding])[finding.fingerprint]
+
+    def decisions_text(self, form: str) -> str:
+        """Every decision as ``toml`` or ``jsonl``, in an order that does not depend on the ledger."""
+        from kgcheck.curation.exchange import decisions_text
+
+        with self.reading() as ledger:
+            return decisions_text(ledger, form)
+
+    def export_decisions(self, path: str | Path) -> int:
+        """Write every decision to a file, .toml or .jsonl; how many there are."""
+        from kgcheck.curation.exchange import export_decisions
+
+        with self.reading() as ledger:
+            return export_decisions(ledger, Path(path))
+
+    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
+        """Add the decisions of a file; where others decided otherwise, both are kept, and the newer one counts.
+
+        Decisions about findings that are not in the ledger go to a JSON lines file beside it, unless one is named.
+        """
+        from kgcheck.curation.exchange import import_decisions
+
+        file = Path(path)
+        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
+        with self.writing() as ledger:
+            return import_decisions(ledger, file, kept)
+
+    # Patches
+
+    def make_patch(
+        self,
+        folder: str | Path,
+        *,
+        findings: Mapping[str, str | None] | Iterable[str] = (),
+        accepted: bool = False,
+        run: str = "latest",
+        by: str = "",
+    ) -> "PatchMade":
+        """Make a patch that repairs findings, and write it to a folder. Nothing is done to the graph.
+
+        Findings are named by fingerprints or their beginnings, in a mapping each with what is chosen; or all of a run
+        that were accepted.
+        """
+        from kgcheck.curation.patch_folders import make
+
+        named = dict(findings) if isinstance(findings, Mapping) else dict.fromkeys(findings)
+        return make(self, Path(folder), findings=named, accepted=accepted, run=run, by=by)
+
+    def check_patch(self, folder: str | Path) -> "PatchOutcome":
+        """Say what of the patch in a folder would conflict now; nothing is written."""
+        from kgcheck.curation.patch_folders import check
+
+        return check(self, Path(folder))
+
+    def apply_patch(
+        self, folder: str | Path, *, by: str = "", delete: bool = False, from_elsewhere: bool = False
+    ) -> "PatchOutcome":
+        """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short.
+
+        ``delete`` takes away what is retired; ``from_elsewhere`` takes a patch that this ledger did not make, too.
+        """
+        from kgcheck.curation.patch_folders import apply
+
+        return apply(self, Path(folder), by=by, delete=delete, from_elsewhere=from_elsewhere)
+
+    def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
+        """Give the graph back as it was before the patch in a folder, but for what was changed again since."""
+        from kgcheck.curation.patch_folders import undo
+
+        return undo(self, Path(folder), by=by)
+
+    def export_patch(self, folder: str | Path, source: str | Path, out: str | Path) -> "Exported":
+        """Write an import directory with what the patch in a folder changes in the one that was loaded."""
+        from kgcheck.curation.patch_folders import export
+
+        return export(self, Path(folder), Path(source), Path(out))
+
+    def patches(self) -> "list[PatchEntry]":
+        """The patches in the ledger, newest first."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self.reading() as ledger:
+            return PatchTable(ledger.database).all()
+
+    def patch(self, name: str) -> "tuple[PatchEntry, list[OperationEntry]]":
+        """A patch in the ledger by its id, or the beginning of it, with its operations."""
+        from kgcheck.ledger.patches import PatchTable
+
+        with self.reading() as ledger:
+            return PatchTable(ledger.database).one(name)
+
+    def patch_folder(self, name: str) -> Path:
+        """The folder of a patch in the ledger, by its id or the beginning of it, where it is still there."""
+        entry, _ = self.patch(name)
+        folder = Path(entry.folder)
+        if not folder.is_dir():
+            raise InputMissing(f"the files of the patch {entry.id} are not there any more", "make it again")
+        return folder
 
     # The ledger itself
 
+    def copy_ledger(self, to: str | Path) -> "list[Copied]":
+        """Write into another ledger what this one has, all of it or nothing; it has nothing that is not here."""
+        from kgcheck.ledger.copying import copy_ledger
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.place import is_same_place, ledger_place
+
+        place = ledger_place(to, self.settings)
+        with self.reading() as ledger:
+            if is_same_place(self.ledger, place):
+                raise UsageError("the two ledgers are the same", "name another place to copy to")
+            with Ledger(place) as target:
+                return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self.reading() as ledger:
+            return facts_of(ledger.database)
+
     @contextmanager
     def users(self) -> "Iterator[Users]":
-        """Who may use a service over this ledger, which is made where it is missing.
-
-        Yields:
-            Makes, lists, checks and ends tokens and sessions.
-        """
+        """The tokens and sessions of who may use a service over this ledger, which is made where it is missing."""
+        from kgcheck.ledger.accounts import Users
         from kgcheck.ledger.ledger import Ledger
-        from kgcheck.workspace.users import Users
 
         self._opened.check()
         with Ledger(self.ledger) as ledger:
             yield Users(ledger.database)
 
-    # What the methods above and kgcheck.workspace.batches are made of
-
-    @contextmanager
-    def asker(
-        self, spending: Spending, notes: list[str], *, papers: bool = True
-    ) -> "Iterator[Callable[[str], Answer]]":
-        """What answers questions: the compiler, or a model.
-
-        Args:
-            spending: The most that a model may take for each question.
-            notes: Gets what is to be noted of how papers are searched.
-            papers: Read the papers of the workspace, too.
-
-        Yields:
-            A function from a question to its answer, for any number of threads.
-
-        Raises:
-            UsageError: Papers are named, and the brain does not read them.
-        """
-        if self.brain == "rules":
-            if self.literature and papers:
-                raise UsageError(
-                    "questions are answered from the graph; only a model searches papers", "add --brain llm"
-                )
-            yield self._questions().ask
-        else:
-            from kgcheck.agents.asker import ReactAgent
-            from kgcheck.agents.outside import Outside
-            from kgcheck.llm.client import ChatClient
-
-            graph = self.graph
-            with ChatClient(self.settings) as client:
-                reader = self.paper_reader(notes) if papers else None
-                yield ReactAgent(graph, client, spending.limits(), Outside(None, reader) if reader else None).ask
-
-    def _questions(self) -> "Questions":
-        from kgcheck.questions.answer import Questions
-
-        graph = self.graph
-        return self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress)))
-
-    def _edge_of(self, what: str | Triple) -> Triple:
-        """The edge that is meant; of several kinds, one that papers have words and names for."""
-        from kgcheck.agents.request import parse_request
-        from kgcheck.profile.claims import form_of
-
-        if isinstance(what, Triple):
-            return what
-        request = parse_request([what], self.schema)
-        if not request.relation or request.attribute:
-            raise UsageError(f"{what!r} is no edge", f"HEAD RELATION TAIL, for example {self.schema.edge_example}")
-        names = self.names()
-        meant = [
-            Triple(
-                head=Ref(label=p.head, id=request.subject),
-                relation=p.type,
-                tail=Ref(label=p.tail, id=request.object or ""),
-            )
-            for p in request.patterns
-        ]
-        worded = [t for t in meant if form_of(t, self.schema)] or meant
-        return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
-
-    def _audit(
-        self,
-        options: "AuditOptions",
-        old: "Run | None" = None,
-        *,
-        since: str | None = None,
-        run_id: str | None = None,
-    ) -> AuditResult:
-        from kgcheck.audit.inputs import find_earlier
-        from kgcheck.audit.papers import Papers
-        from kgcheck.audit.run import Audit
-        from kgcheck.curation.compare import diff_of
-        from kgcheck.ledger.ledger import Ledger
-
-        if self.with_retired:
-            # The next audit, which leaves it out, would call every finding about it gone.
-            raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
-        schema, settings, graph = self.schema, self.settings, self.graph
-        folder = Path(options.literature) if options.literature else None
-        with (
-            noting() as notes,
-            Ledger(self.ledger) as ledger,
-            live_sources(schema, settings, wanted=options.live or options.team_budget > 0) as live,
-        ):
-            reader = self.paper_reader(notes, folder) if folder else None
-            papers = Papers(reader) if reader else None
-            audit = Audit(graph, self.reference, ledger, settings, self.progress, live, papers)
-            earlier = find_earlier(ledger, since, graph) if since else None
-            run = audit.resume(old) if old else audit.start(options, earlier, run_id)
-            for source, failure in (live.failures if live else {}).items():
-                notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
-            for source, refusal in (live.refusals if live else {}).items():
-                notes.append(f"{source}: {refusal}: asking again is of no use")
-            if papers:
-                notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
-            tallies, diff = tuple(ledger.tallies(run)), diff_of(ledger, after=run)
-        findings = Findings(self.ledger, run)
-        return AuditResult(run, tallies, findings, tuple(notes), tuple(papers.found) if papers else (), diff)
-
-    def _quarantine(self, given: str | Path | None, directory: Path) -> Path:
-        return Path(given) if given else self.settings.home / f"quarantine-{directory.resolve().name}.jsonl"
-
-
-def _row_limit(given: int | str | None) -> str:
-    return "" if given is None else row_limit(str(given))
-
-
-def _valid(kind: type[M], **given: Any) -> M:
-    """A model of values that somebody gave, with one clear error where they are none."""
-    try:
-        return kind(**given)
-    except ValidationError as error:
-        wrong = [f"{error_['loc'][0]}={error_['input']!r}: {error_['msg']}" for error_ in error.errors()]
-        raise UsageError("; ".join(wrong), "see docs/howto_python.md") from None
+    def _quarantine(self, named: str | Path | None, directory: Path) -> Path:
+        return Path(named) if named else self.settings.home / f"quarantine-{directory.resolve().name}.jsonl"

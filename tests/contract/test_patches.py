@@ -9,10 +9,9 @@ from typing import Any, cast
 import neo4j
 import pytest
 
-from kgcheck.curation.making import fitting, patch_of
+from kgcheck.curation.making import fitting, patch_of, statements_of
 from kgcheck.curation.operations import Operation, Patch
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
-from kgcheck.curation.statements import statements_of
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
 from kgcheck.graph.changes import StoreChanges, content_digest

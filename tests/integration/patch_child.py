@@ -15,10 +15,10 @@ from typing import Any
 
 import neo4j
 
+from kgcheck.curation import patch_folders as _imported  # noqa: F401
 from kgcheck.curation import patches
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.workspace import Workspace
-from kgcheck.workspace import patching as _imported  # noqa: F401
 
 NOON = "2026-01-01T12:00:00+00:00"
 

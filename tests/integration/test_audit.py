@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.plan import AuditOptions, make_plan
+from kgcheck.audit.plan import make_plan
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from tests.support import examples, quick_of
 from tests.support.audits import Audited, MemoryStore, Said, audited, comparable, demo, demo_audit, kgcheck, of_run

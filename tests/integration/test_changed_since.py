@@ -12,13 +12,13 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.audit.inputs import find_earlier
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.errors import StoreError, UnknownName, UsageError
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, MemoryStore, comparable, of_run

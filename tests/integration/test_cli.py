@@ -77,8 +77,11 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     )
     imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
 
+    # Options of an audit come of a model of pydantic.
+    heavy = set(HEAVY) - ({"pydantic"} if arguments[1:] else set())
+
     assert "click" in imported
-    assert imported.isdisjoint(HEAVY), imported & set(HEAVY)
+    assert imported.isdisjoint(heavy), imported & heavy
 
 
 # --- what a person can get wrong

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import ComparisonState, diff_of
 from kgcheck.errors import UsageError
@@ -19,6 +18,7 @@ from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from tests.integration.test_compare import expected_state, graph, states, two_worlds
 from tests.integration.test_resume import BrittleLedger, CutOff, cut_off, resumed
 from tests.support.audits import audited, of_run

@@ -14,11 +14,11 @@ import click
 import pytest
 from pydantic import SecretStr
 
+from kgcheck.cli import facilities as doctor
 from kgcheck.cli.main import cli
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from kgcheck.workspace import doctor
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget

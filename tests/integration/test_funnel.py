@@ -11,9 +11,9 @@ from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import parse_request
 from kgcheck.audit.funnel import NOT_DECIDED, Funnel, request_of, worst_first
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
+from kgcheck.context import live_sources
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.literature.documents import Document
@@ -22,8 +22,8 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
+from kgcheck.options import AuditOptions
 from kgcheck.report.render import render
-from kgcheck.workspace.opening import live_sources
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple

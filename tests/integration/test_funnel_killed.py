@@ -25,9 +25,9 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.audit.plan import AuditOptions
+from kgcheck.options import AuditOptions
 from kgcheck.audit.run import Audit
-from kgcheck.workspace.opening import live_sources
+from kgcheck.context import live_sources
 from kgcheck.model import CheckType
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore

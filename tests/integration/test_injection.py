@@ -12,7 +12,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
@@ -20,6 +19,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.loading.load import load_directory
 from kgcheck.memory import collection_paused
 from kgcheck.model import Finding
+from kgcheck.options import AuditOptions
 from kgcheck.profile.folder import profile_dir
 from kgcheck.reference.build import build_snapshot
 from tests.support.errors_to_inject import DECIDABLE, HARMLESS, UNDECIDABLE

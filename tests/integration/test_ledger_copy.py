@@ -14,6 +14,7 @@ from sqlalchemy import delete, select, update
 
 from kgcheck import clock
 from kgcheck.errors import LedgerError
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
@@ -24,7 +25,6 @@ from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
-from kgcheck.workspace.users import Users
 from tests.support.audits import kgcheck
 from tests.support.forked import program
 from tests.support.postgres import USER, PostgresServer, fresh_schema, named

@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import URL, create_engine
 
 from kgcheck import Workspace
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, MissingExtra, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
@@ -22,6 +21,7 @@ from kgcheck.ledger import postgres
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import LedgerServer, checked_place, ledger_place
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.integration.test_resume import BrittleLedger, CutOff

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.bench.metrics import measure, ndcg
 from kgcheck.bench.scv import ClaimItem, ClaimWork, load_claim_recipes, read_items
@@ -23,6 +22,7 @@ from kgcheck.literature.names import AllNames, StoreNames, candidates, good_name
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
+from kgcheck.options import AuditOptions
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import load_schema
 from kgcheck.reference.build import build_snapshot

@@ -19,9 +19,11 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
+from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
@@ -34,8 +36,6 @@ from kgcheck.service.roles import Role
 from kgcheck.service.start_token import StartToken
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.results import PaperHit
-from kgcheck.workspace.users import Users
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import demo, kgcheck
 from tests.support.literature import build_index, papers
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger with an audit of the demo, and an index of papers."""
     folder = tmp_path_factory.mktemp("mcp")
     with workspace_in(folder) as workspace:
-        workspace.audit(["existence", "triple"], ids=["PARK2", "P02649", "P05067", "A1S9T"])
+        workspace.audit(types=["existence", "triple"], ids=["PARK2", "P02649", "P05067", "A1S9T"])
     build_index(folder / "papers", papers())
     return folder
 

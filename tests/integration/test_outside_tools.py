@@ -16,6 +16,7 @@ from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
 from kgcheck.agents.transcript import AgentRole, Event, Transcript
+from kgcheck.context import live_sources
 from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
 from kgcheck.evidence.source import Observed, SnapshotSource
@@ -28,7 +29,6 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckTask, Evidence, Gap, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
-from kgcheck.workspace.opening import live_sources
 from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
 from tests.support import loopback, quick_of

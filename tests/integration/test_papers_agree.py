@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from kgcheck.agents.outside import WithLiterature
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
@@ -35,6 +34,7 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Stance, Verdict
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import ROOT
@@ -174,7 +174,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plan import AuditOptions
+from kgcheck.options import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.bench.kgcheck import Checker, metrics
 from kgcheck.bench.make import BenchMaker, leaks
@@ -24,9 +23,10 @@ from kgcheck.curation.proposals import Wanted
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.loading.load import LoadOptions, load_directory
+from kgcheck.loading.load import load_directory
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally
+from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.reference.build import build_snapshot
 from tests.integration.test_evidence import assert_both_ways_agree
 from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on

@@ -15,8 +15,9 @@ from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import Properties
-from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
+from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.model import Reason, Ref, Triple
+from kgcheck.options import LoadOptions
 from kgcheck.settings import Settings
 from tests.contract.stores import all_edges, all_nodes
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, check_sums, read_quarantine

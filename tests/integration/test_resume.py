@@ -16,7 +16,6 @@ import duckdb
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
@@ -25,6 +24,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import PYTHONPATH, ROOT
@@ -164,7 +164,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.audit.plan import AuditOptions
+from kgcheck.options import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema

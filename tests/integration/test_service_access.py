@@ -22,15 +22,15 @@ from time_machine import travel
 
 from kgcheck import clock
 from kgcheck.errors import StoreLocked
+from kgcheck.ledger.accounts import IDLE, LONGEST
 from kgcheck.ledger.users import Role
 from kgcheck.service.access import NotOfThisSite, Viewer
 from kgcheck.service.app import create_app
+from kgcheck.service.gate import RouteRow, routes_of, routes_table
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.origin import check_host, check_site
-from kgcheck.service.routes import RouteRow, routes_of, routes_table
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
-from kgcheck.workspace.users import IDLE, LONGEST
 from tests.support import ROOT, examples
 from tests.support.api import bearer
 from tests.support.audits import kgcheck

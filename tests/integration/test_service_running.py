@@ -18,12 +18,12 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.tables import PIECE
 from kgcheck.service.probe import answers
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.users import Users
 from tests.support import PYTHONPATH
 from tests.support.audits import demo
 from tests.support.ports import free_port
@@ -81,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Workspace(
         store=demo().store, reference=demo().reference, ledger=folder / "ledger.sqlite", settings=Settings(home=folder)
     ) as workspace:
-        workspace.audit(["existence"], ids=["PARK2"])
+        workspace.audit(types=["existence"], ids=["PARK2"])
     return folder
 
 

@@ -42,7 +42,7 @@ server.serve(ServiceOptions(**dict(zip(names, sys.argv[1:]))), "127.0.0.1", 0, o
 def test_nothing_of_weight_is_imported_for_the_first_requests(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     with Workspace(store=str(core_demo().store), reference=core_demo().reference, ledger=ledger) as workspace:
-        workspace.audit(["existence"], ids=["PARK2"])
+        workspace.audit(types=["existence"], ids=["PARK2"])
     build_index(tmp_path / "papers", papers())
     where = map(str, (core_demo().store, core_demo().reference, ledger, tmp_path / "papers"))
     words = [sys.executable, "-c", SCRIPT, *where]

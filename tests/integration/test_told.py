@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck import clock
-from kgcheck.audit.plan import AuditOptions, make_plan, sources_of
+from kgcheck.audit.plan import make_plan, sources_of
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import META_LABEL, Counts
 from kgcheck.graph.unknown import unknown_names
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.report.sheets import COLUMNS, STANDING, findings_csv
 from tests.integration.import_directory import DISEASES, GENES, PARENTS, ImportDirectory

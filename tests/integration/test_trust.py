@@ -18,11 +18,10 @@ from pydantic import SecretStr
 from kgcheck import clock
 from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.config import NotificationEntry
-from kgcheck.curation.defaults import configured
 from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import read_project
-from kgcheck.curation.project_file import find_file
+from kgcheck.curation.project_file import configured, find_file
 from kgcheck.curation.serving import Processes
 from kgcheck.curation.thresholds import Severity
 from kgcheck.curation.trust import check_trusted, revoke, trust, trusted

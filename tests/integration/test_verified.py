@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from kgcheck import Workspace
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
+from kgcheck.audit.verified_facts import verified_of
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, VerifiedReader, _File
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings
-from kgcheck.workspace.verified import verified_of
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import LEDGER, Audited, MemoryStore, audited, demo, demo_audit, demo_audited, kgcheck

@@ -25,15 +25,15 @@ from kgcheck import (
     Triple,
     Workspace,
 )
+from kgcheck.bench.batches import answer_questions
+from kgcheck.context import OpenedOnce
 from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.literature.corpus import Corpus
 from kgcheck.model import Finding
 from kgcheck.report.frames import EVIDENCE, FINDINGS
 from kgcheck.resources import resource_dir
-from kgcheck.workspace.batches import answer_questions
-from kgcheck.workspace.opened import Opened
-from tests.integration.import_directory import GENES, ImportDirectory
+from tests.integration.import_directory import CKG, GENES, ImportDirectory
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import DEMO, core_demo, core_import
 from tests.support.audits import kgcheck as command
@@ -337,6 +337,18 @@ def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch:
             workspace.resume(begun.id)
 
 
+def test_a_store_that_is_open_already_is_read_and_left_open(tmp_path: Path) -> None:
+    with EmbeddedStore(core_demo().store, CKG) as store:
+        with Workspace(store=store, reference=core_demo().reference, settings=Settings(home=tmp_path)) as workspace:
+            audit = workspace.audit(types=["existence"], labels=["Gene"])
+            assert audit.run.store_id == store.store_id()
+            assert workspace.graph is store
+            assert workspace.store == store.name
+            with pytest.raises(UsageError, match="was handed over open, and is only read"):
+                workspace.load(core_import())
+        assert store.counts().total_nodes
+
+
 # --- errors
 
 
@@ -475,7 +487,7 @@ def test_a_thing_is_opened_once_and_what_fails_to_open_is_tried_again() -> None:
         raise KgcheckError("not now")
         yield Thing()
 
-    opened, made = Opened(), Thing()
+    opened, made = OpenedOnce(), Thing()
     with pytest.raises(KgcheckError, match="not now"):
         opened.get("thing", broken)
     assert opened.get("thing", lambda: closing(made)) is opened.get("thing", lambda: closing(Thing()))

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.cli.main import run as run_command
 from kgcheck.graph.embedded import EmbeddedStore
@@ -32,6 +31,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
 from kgcheck.memory import collection_paused
 from kgcheck.model import Finding, Ref, Tally, Triple
+from kgcheck.options import AuditOptions
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
 from kgcheck.reference.build import build_snapshot

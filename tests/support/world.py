@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kgcheck.audit.plan import AuditOptions
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
+from kgcheck.context import live_sources
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, Verdict
+from kgcheck.options import AuditOptions
 from kgcheck.settings import Settings
-from kgcheck.workspace.opening import live_sources
 from tests.support import loopback
 from tests.support.audits import Audited, of_run
 from tests.support.facts import SCHEMA

@@ -3,10 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
-from kgcheck.audit.plan import AuditOptions, Unit, in_working_order, make_plan
+from kgcheck.audit.plan import Unit, in_working_order, make_plan
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema, load_schema
 
 ACTS_ON = "Protein ACTS_ON Protein"

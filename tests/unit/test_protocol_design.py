@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -276,9 +277,9 @@ class Desk:
         self.server.requests.clear()
         given = {"llm_base_url": self.server.url, "llm_model": MODEL, "llm_retries": 0} | more.pop("settings", {})
         settings = Settings(**given)
-        with Workspace(brain="llm", settings=settings) as workspace:
-            # What a graph gives is in the material; here it is given.
-            workspace._material = lambda *_: MATERIAL  # type: ignore[method-assign]
+        # What a graph gives is in the material; here it is given.
+        given_material = patch("kgcheck.protocols.design.designs._material", lambda *_: MATERIAL)
+        with given_material, Workspace(brain="llm", settings=settings) as workspace:
             return workspace.design_protocol(OBJECTIVE, self.out, reports=MATERIAL.reports, **more).protocol
 
     def asked(self, form: str) -> list[dict[str, Any]]:

@@ -344,7 +344,6 @@ def map_claims(index: LiteratureIndex, table: ClaimTable, progress: Progress) ->
     citations = sorted({c for p in read if p.links for c in citations_of(p.links, known)})
     papers = _ranked(read, citations)
     groups = agreements({claim.key: claim for claim in claims}, speaking)
-    table.keep_map(str(index.folder.resolve()), [p.rank for p in papers], groups)
     return ClaimMap(
         papers=papers,
         pairs=speaking,

@@ -7,24 +7,16 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from kgcheck.curation.findings import LINE
-from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
+from kgcheck.model import Evidence, Outcome, Reason, Triple, Value
+from kgcheck.options import CheckLimits, Day, Number, Whole
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.work import TaskShown, begin
-from kgcheck.service.bodies import JsonRoute
+from kgcheck.service.api.tasks import TaskShown, begin
+from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.state import Served
-from kgcheck.workspace.tasks import Number, Whole
 
 router = APIRouter(tags=["check"], route_class=JsonRoute)
 
-GRAPH_DATE = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
 Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
-
-
-class CheckLimits(Value):
-    """The most that a check may take."""
-
-    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class CheckWanted(CheckLimits):
@@ -33,23 +25,19 @@ class CheckWanted(CheckLimits):
     what: Words | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
     )
-    graph_date: str | None = Field(
-        default=None,
-        pattern=GRAPH_DATE,
-        description="of when the graph is: a source that is older cannot refute what it does not know",
-        examples=["2024-06"],
-    )
+    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class ChecksInTurn(Value):
     """What is to be checked one after the other."""
 
-    graph_date: str | None = Field(default=None, pattern=GRAPH_DATE, description="of when the graph is")
+    graph_date: Day | None = Field(default=None, description="of when the graph is")
     seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
     what: list[Words] = Field(min_length=1, max_length=1_000)
 
 
-class Checked(Value):
+class Checked(Shown):
     """What the team came to."""
 
     run: str
@@ -65,25 +53,6 @@ class Checked(Value):
     evidence: list[Evidence]
     notes: list[str] = Field(description="of how it came about")
 
-    @classmethod
-    def of(cls, finding: Finding, notes: tuple[str, ...]) -> "Checked":
-        """A finding of a check as an answer."""
-        task, verdict, change = finding.task, finding.verdict, finding.change
-        return cls(
-            run=finding.run,
-            fingerprint=finding.fingerprint,
-            about=f"{task.type.value} {task}",
-            outcome=verdict.outcome,
-            reason=verdict.reason,
-            confidence=verdict.confidence,
-            value=task.value,
-            proposed_change=change.model_dump(mode="json", exclude_none=True) if change else None,
-            note=verdict.note,
-            missing=[str(gap) for gap in verdict.missing],
-            evidence=list(verdict.evidence),
-            notes=list(notes),
-        )
-
 
 class EdgeInWords(Value):
     """An edge in words."""
@@ -91,7 +60,7 @@ class EdgeInWords(Value):
     edge: Words = Field(description="HEAD RELATION TAIL, by ids")
 
 
-class VerifiedRow(Value):
+class VerifiedRow(Shown):
     """How the newest audit that looked at a task judged it, and what decided."""
 
     outcome: Outcome
@@ -116,7 +85,18 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
-    return Checked.of(checked.finding, checked.notes)
+    finding, verdict = checked.finding, checked.finding.verdict
+    return Checked.of(
+        verdict,
+        run=finding.run,
+        fingerprint=finding.fingerprint,
+        about=f"{finding.task.type.value} {finding.task}",
+        value=finding.task.value,
+        proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
+        missing=[str(gap) for gap in verdict.missing],
+        evidence=list(verdict.evidence),
+        notes=list(checked.notes),
+    )
 
 
 @router.post("/check/batch", operation_id="check_many", status_code=202)
@@ -130,4 +110,4 @@ def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeInWords,
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
         found = workspace.verified(wanted.edge)
-    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow(**found.model_dump()) if found else None)
+    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow.of(found) if found else None)

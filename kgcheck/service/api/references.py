@@ -32,7 +32,6 @@ class ReleaseRow(Value):
 
     @classmethod
     def of(cls, release: SourceRelease, now: datetime) -> "ReleaseRow":
-        """A release as an answer."""
         day = first_day(release.released)
         age = max((now - day).days, 0) if day else None
         # A snapshot keeps times in UTC, without saying so.

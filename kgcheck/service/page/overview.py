@@ -1,19 +1,19 @@
-"""The overview: how the newest audit ended, what is new since the one before, the references and the jobs."""
+"""The overview: how the newest audit ended, what is new since then, the references and the jobs; and its charts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import CheckType, Outcome, Reason, Tally
 from kgcheck.report.tables import outcomes
-from kgcheck.service.access import Viewer
-from kgcheck.service.page.charts import WIDTH, Rows, chart_height
-from kgcheck.service.page.jobs import job_list
-from kgcheck.service.page.rendering import PageRoute, render
+from kgcheck.service.access import Open, Viewer
+from kgcheck.service.page.charts import WIDTH, Rows, chart, chart_height
+from kgcheck.service.page.rendering import PageRoute, render, static_files
+from kgcheck.service.page.tasks import job_list
 from kgcheck.service.page.triage import latest_audit
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
@@ -40,7 +40,6 @@ class Figures(NamedTuple):
     trend: Rows
 
     def rows(self, name: str) -> Rows:
-        """The rows of one chart."""
         return {"labels": self.labels, "relations": self.relations, "trend": self.trend}[name]
 
 
@@ -135,3 +134,31 @@ def _table(figures: Figures, name: str) -> ChartTable:
         found.setdefault(of, {})[series] = count
     table = [(of, [counts.get(column, 0) for column in columns]) for of, counts in found.items()]
     return ChartTable(name, _CHARTS[name], WIDTH, chart_height(name, rows), columns, table)
+
+
+@router.get("/static/{name}")
+def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
+    """A file of the page: its address ends in its version, so that it may be kept."""
+    if name not in static_files():
+        raise HTTPException(404, f"there is no file {name}")
+    file = static_files()[name]
+    return Response(
+        file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
+@router.get("/charts/{name}.svg")
+def chart_file(
+    request: Request,
+    name: Literal["labels", "relations", "trend"],
+    service: Served,
+    asking: Viewer,
+    theme: Literal["light", "dark"] = "light",
+) -> Response:
+    """A chart of the newest audit as SVG, which a page shows as an image."""
+    with service.reading() as workspace:
+        figures = figures_of(workspace)
+    if figures is None:
+        raise HTTPException(404, "there is no audit yet")
+    svg = chart(name, figures.rows(name), theme)
+    return Response(svg, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})

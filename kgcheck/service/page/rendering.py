@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
+from kgcheck.literature.edge_reader import address
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import cut, is_web
@@ -114,7 +115,6 @@ class PageRoute(APIRoute):
     """A route of the page: what goes wrong is shown in words and not as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the route, with errors as pages."""
         handler = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
@@ -183,6 +183,7 @@ def _environment() -> Environment:
         when=_when,
         age=age,
         plural=how_many,
+        address=address,
         highlight=highlight,
         place=place_name,
         section=section_of,

@@ -1,13 +1,12 @@
-"""Patches of a workspace: its store, its ledger and the folders that patches stand in."""
+"""Patches in folders: made, checked, applied, undone and exported over a context."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from getpass import getuser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kgcheck import clock
 from kgcheck.audit.run import check_store
+from kgcheck.context import Context
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.export import Exported, export_patch
 from kgcheck.curation.making import PatchMade, make_patch
@@ -16,20 +15,19 @@ from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, che
 from kgcheck.curation.proposals import Wanted
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import OpenedStore, is_address, open_store
+from kgcheck.ledger.accounts import whoami
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
-
-if TYPE_CHECKING:
-    from kgcheck.workspace.base import WorkspaceBase
+from kgcheck.loading.load import import_folder
 
 
 def make(
-    workspace: "WorkspaceBase", folder: Path, *, findings: Mapping[str, str | None], accepted: bool, run: str, by: str
+    context: Context, folder: Path, *, findings: Mapping[str, str | None], accepted: bool, run: str, by: str
 ) -> PatchMade:
-    """See Workspace.make_patch."""
+    """Make a patch that repairs findings, named with what is chosen, or all of a run that were accepted."""
     if accepted == bool(findings):
         raise UsageError("name findings, or all that are accepted", "kgcheck patch make --accepted or --finding F")
-    with _opened(workspace, write=False) as store, Ledger(workspace.ledger, create=False) as ledger:
+    with _opened(context, write=False) as store, Ledger(context.ledger, create=False) as ledger:
         known = {r.id: r for r in ledger.runs()}
         if accepted:
             of = ledger.run(run)
@@ -46,18 +44,18 @@ def make(
     return made
 
 
-def check(workspace: "WorkspaceBase", folder: Path) -> PatchOutcome:
-    """See Workspace.check_patch."""
+def check(context: Context, folder: Path) -> PatchOutcome:
+    """Say what of the patch in a folder would conflict now; nothing is written."""
     patch = read_patch(folder)
-    with _opened(workspace, write=False) as store:
+    with _opened(context, write=False) as store:
         return check_patch(patch, store)
 
 
-def apply(workspace: "WorkspaceBase", folder: Path, *, by: str, delete: bool, from_elsewhere: bool) -> PatchOutcome:
-    """See Workspace.apply_patch."""
+def apply(context: Context, folder: Path, *, by: str, delete: bool, from_elsewhere: bool) -> PatchOutcome:
+    """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short."""
     patch = read_patch(folder)
     # Opened before the store is written to: what cannot be listed is better known then.
-    with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
+    with Ledger(context.ledger) as ledger, _opened(context, write=True) as store:
         check_place(patch, store)
         # Its digest has no key: whoever edits a patch can write the digest anew.
         if not from_elsewhere and not PatchTable(ledger.database).made(patch.header.digest):
@@ -65,37 +63,28 @@ def apply(workspace: "WorkspaceBase", folder: Path, *, by: str, delete: bool, fr
                 f"the patch {patch.id} was not made with the ledger {ledger.place}, or was changed since",
                 "look at it: kgcheck patch check; then --from-elsewhere applies it all the same",
             )
-        outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=workspace.progress)
+        outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=context.progress)
         write_undo(patch, store, folder)
         _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.DONE)
     return outcome
 
 
-def undo(workspace: "WorkspaceBase", folder: Path, *, by: str) -> PatchOutcome:
-    """See Workspace.undo_patch."""
+def undo(context: Context, folder: Path, *, by: str) -> PatchOutcome:
+    """Give the graph back as it was before the patch in a folder, but for what was changed again since."""
     patch = read_patch(folder)
-    with Ledger(workspace.ledger) as ledger, _opened(workspace, write=True) as store:
-        outcome = undo_patch(patch, store, by=by or whoami(), progress=workspace.progress)
+    with Ledger(context.ledger) as ledger, _opened(context, write=True) as store:
+        outcome = undo_patch(patch, store, by=by or whoami(), progress=context.progress)
         _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.OPEN)
     return outcome
 
 
-def whoami() -> str:
-    """Who is at work, as the system knows them."""
-    try:
-        return getuser()
-    except (KeyError, OSError):
-        # A container may run under a number that no name belongs to.
-        return "unknown"
-
-
 @contextmanager
-def _opened(workspace: "WorkspaceBase", *, write: bool) -> Iterator[OpenedStore]:
+def _opened(context: Context, *, write: bool) -> Iterator[OpenedStore]:
     """The store, to be written to or not; a file that is not there is not made."""
-    make_ready = write and (is_address(workspace.store) or Path(workspace.store).exists())
+    make_ready = write and (is_address(context.store) or Path(context.store).exists())
     # A store that is written to is open for nobody else.
-    workspace.close_graph()
-    with open_store(workspace.store, workspace.schema, workspace.settings, create=make_ready) as store:
+    context.close_graph()
+    with open_store(context.store, context.schema, context.settings, create=make_ready) as store:
         if make_ready:
             store.prepare_records()
         yield store
@@ -147,8 +136,8 @@ def _keep(
     PatchTable(ledger.database).keep(entry, operations)
 
 
-def export(workspace: "WorkspaceBase", folder: Path, of: Path, out: Path) -> Exported:
-    """See Workspace.export_patch."""
+def export(context: Context, folder: Path, source: Path, out: Path) -> Exported:
+    """Write an import directory with what the patch in a folder changes, whether it is applied or not."""
     patch = read_patch(folder)
-    with _opened(workspace, write=False) as store:
-        return export_patch(patch, store, of, out, workspace.settings, progress=workspace.progress)
+    with _opened(context, write=False) as store:
+        return export_patch(patch, store, import_folder(source), out, context.settings, progress=context.progress)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
 
 from kgcheck import clock
 from kgcheck.agents.outside import with_papers
@@ -12,53 +13,78 @@ from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.run import pinned_releases, store_place
-from kgcheck.errors import UsageError
+from kgcheck.choices import CHECK_THRESHOLDS, chosen
+from kgcheck.context import Context, live_failures, noting
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Tally, Target, Triple
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Target, Triple, Verdict
+from kgcheck.options import CheckOptions
 from kgcheck.outputs import write_text
 from kgcheck.profile.schema import Schema
-from kgcheck.workspace.opened import noting
-from kgcheck.workspace.opening import Spending, live_sources, open_brain
-from kgcheck.workspace.results import CheckResult
 
-if TYPE_CHECKING:
-    from kgcheck.workspace.workspace import Workspace
-
-What = str | Sequence[str] | Triple | CheckTask
+Subject = str | Sequence[str] | Triple | CheckTask
 """What can be checked: words, an edge, or a task."""
 
 
-def request_of(what: What, schema: Schema) -> Request:
-    """What is to be checked, as a request.
+def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
+    """1 for outcomes at or over a threshold, else 3 if anything could not be looked at, else 0.
 
-    Args:
-        what: Words, an edge, or a task.
-        schema: Profile.
-
-    Returns:
-        The request; an edge keeps the labels of its ends.
-
-    Raises:
-        UsageError: It is no check of one thing.
-        UnknownName: A label, attribute or relation does not exist.
+    >>> exit_code([])
+    0
     """
-    match what:
+    chosen("threshold", fail_on, CHECK_THRESHOLDS)
+    outcomes = {t.outcome for t in tallies}
+    failing = {
+        "refuted": {Outcome.REFUTED},
+        "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT},
+        "never": set(),
+    }[fail_on]
+    if outcomes & failing:
+        return EXIT_FINDINGS
+    return EXIT_INCOMPLETE if Outcome.UNAVAILABLE in outcomes else EXIT_CLEAN
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Conclusion of the team about one node, attribute or edge."""
+
+    finding: Finding
+    run: Run
+    tally: Tally
+    checked: TeamConclusion
+    transcript: Path | None
+    """The file; None where the check was not kept."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The outcome, why, and the evidence."""
+        return self.finding.verdict
+
+    def exit_code(self, fail_on: str = "refuted") -> int:
+        """1 for an outcome at or over refuted or insufficient, else 3 if it could not be looked at, else 0."""
+        return exit_code([self.tally], fail_on)
+
+
+def request_of(subject: Subject, schema: Schema) -> Request:
+    """Words, an edge or a task as a request for one check; an edge keeps the labels of its ends."""
+    match subject:
         case str():
-            return parse_request([what], schema)
+            return parse_request([subject], schema)
         case Triple():
-            return _between(what, None, schema)
+            return _between(subject, None, schema)
         case CheckTask(type=CheckType.STRUCTURE):
             raise UsageError("structure is checked by an audit, not as one thing", forms(schema))
         case CheckTask(relation=str() as relation, object=tail) if tail:
-            return _between(Triple(head=what.subject, relation=relation, tail=tail), what.attribute, schema)
+            return _between(Triple(head=subject.subject, relation=relation, tail=tail), subject.attribute, schema)
         case CheckTask():
-            words = [what.type.value, what.subject.label, what.subject.id, *filter(None, [what.attribute])]
+            words = [subject.type.value, subject.subject.label, subject.subject.id, *filter(None, [subject.attribute])]
             return parse_request(words, schema)
         case _:
-            return parse_request(what, schema)
+            return parse_request(subject, schema)
 
 
 def _between(edge: Triple, attribute: str | None, schema: Schema) -> Request:
@@ -69,38 +95,41 @@ def _between(edge: Triple, attribute: str | None, schema: Schema) -> Request:
 
 
 def check(
-    workspace: "Workspace",
-    what: What,
+    context: Context,
+    request: Request,
+    options: CheckOptions | None = None,
     *,
-    graph_date: str | None,
-    limits: Limits,
-    spending: Spending,
-    on_event: Callable[[Event], None] | None,
-    on_text: Callable[[str], None] | None,
+    on_event: Callable[[Event], None] | None = None,
+    on_text: Callable[[str], None] | None = None,
     run_id: str | None = None,
     keep: bool = True,
 ) -> CheckResult:
-    """Check one thing; see Workspace.check."""
-    settings, schema, reference = workspace.settings, workspace.schema, workspace.reference
-    request, graph = request_of(what, schema), workspace.graph
+    """Check one node, attribute or edge with the agent team, and keep the finding in the ledger and a transcript.
+
+    A check that was stopped says so in its notes. ``run_id`` is none that any run has.
+    """
+    wanted = options or CheckOptions()
+    settings, schema, reference, graph = context.settings, context.schema, context.reference, context.graph
     started, name = clock.now(), run_id or new_run_id()
+    dates = graph_dates(graph.meta(), schema, wanted.graph_date)
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,
-        live_sources(schema, settings, wanted=workspace.live) as live,
-        SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema, graph_date)) as source,
-        Ledger(workspace.ledger) if keep else nullcontext() as ledger,
+        context.open_live(wanted=context.live) as live,
+        SnapshotSource(reference, schema, settings, live, dates) as source,
+        context.brain_maker(Limits.of(wanted, wanted.seconds), on_text) as make_brain,
+        Ledger(context.ledger) if keep else nullcontext() as ledger,
     ):
-        toolbox = Toolbox(graph, *with_papers(source, schema, live, workspace.paper_reader(notes)))
-        with open_brain(workspace.brain, schema, settings, spending.limits(limits.seconds), on_text) as brain:
-            try:
-                checked = Team(toolbox, brain, limits).check(request, transcript)
-            except CheckStopped as stopped:
-                notes.append(f"{stopped.message}: {stopped.hint}")
-                checked = stopped.checked
-            finally:
-                if keep and transcript.events:
-                    write_text(file, transcript.as_jsonl(), secret=True)
+        toolbox = Toolbox(graph, *with_papers(source, schema, live, context.paper_reader(notes)))
+        limits = Limits(turns=wanted.turns, seconds=wanted.seconds)
+        try:
+            checked = Team(toolbox, make_brain(graph), limits).check(request, transcript)
+        except CheckStopped as stopped:
+            notes.append(f"{stopped.message}: {stopped.hint}")
+            checked = stopped.checked
+        finally:
+            if keep and transcript.events:
+                write_text(file, transcript.as_jsonl(), secret=True)
         run = Run(
             id=name,
             started=started,
@@ -111,12 +140,12 @@ def check(
             releases=pinned_releases(reference, schema),
             options={"check": request.text} | ({"transcript": str(file.resolve())} if keep else {}),
         ).with_live(live.releases if live else {})
-        notes += [f"{source}: {why}" for source, why in (live.failures | live.refusals if live else {}).items()]
+        notes += live_failures(live)
         notes += [f"warning: {warning}" for warning in run.warnings]
         (finding,), tally = NodeNames(graph).beside([_finding(checked, name)]), _tally(checked)
         if ledger:
             ledger.keep(run, finding, tally)
-        if workspace.brain == "llm":
+        if context.brain == "llm":
             notes.append(_model_note(checked, transcript.events))
     return CheckResult(finding, run, tally, checked, file if keep else None, tuple(notes))
 

@@ -5,20 +5,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kgcheck import clock
+from kgcheck.context import Context
 from kgcheck.errors import MissingExtra, ModelAnswer, ProgramError, StoreMissing
 from kgcheck.grounding.facts.named import NameTable
 from kgcheck.grounding.improve import Experiment, ExperimentRequest
 from kgcheck.grounding.improvement_log import RESULTS
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.workspace.step_programs import RunOptions, StepOutcome
+from kgcheck.protocols.programs.analyses import ReadyAnalysis, ready_analyses
+from kgcheck.protocols.programs.sandbox import best_guard
+from kgcheck.protocols.programs.steps import RunOptions, StepOutcome, run_steps
+from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
 
 if TYPE_CHECKING:
     from kgcheck.grounding.manuscript import Manuscript
     from kgcheck.llm.budget import Meter
     from kgcheck.llm.client import ChatClient
-    from kgcheck.protocols.programs.analyses import ReadyAnalysis
-    from kgcheck.protocols.protocol import StudyProtocol
-    from kgcheck.workspace.workspace import Workspace
 
 LEAST_GENES = 3
 """Members of a gene set that is worth an analysis."""
@@ -33,55 +34,41 @@ class GraphExperiments:
 
     Where programs can be confined, the model that writes has one program more: over the results of the analysis alone,
     for what the judge advises.
-
-    Args:
-        workspace: Whose graph and ledger.
-        client: The model that writes programs.
-        meter: What counts for it.
     """
 
-    def __init__(self, workspace: "Workspace", client: "ChatClient", meter: "Meter") -> None:
-        self._workspace, self._client, self._meter = workspace, client, meter
+    def __init__(self, context: Context, client: "ChatClient", meter: "Meter") -> None:
+        self._context, self._client, self._meter = context, client, meter
 
     def run(self, request: ExperimentRequest) -> Experiment:
-        """Run the next analysis that there is something for.
-
-        Args:
-            request: What is asked for.
-
-        Returns:
-            What was found, or why nothing was run.
-        """
+        """Run the next analysis that there is something for."""
         try:
             from kgcheck.protocols.programs import statistics
         except MissingExtra as error:
             return Experiment("", None, f"{error.message} ({error.hint}): nothing was run")
         del statistics
         try:
-            named = _named(self._workspace, request.text)
+            named = _named(self._context, request.text)
         except StoreMissing:
             return Experiment("", None, "no graph is named: nothing was run")
         analysis, genes, target = _chosen(request, named)
         if analysis is None:
             return Experiment("", None, f"no analysis is left for the {len(genes)} genes of the text: nothing was run")
-        from kgcheck.workspace.protocol_programs import run_steps
-
         no_program = _unconfined()
         protocol = _protocol(request, analysis, genes, with_program=not no_program)
         options = RunOptions(genes=genes, target=target, writer=(self._client, self._meter))
         outcomes: dict[str, StepOutcome] = {}
         try:
-            for outcome in run_steps(self._workspace, protocol, request.folder, options):
+            for outcome in run_steps(self._context, protocol, request.folder, options):
                 outcomes[outcome.step] = outcome
         except ModelAnswer as error:
             no_program = error.message
         return _experiment(request, analysis, genes, target, outcomes, no_program)
 
 
-def _named(workspace: "Workspace", text: "Manuscript") -> dict[str, list[str]]:
+def _named(context: Context, text: "Manuscript") -> dict[str, list[str]]:
     """The nodes that a manuscript names for sure, by label, each once."""
     found: dict[str, dict[str, None]] = {}
-    for things in NameTable(workspace.graph).things(text).values():
+    for things in NameTable(context.graph).things(text).values():
         for thing in things:
             for label, ids in thing.ids.items():
                 if thing.sure and len(ids) == 1:
@@ -91,10 +78,8 @@ def _named(workspace: "Workspace", text: "Manuscript") -> dict[str, list[str]]:
 
 def _chosen(
     request: ExperimentRequest, named: dict[str, list[str]]
-) -> "tuple[ReadyAnalysis | None, tuple[str, ...], str]":
+) -> tuple[ReadyAnalysis | None, tuple[str, ...], str]:
     """The analysis that was not run yet and that most of the judge's words are for; its genes and its target."""
-    from kgcheck.protocols.programs.analyses import ready_analyses
-
     wanted = request.wanted.casefold()
     left = [a for a in ready_analyses().values() if a.name not in request.done]
     left.sort(key=lambda a: -sum(word.casefold() in wanted for word in a.words))
@@ -108,10 +93,8 @@ def _chosen(
 
 
 def _protocol(
-    request: ExperimentRequest, analysis: "ReadyAnalysis", genes: Iterable[str], *, with_program: bool
-) -> "StudyProtocol":
-    from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
-
+    request: ExperimentRequest, analysis: ReadyAnalysis, genes: Iterable[str], *, with_program: bool
+) -> StudyProtocol:
     steps = (
         StudyStep(id=_ANALYSIS, text=analysis.title, outputs=analysis.outputs, analysis=analysis.name),
         StudyStep(
@@ -131,7 +114,7 @@ def _protocol(
 
 def _experiment(
     request: ExperimentRequest,
-    analysis: "ReadyAnalysis",
+    analysis: ReadyAnalysis,
     genes: tuple[str, ...],
     target: str,
     outcomes: dict[str, StepOutcome],
@@ -181,8 +164,6 @@ def _number(value: Any) -> int | float | None:
 
 def _unconfined() -> str:
     """Why programs cannot be run here; empty where they can."""
-    from kgcheck.protocols.programs.sandbox import best_guard
-
     try:
         best_guard()
     except ProgramError as error:

@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from glob import glob
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import SecretStr
 
 from kgcheck import __version__
 from kgcheck.choices import DEFAULT_STORE
+from kgcheck.context import Context, PartName
 from kgcheck.errors import ConfigurationError, nearest
 from kgcheck.model import Value
 from kgcheck.redact import redact
-from kgcheck.workspace.readiness import PartName, part_names, part_of
-
-if TYPE_CHECKING:
-    from kgcheck.workspace.workspace import Workspace
 
 State = Literal["ok", "missing", "broken"]
 
@@ -84,11 +81,11 @@ class Facility(Value):
         return self.is_required and self.state != "ok"
 
 
-def facilities(workspace: "Workspace") -> list[Facility]:
+def facilities(context: Context) -> list[Facility]:
     """Look at everything that kgcheck can use; nothing is made or written, and no service of others is asked."""
     found = [_python(), *_packages()]
     try:
-        found += [_disk(workspace), *_settings(workspace), *_parts(workspace), _language_model(workspace)]
+        found += [_disk(context), *_settings(context), *_parts(context), _language_model(context)]
     except ConfigurationError as error:
         found.append(
             Facility(name="settings", state="broken", found=error.message, command=error.hint, is_required=True)
@@ -148,9 +145,9 @@ def _version(name: str) -> str:
         return ""
 
 
-def _disk(workspace: "Workspace") -> Facility:
+def _disk(context: Context) -> Facility:
     """Room, and the right to write, where runs are kept."""
-    home = workspace.settings.home.absolute()
+    home = context.settings.home.absolute()
     folder = next(parent for parent in (home, *home.parents) if parent.is_dir())
     free = shutil.disk_usage(folder).free / 1e9
     if is_writable := os.access(folder, os.W_OK):
@@ -168,9 +165,9 @@ def _disk(workspace: "Workspace") -> Facility:
     )
 
 
-def _settings(workspace: "Workspace") -> Iterator[Facility]:
+def _settings(context: Context) -> Iterator[Facility]:
     """The settings that the environment has; of a secret, that it is there."""
-    settings = workspace.settings
+    settings = context.settings
     fields = {f"KGCHECK_{name.upper()}": name for name in type(settings).model_fields}
     shown = []
     for name in sorted(name for name in os.environ if name.startswith("KGCHECK_")):
@@ -191,16 +188,16 @@ _PARTS: dict[PartName, tuple[str, str]] = {
 }
 
 
-def _parts(workspace: "Workspace") -> Iterator[Facility]:
+def _parts(context: Context) -> Iterator[Facility]:
     """The parts of the workspace; one that nobody named and nobody made yet is no fault."""
-    for name in part_names(workspace):
-        place, needed_for = str(getattr(workspace, name)), _PARTS[name][0]
-        by_default = place in (DEFAULT_STORE, str(workspace.settings.ledger_file))
+    for name in context.part_names:
+        place, needed_for = str(getattr(context, name)), _PARTS[name][0]
+        by_default = place in (DEFAULT_STORE, str(context.settings.ledger_file))
         if by_default and not Path(place).exists():
             found, command = f"none yet at {place}", _PARTS[name][1]
             yield Facility(name=name, state="missing", found=found, needed_for=needed_for, command=command)
         else:
-            part = part_of(workspace, name)
+            part = context.part(name)
             yield Facility(
                 name=name,
                 state="ok" if part.is_ready else "broken",
@@ -210,18 +207,18 @@ def _parts(workspace: "Workspace") -> Iterator[Facility]:
                 is_required=True,
             )
             if name == "store" and part.is_ready:
-                yield from _statement_memory(workspace)
-    if "://" not in workspace.store:
+                yield from _statement_memory(context)
+    if "://" not in context.store:
         yield _unnamed("Neo4j", "a graph on a server", "kgcheck doctor --store bolt://HOST")
-    if "://" not in str(workspace.ledger):
+    if "://" not in str(context.ledger):
         yield _unnamed("PostgreSQL", "a ledger that many share", "kgcheck doctor --ledger postgresql://HOST/DATABASE")
 
 
-def _statement_memory(workspace: "Workspace") -> Iterator[Facility]:
+def _statement_memory(context: Context) -> Iterator[Facility]:
     """The memory that a server lets one statement take, which no client can bound."""
     from kgcheck.graph.neo4j import Neo4jStore
 
-    store = workspace.graph
+    store = context.graph
     if not isinstance(store, Neo4jStore):
         return
     found = store.setting(_STATEMENT_MEMORY)
@@ -239,8 +236,8 @@ def _unnamed(name: str, needed_for: str, command: str) -> Facility:
     return Facility(name=name, state="missing", found="no server is named", needed_for=needed_for, command=command)
 
 
-def _language_model(workspace: "Workspace") -> Facility:
-    settings = workspace.settings
+def _language_model(context: Context) -> Facility:
+    settings = context.settings
     is_named = bool(settings.llm_base_url and settings.llm_model)
     return Facility(
         name="language model",

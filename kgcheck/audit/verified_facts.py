@@ -16,19 +16,7 @@ Subject = CheckTask | Triple | str
 
 
 def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Verified | None":
-    """What the newest run that looked found of an edge, or of another task.
-
-    Args:
-        reader: The files.
-        schema: Profile.
-        what: An edge, in words ``HEAD RELATION TAIL`` too, or a task about a node, an attribute or an edge.
-
-    Returns:
-        None where nobody has looked.
-
-    Raises:
-        UsageError: The words are no edge.
-    """
+    """What the newest run that looked found of an edge, or of another task."""
     found = (reader.of(task) for task in _tasks(schema, what))
     return next((verified for verified in found if verified), None)
 
@@ -53,16 +41,7 @@ def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: 
 
 
 def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
-    """What can be verified of a node.
-
-    Args:
-        graph: Where its edges are.
-        node: The node.
-        limit: Most edges of a relation and direction.
-
-    Yields:
-        That it exists, its attributes, and its edges.
-    """
+    """What can be verified of a node."""
     schema = graph.schema
     yield CheckTask(type=CheckType.EXISTENCE, subject=node)
     for name in schema.label(node.label).attributes:
@@ -80,15 +59,7 @@ def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckT
 
 
 def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTask]:
-    """The edges that nodes have with each other.
-
-    Args:
-        graph: Where they are.
-        nodes: The nodes.
-
-    Yields:
-        An edge each.
-    """
+    """The edges that nodes have with each other."""
     for pattern in graph.schema.relations:
         heads = [node for node in nodes if node.label == pattern.head]
         tails = [node for node in nodes if node.label == pattern.tail]

@@ -8,6 +8,7 @@ import hmac
 import re
 import secrets
 from datetime import timedelta
+from getpass import getuser
 from hashlib import sha256
 from typing import NamedTuple
 from unicodedata import normalize
@@ -42,11 +43,7 @@ class SignedIn(NamedTuple):
 
 
 class Users:
-    """The tokens and sessions in a ledger, for any number of threads.
-
-    Args:
-        database: Of the ledger.
-    """
+    """The tokens and sessions in a ledger, for any number of threads."""
 
     def __init__(self, database: Database) -> None:
         self._tokens = TokenTable(database)
@@ -60,21 +57,7 @@ class Users:
         return self._there_are_any
 
     def add(self, name: str, role: str, *, by: str, expires_in: timedelta | None = None) -> tuple[str, TokenEntry]:
-        """Make a token.
-
-        Args:
-            name: What decisions of its bearer are by; letters, digits and ``.@+-_``.
-            role: viewer, curator or admin.
-            by: Who makes it.
-            expires_in: How long it counts; for ever, unless that is said.
-
-        Returns:
-            The token, which nobody can look up later, and what the ledger keeps of it.
-
-        Raises:
-            UsageError: The name is none.
-            UnknownName: There is no such role.
-        """
+        """Make a token."""
         known = checked_name(name)
         kind = Role(chosen("role", role, [one.value for one in Role]))
         at, id_ = clock.now(), secrets.token_hex(6)
@@ -91,17 +74,7 @@ class Users:
         return self._tokens.all()
 
     def revoke(self, name: str) -> list[TokenEntry]:
-        """End a token, or all of a name, with their sessions.
-
-        Args:
-            name: The id of a token, or a name.
-
-        Returns:
-            What was ended; those that had been revoked before are not among it.
-
-        Raises:
-            UnknownName: No token that counts has that id or name.
-        """
+        """End a token, or all of a name, with their sessions."""
         known = [token for token in self._tokens.all() if not token.revoked]
         found = [token for token in known if token.id == name] or [token for token in known if token.name == name]
         if not found:
@@ -111,14 +84,7 @@ class Users:
         return found
 
     def by_token(self, token: str) -> TokenEntry | None:
-        """Whose token that is.
-
-        Args:
-            token: As somebody sent it: any text.
-
-        Returns:
-            What the ledger knows of it; None where it is none, has expired or was revoked.
-        """
+        """Whose token that is."""
         form, at = _TOKEN.fullmatch(token), clock.now()
         entry = self._tokens.one(form[1]) if form else None
         same = hmac.compare_digest(digest_of(token), entry.digest if entry else "")
@@ -129,14 +95,7 @@ class Users:
         return entry
 
     def sign_in(self, token: str) -> tuple[str, SignedIn] | None:
-        """Begin a session, whose secret is made here and nowhere else.
-
-        Args:
-            token: As somebody typed it: any text.
-
-        Returns:
-            What the cookie is to hold, and the session; None where the token does not count.
-        """
+        """Begin a session, whose secret is made here and nowhere else."""
         entry = self.by_token(token.strip())
         if entry is None:
             return None
@@ -152,14 +111,7 @@ class Users:
         return secret, SignedIn(session, entry)
 
     def by_session(self, secret: str) -> SignedIn | None:
-        """Whose session that is; one that is used goes on.
-
-        Args:
-            secret: What a cookie holds: any text.
-
-        Returns:
-            The session; None where it is none, has ended or expired, or its token has.
-        """
+        """Whose session that is; one that is used goes on."""
         if not _SESSION.fullmatch(secret):
             return None
         digest, at = digest_of(secret), clock.now()
@@ -176,11 +128,7 @@ class Users:
         return SignedIn(session, token)
 
     def sign_out(self, digest: str) -> None:
-        """End a session.
-
-        Args:
-            digest: As the session has it.
-        """
+        """End a session."""
         self._sessions.end(digest, clock.now())
 
 
@@ -192,15 +140,6 @@ def digest_of(secret: str) -> str:
 def checked_name(name: str) -> str:
     """The name of somebody, as it goes into decisions and the record of actions.
 
-    Args:
-        name: As it was given.
-
-    Returns:
-        The name, in one way of writing it.
-
-    Raises:
-        UsageError: It is too long, or has other signs than letters, digits and ``.@+-_``.
-
     >>> checked_name("ada@example.org")
     'ada@example.org'
     """
@@ -211,3 +150,12 @@ def checked_name(name: str) -> str:
             "up to 64 letters, digits and . @ + - _, beginning with a letter or a digit",
         )
     return known
+
+
+def whoami() -> str:
+    """Who is at work, as the system knows them."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        # A container may run under a number that no name belongs to.
+        return "unknown"

@@ -1,0 +1,64 @@
+"""Audits of a context: what they are asked for, and the run that they come to."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from kgcheck.audit.inputs import find_earlier
+from kgcheck.audit.papers import Papers, PapersOnEdge
+from kgcheck.audit.run import Audit
+from kgcheck.context import Context, noting
+from kgcheck.errors import UsageError
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.options import AuditOptions, AuditScope
+
+
+class AuditedRun(NamedTuple):
+    """A run, what papers say of its edges where they were asked and speak, and notes."""
+
+    run: Run
+    papers: tuple[PapersOnEdge, ...]
+    notes: tuple[str, ...]
+
+
+def options_in(context: Context, scope: AuditScope) -> AuditOptions:
+    """The options of an audit of a context, as the ledger keeps them."""
+    papers = str(context.literature.resolve()) if context.literature else None
+    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)
+
+
+def audit(
+    context: Context, options: AuditOptions, *, since: str | None = None, run_id: str | None = None
+) -> AuditedRun:
+    """Audit the graph; while it is as it was in an earlier run, it is read from what that kept of it."""
+    return _audit(context, options, None, since, run_id)
+
+
+def resume(context: Context, run: Run) -> AuditedRun:
+    """Go on with an audit that was cut off, with what it was asked for; on this store and these references."""
+    return _audit(context, AuditOptions.model_validate(run.options), run, None, None)
+
+
+def _audit(
+    context: Context, options: AuditOptions, begun: Run | None, since: str | None, run_id: str | None
+) -> AuditedRun:
+    if context.with_retired:
+        # The next audit, which leaves it out, would call every finding about it gone.
+        raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
+    graph, folder = context.graph, Path(options.literature) if options.literature else None
+    with (
+        noting() as notes,
+        Ledger(context.ledger) as ledger,
+        context.open_live(wanted=options.live or options.team_budget > 0) as live,
+    ):
+        reader = context.paper_reader(notes, folder) if folder else None
+        papers = Papers(reader) if reader else None
+        work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers)
+        earlier = find_earlier(ledger, since, graph) if since else None
+        run = work.resume(begun) if begun else work.start(options, earlier, run_id)
+        for source, failure in (live.failures if live else {}).items():
+            notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
+        for source, refusal in (live.refusals if live else {}).items():
+            notes.append(f"{source}: {refusal}: asking again is of no use")
+        if papers:
+            notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
+    return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

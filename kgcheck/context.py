@@ -1,0 +1,452 @@
+"""`Context`: a graph with its references, ledger, papers, brain and settings, each opened when it is first needed."""
+
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from kgcheck.choices import BRAINS, DEFAULT_STORE, chosen
+from kgcheck.closing import Closing
+from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
+from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
+from kgcheck.model import Ref, Value
+from kgcheck.profile.schema import Schema, read_schema
+from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
+from kgcheck.redact import is_secret_path
+from kgcheck.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from kgcheck.agents.team import Brain
+    from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.ledger import Ledger
+    from kgcheck.ledger.verified import VerifiedReader
+    from kgcheck.literature.edge_reader import TripleReader
+    from kgcheck.literature.embed import Embedder
+    from kgcheck.literature.names import Names
+    from kgcheck.literature.search import LiteratureIndex
+    from kgcheck.literature.trained_verifier import TrainedVerifier
+    from kgcheck.literature.verify import Verifier
+    from kgcheck.llm.budget import Limits, Meter
+    from kgcheck.questions.answer import Answer
+    from kgcheck.reference.live import LiveReference
+
+T = TypeVar("T")
+
+PartName = Literal["ledger", "store", "reference", "literature"]
+
+
+class Part(Value):
+    """A part of a context, and why it cannot be read, where it cannot."""
+
+    name: PartName
+    is_ready: bool
+    kind_of_error: str = ""
+    why: str = ""
+    hint: str = ""
+
+
+class Context(Closing):
+    """Everything that a check, an audit or a question may look into; see `kgcheck.Workspace` for the arguments."""
+
+    def __init__(
+        self,
+        *,
+        store: "str | Path | GraphStore | None" = None,
+        reference: str | Path | None = None,
+        ledger: str | Path | None = None,
+        literature: str | Path | None = None,
+        profile: str | Path = "ckg",
+        live: bool = False,
+        offline: bool = False,
+        brain: str = "rules",
+        with_retired: bool = False,
+        settings: Settings | None = None,
+        progress: Progress | ProgressCallback | None = None,
+    ) -> None:
+        self._given_store = None if store is None or isinstance(store, str | Path) else store
+        self.store = self._given_store.name if self._given_store else str(store or DEFAULT_STORE)
+        self.store_is_named = store is not None
+        self.reference = _path("reference", reference)
+        self.literature = _path("literature", literature)
+        self.profile = str(profile.absolute()) if isinstance(profile, Path) else profile
+        self.live = live
+        self.offline = offline
+        self.brain = chosen("brain", brain, BRAINS)
+        self.with_retired = with_retired
+        self.progress = _as_progress(progress)
+        self._given_settings = settings
+        self._given_ledger = checked_place(str(ledger)) if ledger else None
+        self._opened = OpenedOnce()
+        self._finalizer = weakref.finalize(self, self._opened.close)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings that it works with."""
+        if self._given_settings is None:
+            return read_settings(offline=True) if self.offline else read_settings()
+        return self._given_settings.model_copy(update={"offline": True} if self.offline else {})
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the profile; that of a store that was handed over open."""
+        return self._given_store.schema if self._given_store else read_schema(self.profile)
+
+    def close(self) -> None:
+        """Close what is open. What comes after it is refused; findings that were given out can still be read."""
+        self._finalizer()
+
+    def close_graph(self) -> None:
+        """Close what is open, to be opened again when it is needed: a store that is written to is open for nobody."""
+        if self._given_store:
+            raise UsageError(
+                f"the store {self.store} was handed over open, and is only read", "name it by its path or address"
+            )
+        self._opened.reset()
+
+    # The graph and its references
+
+    @property
+    def graph(self) -> "GraphStore":
+        """The graph, open for reading."""
+        from kgcheck.graph.open import open_store
+
+        if self._given_store:
+            self._opened.check()
+            return self._given_store
+        return self._opened.get(
+            "graph", lambda: open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
+        )
+
+    def graph_if_there(self) -> "GraphStore | None":
+        """The graph; None where none is named, and the default one is not there."""
+        try:
+            return self.graph
+        except StoreMissing:
+            if self.store_is_named:
+                raise
+            return None
+
+    def open_live(self, *, wanted: bool) -> "AbstractContextManager[LiveReference | None]":
+        """UniProt and STRING, if they are to be asked."""
+        return live_sources(self.schema, self.settings, wanted=wanted)
+
+    # The ledger
+
+    @property
+    def ledger(self) -> LedgerPlace:
+        """The file or the database of the ledger."""
+        return ledger_place(self._given_ledger or self.settings.ledger or self.settings.ledger_file, self.settings)
+
+    @contextmanager
+    def reading(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        with Ledger(self.ledger, create=False) as ledger:
+            yield ledger
+
+    @contextmanager
+    def writing(self) -> "Iterator[Ledger]":
+        """The ledger, which must be there, open for writing, too."""
+        from kgcheck.ledger.ledger import Ledger
+
+        self._opened.check()
+        if isinstance(place := self.ledger, Path) and not place.exists():
+            raise LedgerError(f"there is no ledger at {place}", "kgcheck audit makes one; --ledger names another")
+        with Ledger(place) as ledger:
+            yield ledger
+
+    def verified_reader(self) -> "VerifiedReader":
+        """The files of what audits judged; they and the ledger stay open."""
+        from kgcheck.ledger.ledger import Ledger
+        from kgcheck.ledger.verified import VerifiedFiles, VerifiedReader
+
+        ledger = self._opened.get("verified ledger", lambda: Ledger(self.ledger, create=False))
+        files = VerifiedFiles.of(ledger, self.settings.home)
+        return self._opened.get("verified", lambda: nullcontext(VerifiedReader(ledger, files, self.graph.store_id())))
+
+    def verified_if_there(self) -> "VerifiedReader | None":
+        """The same; None where no ledger is named and there is none."""
+        try:
+            return self.verified_reader()
+        except LedgerError:
+            if self._given_ledger:
+                raise
+            return None
+
+    # Papers and names
+
+    def index(self, notes: list[str], folder: Path | None = None) -> "LiteratureIndex":
+        """The literature index, or that of another folder; notes get how it is searched."""
+        place = folder or self.literature
+        if place is None:
+            raise UsageError("no papers are named", "name the folder of a literature index: literature=")
+        index, note = self._opened.get(f"index {place}", lambda: _opened_index(place))
+        if note:
+            notes.append(note)
+        return index
+
+    def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
+        """A reader of papers about edges with the trained verifier; None where no papers are named."""
+        from kgcheck.literature.trained_verifier import TrainedVerifier
+
+        if not (folder or self.literature):
+            return None
+        index = self.index(notes, folder)
+        return self.edge_reader(index, TrainedVerifier(index.embedder))
+
+    def edge_reader(self, index: "LiteratureIndex", verifier: Any) -> "TripleReader":
+        """A reader of papers about edges with a verifier."""
+        from kgcheck.literature.edge_reader import TripleReader
+
+        return TripleReader(index, verifier, self.names(), self.schema)
+
+    def names(self) -> "Names":
+        """Names from the graph, where there is one, and from the snapshot, where one is named."""
+        from kgcheck.literature.names import AllNames, Names, StoreNames
+        from kgcheck.reference.names import SnapshotNames
+
+        graph = self.graph_if_there()
+        places: list[Names] = [StoreNames(graph)] if graph else []
+        if reference := self.reference:
+            known = self._opened.get("names", lambda: closing(SnapshotNames(reference, self.schema)))
+            places.append(known)
+        return AllNames(places)
+
+    def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
+        """Names of nodes of a label by id, as the graph or the snapshot has them; nodes need not be in the graph."""
+        names, found = self.names(), dict[str, str]()
+        for identifier in dict.fromkeys(ids):
+            with suppress(ValidationError):
+                known = names.of(Ref(label=label, id=identifier))
+                if name := next((name for name in known if name != identifier), None):
+                    found[identifier] = name
+        return found
+
+    # Models
+
+    @contextmanager
+    def asker(self, limits: "Limits", notes: list[str], *, papers: bool = True) -> "Iterator[Callable[[str], Answer]]":
+        """A function from a question to its answer, for any number of threads: the compiler's, or a model's."""
+        if self.brain == "rules":
+            if self.literature and papers:
+                raise UsageError(
+                    "questions are answered from the graph; only a model searches papers", "add --brain llm"
+                )
+            from kgcheck.questions.answer import Questions
+
+            graph = self.graph
+            yield self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress))).ask
+        else:
+            from kgcheck.agents.asker import ReactAgent
+            from kgcheck.agents.outside import Outside
+            from kgcheck.llm.client import ChatClient
+
+            graph = self.graph
+            with ChatClient(self.settings) as client:
+                reader = self.paper_reader(notes) if papers else None
+                yield ReactAgent(graph, client, limits, Outside(None, reader) if reader else None).ask
+
+    @contextmanager
+    def brain_maker(
+        self, limits: "Limits", on_text: Callable[[str], None] | None = None
+    ) -> "Iterator[Callable[[GraphStore], Brain]]":
+        """A function that makes a brain for one check over a store; on_text gets what a model says as it says it."""
+        if self.brain == "rules":
+            from kgcheck.agents.brains.rules import RulesBrain
+
+            yield lambda store: RulesBrain(store.schema)
+            return
+        from kgcheck.agents.brains.llm import LlmBrain
+        from kgcheck.llm.client import ChatClient
+
+        with ChatClient(self.settings) as client:
+            yield lambda store: LlmBrain(client, limits, on_text)
+
+    def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
+        """A thing of that name, opened once and closed with the rest."""
+        return self._opened.get(name, opening)
+
+    # Whether it can be read
+
+    @property
+    def part_names(self) -> list[PartName]:
+        """The parts that can be looked at: the ledger and the store always, the others where they are named."""
+        named: list[tuple[PartName, object]] = [("reference", self.reference), ("literature", self.literature)]
+        return ["ledger", "store", *(name for name, place in named if place)]
+
+    def readiness(self) -> list[Part]:
+        """Every part of it, and why it cannot be read, where it cannot; nothing is made or written."""
+        return [self.part(name) for name in self.part_names]
+
+    def part(self, name: PartName) -> Part:
+        """One part of it, and why it cannot be read, where it cannot."""
+        looks: dict[PartName, Callable[[], object]] = {
+            "ledger": self._read_ledger,
+            "store": lambda: self.graph.meta(),
+            "reference": self._read_reference,
+            "literature": lambda: self.index([]),
+        }
+        try:
+            looks[name]()
+        except KgcheckError as error:
+            kind = type(error).__name__
+            return Part(name=name, is_ready=False, kind_of_error=kind, why=error.message, hint=error.hint)
+        return Part(name=name, is_ready=True)
+
+    def _read_ledger(self) -> None:
+        with self.reading():
+            pass
+
+    def _read_reference(self) -> None:
+        from kgcheck.reference.snapshot import Snapshot
+
+        if self.reference:
+            Snapshot(self.reference, self.schema).close()
+
+
+class OpenedOnce:
+    """Things by name, each opened once, when it is first needed; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._stack = ExitStack()
+        self._things: dict[str, Any] = {}
+        self._closed = False
+
+    def get(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
+        """The thing of that name; it is opened, if it is not open."""
+        with self._lock:
+            self.check()
+            if name not in self._things:
+                self._things[name] = self._stack.enter_context(opening())
+            thing: T = self._things[name]
+            return thing
+
+    def check(self) -> None:
+        """Refuse to go on with what was closed."""
+        if self._closed:
+            raise UsageError("the workspace is closed", "open another one: with Workspace(...) as workspace:")
+
+    def reset(self) -> None:
+        """Close everything, to be opened again when it is needed."""
+        with self._lock:
+            self.check()
+            self._close()
+
+    def close(self) -> None:
+        """Close everything for good."""
+        with self._lock:
+            self._closed = True
+            self._close()
+
+    def _close(self) -> None:
+        self._things.clear()
+        self._stack.close()
+
+
+@contextmanager
+def noting() -> Iterator[list[str]]:
+    """Collect notes; an error that ends the work carries them, as Python's own ``__notes__``.
+
+    >>> try:
+    ...     with noting() as notes:
+    ...         notes.append("searching words alone")
+    ...         raise UsageError("no such thing")
+    ... except UsageError as error:
+    ...     error.__notes__
+    ['searching words alone']
+    """
+    notes: list[str] = []
+    try:
+        yield notes
+    except BaseException as error:
+        for note in notes:
+            error.add_note(note)
+        raise
+
+
+@contextmanager
+def live_sources(schema: Schema, settings: Settings, *, wanted: bool) -> Iterator["LiveReference | None"]:
+    """UniProt and STRING, if they are to be asked."""
+    if not wanted:
+        yield None
+        return
+    from kgcheck.providers.http import Http
+    from kgcheck.providers.stringdb import StringDb
+    from kgcheck.providers.uniprot import UniProt
+    from kgcheck.reference.live import LiveReference
+
+    with Http(settings) as http:
+        yield LiveReference(http, UniProt(http, settings), StringDb(http, settings), schema)
+
+
+def live_failures(live: "LiveReference | None") -> list[str]:
+    """The services that could not be asked, each with why, as notes."""
+    return [f"{source}: {why}" for source, why in (live.failures | live.refusals if live else {}).items()]
+
+
+@contextmanager
+def open_verifier(
+    name: str,
+    embedder: "Embedder | None",
+    settings: Settings,
+    limits: "Limits",
+    total: "Meter | None" = None,
+    inference: Path | None = None,
+) -> "Iterator[Verifier]":
+    """A verifier, one of VERIFIERS: trained, with a model of inference where one is named; or a language model."""
+    if name == "trained":
+        yield trained_verifier(embedder, settings, inference)
+    elif inference:
+        raise UsageError("--inference is for the trained verifier", "leave it out, or --verifier trained")
+    else:
+        from kgcheck.literature.llm_verifier import LlmVerifier
+        from kgcheck.llm.client import ChatClient
+
+        with ChatClient(settings) as client:
+            yield LlmVerifier(client, limits, total)
+
+
+def trained_verifier(
+    embedder: "Embedder | None", settings: Settings, inference: Path | None = None
+) -> "TrainedVerifier":
+    """The verifier without a key, with the model of inference that is named, or that of the settings."""
+    from kgcheck.literature.trained_verifier import TrainedVerifier
+
+    folder = inference or settings.inference
+    if folder is None:
+        return TrainedVerifier(embedder)
+    from kgcheck.literature.inference import InferenceReader
+
+    return TrainedVerifier(embedder, inference=InferenceReader.of(folder))
+
+
+def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
+    if given is None:
+        return NoProgress()
+    return CallbackProgress(given) if callable(given) else given
+
+
+def _path(kind: str, given: str | Path | None) -> Path | None:
+    """A path; an address, which may hold a password, is none, and no file is made under its name."""
+    text = str(given or "")
+    if "://" in text or (is_secret_path(text) and not os.path.exists(text)):
+        raise UsageError(f"the {kind} is an address, and a path is wanted", "name a file or folder of this machine")
+    return Path(text) if text else None
+
+
+@contextmanager
+def _opened_index(folder: Path) -> "Iterator[tuple[LiteratureIndex, str]]":
+    from kgcheck.literature.search import open_index
+
+    index, note = open_index(folder)
+    with index:
+        yield index, note

@@ -1,0 +1,93 @@
+"""Claims and edges verified by the papers of a context, and the map of what its papers claim."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgcheck.agents.request import parse_request
+from kgcheck.context import Context, noting, open_verifier
+from kgcheck.errors import UsageError
+from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.paper_claims import ClaimTable
+from kgcheck.literature.search import to_read
+from kgcheck.literature.verify import ClaimVerdict, verify
+from kgcheck.llm.budget import Limits, spent_note, total_meter
+from kgcheck.model import Ref, Triple
+from kgcheck.options import VerifyOptions
+from kgcheck.profile.claims import form_of
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """Verdict of papers on a claim, with every opinion."""
+
+    verdict: ClaimVerdict
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """Claims of papers, and how they stand together."""
+
+    map: ClaimMap
+    notes: tuple[str, ...] = ()
+
+
+def verify_claim(
+    context: Context, claim: str = "", *, triple: str | Triple | None = None, options: VerifyOptions | None = None
+) -> VerifyResult:
+    """Verify a claim, or an edge instead, by papers, with exact quotes."""
+    wanted = options or VerifyOptions()
+    if bool(claim) == bool(triple):
+        raise UsageError(
+            "name a claim or an edge", 'kgcheck verify "..." or kgcheck verify --triple "HEAD RELATION TAIL"'
+        )
+    if triple and wanted.inference:
+        raise UsageError("an edge is read by its two names, without a model of inference", "leave out --inference")
+    settings = context.settings.model_copy(update={"inference": None}) if triple else context.settings
+    spent = total_meter(settings)
+    with noting() as notes:
+        index = context.index(notes)
+        with open_verifier(
+            wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, wanted.inference
+        ) as reader:
+            try:
+                if triple:
+                    verdict = context.edge_reader(index, reader).read(_edge_of(context, triple))[0]
+                else:
+                    papers = to_read(claim, index, top=wanted.top, ids=wanted.documents)
+                    verdict = verify(claim, papers, reader)
+            finally:
+                notes += spent_note(spent)
+    return VerifyResult(verdict, tuple(notes))
+
+
+def map_papers(context: Context, papers: Sequence[str] = ()) -> MapResult:
+    """Map the claims of all papers, kept in the ledger, which is made; show only what concerns some of them, by id."""
+    with noting() as notes:
+        index = context.index(notes)
+        wanted = [document.paper_id for document in index.documents(papers)]
+        heads = {document.id for document in index.documents(wanted)}
+        with Ledger(context.ledger) as ledger:
+            found = map_claims(index, ClaimTable(ledger.database), context.progress)
+    return MapResult(found.for_papers(heads), tuple(notes))
+
+
+def _edge_of(context: Context, edge: str | Triple) -> Triple:
+    """The edge that is meant; of several kinds, one that papers have words and names for."""
+    if isinstance(edge, Triple):
+        return edge
+    request = parse_request([edge], context.schema)
+    if not request.relation or request.attribute:
+        raise UsageError(f"{edge!r} is no edge", f"HEAD RELATION TAIL, for example {context.schema.edge_example}")
+    names = context.names()
+    meant = [
+        Triple(
+            head=Ref(label=p.head, id=request.subject),
+            relation=p.type,
+            tail=Ref(label=p.tail, id=request.object or ""),
+        )
+        for p in request.patterns
+    ]
+    worded = [t for t in meant if form_of(t, context.schema)] or meant
+    return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])

@@ -1,0 +1,277 @@
+"""Options, each declared once, for the command line, Python, HTTP, kgcheck.toml and the ledger's record of a run.
+
+The description of a field is its help text, wherever it is shown.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    StrictBool,
+    ValidationError,
+    field_validator,
+)
+
+from kgcheck.choices import GROUND_STATES, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.errors import KgcheckError, UsageError
+from kgcheck.model import CheckType, Value
+
+M = TypeVar("M", bound=BaseModel)
+
+PIECE_TASKS = 100_000
+
+
+def _is_number(value: Any) -> Any:
+    """Of JSON, whose true and "1" are no numbers, as Python would have it."""
+    if isinstance(value, (bool, str)):
+        raise ValueError("this is no number")
+    return value
+
+
+def checked_by(check: Callable[[str], str]) -> AfterValidator:
+    """A check that raises errors of kgcheck, as pydantic wants it."""
+
+    def checked(text: str) -> str:
+        try:
+            return check(text)
+        except KgcheckError as error:
+            raise ValueError(error.in_one_line) from error
+
+    return AfterValidator(checked)
+
+
+def one_of(kind: str, known: tuple[str, ...]) -> Any:
+    """Metadata of a field that takes one of a few names."""
+    return checked_by(lambda name: chosen(kind, name, known)), Field(json_schema_extra={"enum": list(known)})
+
+
+Whole = Annotated[int, BeforeValidator(_is_number)]
+"""A whole number of whoever asks."""
+
+Number = Annotated[float, BeforeValidator(_is_number)]
+"""A number of whoever asks."""
+
+_DAY = r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$"
+
+Day = Annotated[
+    str, Field(max_length=10, json_schema_extra={"pattern": _DAY, "examples": ["2024-06"]}), checked_by(day)
+]
+"""A date, as exact as it is known: 2024, 2024-06 or 2024-06-30."""
+
+RowLimit = Annotated[
+    str, BeforeValidator(lambda given: str(given) if type(given) is int else given), checked_by(row_limit)
+]
+"""A number of rows, or a share of them, as 5%."""
+
+Word = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class Spending(Value):
+    """The most that a language model may take for one item."""
+
+    tokens: Whole | None = Field(default=None, ge=1, description="most tokens that a model may take an item")
+    money: Number | None = Field(
+        default=None, gt=0, description="most money that a model may cost, for each item; needs prices"
+    )
+
+    @property
+    def spending(self) -> "Spending":
+        """These two alone."""
+        return Spending(tokens=self.tokens, money=self.money)
+
+
+class LoadOptions(Value):
+    """How an import directory is loaded."""
+
+    prune: StrictBool = Field(default=False, description="take away what no file of the directory states any more")
+    full: StrictBool = Field(
+        default=False, description="compare every row with the store, also of files that have not changed"
+    )
+    dry_run: StrictBool = Field(default=False, description="say what would change, and write nothing")
+    max_quarantined: RowLimit | None = Field(
+        default=None,
+        description="rows that may stay out, as 250, or their share, as 5%; with more, the load is incomplete; those of"
+        " namespaces that the profile does not load are no part of it; unless set, a tenth of all rows, and not all"
+        " rows of a file",
+    )
+
+
+class AuditScope(Value):
+    """What an audit looks at, and how: all that whoever asks for it may choose. Empty filters mean everything."""
+
+    types: tuple[CheckType, ...] = Field(
+        default=tuple(CheckType), description="what to check; all where none is named, or all is"
+    )
+    labels: tuple[Word, ...] = Field(default=(), description="only nodes of this label, and edges that end at it")
+    relations: tuple[Word, ...] = Field(default=(), description="only edges of this relation")
+    ids: tuple[Word, ...] = Field(default=(), description="only tasks about the node with this id")
+    sample: Whole | None = Field(
+        default=None, gt=0, description="check only so many tasks, drawn at random; structure is always whole"
+    )
+    seed: Whole = Field(default=0, description="draws another sample")
+    threshold: Number | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="least score of a potential edge, where the source gives scores; unless set, that of the check, 0.4"
+        " for STRING",
+    )
+    team_budget: Whole = Field(
+        default=0,
+        ge=0,
+        description="hand so many undecided findings, the worst first, to the agent team, which asks UniProt and"
+        " STRING",
+    )
+    keep_all: StrictBool = Field(default=False, description="keep a finding also for what is supported or unavailable")
+    graph_date: Day | None = Field(
+        default=None,
+        description="of when the graph is: a source that is older cannot refute what it does not know; unless set, what"
+        " the manifest of the import directory says of each file",
+    )
+    unfold: StrictBool = Field(
+        default=False,
+        description="keep each hit of structure rules that many nodes or edges break, not one for all",
+    )
+
+    @field_validator("types", mode="before")
+    @classmethod
+    def _all_unless_named(cls, types: Any) -> Any:
+        if isinstance(types, str) or not hasattr(types, "__iter__"):
+            return types
+        named = tuple(dict.fromkeys(types))
+        return tuple(CheckType) if not named or "all" in named else named
+
+    @property
+    def scope(self) -> "AuditScope":
+        """What stands in this class alone."""
+        return AuditScope(**{name: getattr(self, name) for name in AuditScope.model_fields})
+
+    def wants_label(self, name: str) -> bool:
+        """Whether nodes of a label are asked for."""
+        return not self.relations and (not self.labels or name in self.labels)
+
+    def wants_edges(self, head: str, relation: str, tail: str) -> bool:
+        """Whether edges of a relation between two labels are asked for."""
+        if self.relations and relation not in self.relations:
+            return False
+        return not self.labels or head in self.labels or tail in self.labels
+
+
+class AuditOptions(AuditScope):
+    """The same with what the workspace brings, as the ledger keeps it of a run."""
+
+    live: bool = Field(default=False, description="ask services, too")
+    literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
+    piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
+
+
+class CheckLimits(Value):
+    """How one check is made."""
+
+    graph_date: Day | None = Field(
+        default=None, description="of when the graph is: a source that is older cannot refute what it does not know"
+    )
+    turns: Whole = Field(default=30, gt=0, description="most turns of all agents together")
+    seconds: Number = Field(default=60.0, gt=0, description="most seconds that a check may take")
+
+
+class CheckOptions(CheckLimits, Spending):
+    """How one check is made, also by a language model."""
+
+
+class BatchOptions(Spending):
+    """How a batch of items is done."""
+
+    workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
+
+
+class ClaimOptions(BatchOptions):
+    """How a batch of claims is verified."""
+
+    verifier: Annotated[str, *one_of("verifier", VERIFIERS)] = Field(
+        default="trained",
+        description="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL",
+    )
+    scope: Annotated[str, *one_of("scope", SCOPES)] = Field(
+        default="corpus",
+        description="what is read for a claim: what a search finds, the documents that it names, or the passages given"
+        " with it",
+    )
+    top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
+    limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")
+    total_tokens: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="most tokens that a model may take for all claims of this run; those that are left stay open",
+    )
+    total_money: Number | None = Field(
+        default=None,
+        gt=0,
+        description="most money that a model may cost, for all claims of this run; those that are left stay open",
+    )
+
+    @property
+    def total(self) -> Spending:
+        """The most that a model may take for all."""
+        return Spending(tokens=self.total_tokens, money=self.total_money)
+
+
+class VerifyOptions(Spending):
+    """How a claim or an edge is verified by papers."""
+
+    documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
+    top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
+    verifier: Annotated[str, *one_of("verifier", VERIFIERS)] = Field(
+        default="trained",
+        description="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL",
+    )
+    inference: Path | None = Field(
+        default=None,
+        description="folder of a model of inference that helps trained; unless set, that of KGCHECK_INFERENCE",
+        json_schema_extra={"file_okay": False},
+    )
+
+
+class GroundLimits(Value):
+    """Limits of a manuscript, beyond which it fails."""
+
+    fail_on: Annotated[str, *one_of("state", GROUND_STATES)] = Field(
+        default="contradicted", description="least state of a remark that is an error"
+    )
+    most: Mapping[str, NonNegativeInt] = Field(
+        default={},
+        description="at most so many of a remark, or sentences in a state, of each",
+        examples=[{"number_differs": 0}],
+    )
+    coverage: float | None = Field(default=None, ge=0, le=1, description="least share of its references that are cited")
+
+
+class TextOptions(Spending):
+    """What a manuscript is held against beside graph and papers, and the most that a model may take for all of it."""
+
+    bibliography: Path | None = Field(
+        default=None,
+        description="made by kgcheck reference build --kind bibliography",
+        json_schema_extra={"dir_okay": False},
+    )
+    results: Path | None = Field(
+        default=None, description="JSON file with the canonical results", json_schema_extra={"dir_okay": False}
+    )
+
+
+def options_from(model: type[M], fields: Mapping[str, Any]) -> M:
+    """A model of options, with one clear error where a field is wrong."""
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        cause = error.errors()[0].get("ctx", {}).get("error")
+        if isinstance(cause, ValueError) and isinstance(cause.__cause__, KgcheckError):
+            raise cause.__cause__ from None
+        wrong = [f"{one['loc'][0]}={one['input']!r}: {one['msg']}" for one in error.errors()]
+        raise UsageError("; ".join(wrong), "see docs/howto_python.md") from None

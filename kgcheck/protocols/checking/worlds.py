@@ -1,0 +1,237 @@
+"""Protocols held against a context as it is now: its ledger and graph, papers, and repositories of data sets."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from kgcheck.context import Context, noting
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.graph.store import GraphStore
+from kgcheck.grounding.grounder import open_works
+from kgcheck.ledger.verified import Verified, VerifiedReader
+from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.store import DocumentStore
+from kgcheck.literature.works import Works
+from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
+from kgcheck.model import Change, CheckTask, CheckType, Triple
+from kgcheck.options import Spending
+from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup, PaperStanding, StudyWorlds, check_protocol
+from kgcheck.protocols.checking.quality import StudyQuality, measured
+from kgcheck.protocols.protocol import StudyProtocol, read_protocol
+from kgcheck.protocols.search.look_up import look_up
+from kgcheck.providers.http import Http
+from kgcheck.reference.snapshot import Snapshot
+
+
+def check_files(
+    context: Context,
+    files: Iterable[Path],
+    bibliography: Path | None = None,
+    data_sets: DataSetLookup | None = None,
+) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
+    """Check protocols in files: their facts again, papers, data sets, the order of their steps, and what they lack.
+
+    Data sets are looked up at their repositories where the context is live; else what the protocols have of them is
+    taken.
+    """
+    # All are read before anything is opened or asked.
+    protocols = [(path, read_protocol(path)) for path in files]
+    named = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]
+    return _checked(context, named, bibliography, data_sets)
+
+
+def check_text(
+    context: Context, text: str, bibliography: Path | None = None
+) -> tuple[CheckedProtocol, tuple[str, ...]]:
+    """Check a protocol that stands in no file."""
+    name = "what was given"
+    protocol = read_protocol(Path(name), text)
+    (found,), notes = _checked(context, [(name, sha256(text.encode()).hexdigest(), protocol)], bibliography)
+    return found, notes
+
+
+def _checked(
+    context: Context,
+    named: Sequence[tuple[str, str, StudyProtocol]],
+    bibliography: Path | None = None,
+    data_sets: DataSetLookup | None = None,
+) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
+    """Check protocols, each with its name and its SHA-256."""
+    not_looked: dict[str, str] = {}
+    with noting() as notes, ExitStack() as opened:
+        if data_sets is None and context.live and any(p.data_sets for *_, p in named):
+            data_sets = partial(look_up, http=opened.enter_context(Http(context.settings)))
+        worlds = StudyWorlds(
+            facts=_fact_world(context, not_looked),
+            papers=_paper_world(context, bibliography, opened, notes, not_looked),
+            data_sets=data_sets,
+        )
+        if data_sets is None:
+            not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
+        found = [
+            check_protocol(protocol, worlds, name=name, sha256=digest, not_looked=not_looked)
+            for name, digest, protocol in named
+        ]
+    return found, tuple(dict.fromkeys(notes))
+
+
+def score_file(
+    context: Context, file: Path, judges: Sequence[str] = (), spending: Spending | None = None
+) -> tuple[StudyQuality, tuple[str, ...]]:
+    """Measure a protocol; with the brain ``llm`` models judge it, by name, or that of the settings."""
+    protocol = read_protocol(file)
+    if context.brain != "llm":
+        if judges:
+            raise UsageError("judges are models", "use the brain llm")
+        return measured(protocol, str(file)), ()
+    if not any(protocol.steps):
+        raise UsageError(f"{file} has no step to judge", "design one with steps")
+    from kgcheck.llm.client import ChatClient
+    from kgcheck.protocols.checking.quality import judge_protocol
+
+    total = total_meter(context.settings, spending)
+    judgements = []
+    for name in dict.fromkeys(judges) or [None]:
+        settings = context.settings.model_copy(update={"llm_model": name}) if name else context.settings
+        with ChatClient(settings) as client:
+            meter = Meter(Limits(), client.prices, total)
+            judgements.append(judge_protocol(protocol, client, meter, context.progress))
+    return measured(protocol, str(file), judgements), spent_note(total)
+
+
+def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None":
+    reader = context.verified_if_there()
+    if reader is None:
+        not_looked["facts"] = "there is no ledger of audits"
+        return None
+    graph = context.graph_if_there()
+    if graph is None:
+        not_looked["graph"] = "no graph is named: whether it still has the facts is not known"
+    releases: dict[str, set[str]] = {}
+    if context.reference:
+        with Snapshot(context.reference, context.schema) as snapshot:
+            for release in snapshot.releases():
+                releases.setdefault(release.source, set()).add(release.release)
+    else:
+        not_looked["releases"] = "no reference snapshot is named"
+    return _Facts(context, reader, graph, {name: frozenset(found) for name, found in releases.items()})
+
+
+def _paper_world(
+    context: Context,
+    bibliography: Path | None,
+    opened: ExitStack,
+    notes: list[str],
+    not_looked: dict[str, str],
+) -> "_Papers | None":
+    works = open_works(context, bibliography, opened)
+    store = context.index(notes).store if context.literature else None
+    if works is None and store is None:
+        not_looked["papers"] = "neither papers nor a bibliography is named, and no service is asked"
+        return None
+    return _Papers(works, store)
+
+
+class _Facts:
+    """Facts in ledger, graph and snapshot; see FactWorld."""
+
+    def __init__(
+        self,
+        context: Context,
+        reader: VerifiedReader,
+        graph: GraphStore | None,
+        releases: Mapping[str, frozenset[str]],
+    ) -> None:
+        self._context, self._reader, self._graph, self._releases = context, reader, graph, releases
+
+    def judged(self, task: CheckTask) -> Verified | None:
+        return self._reader.of(task)
+
+    def there(self, task: CheckTask) -> bool | None:
+        if self._graph is None:
+            return None
+        try:
+            if task.type is CheckType.TRIPLE and task.object and task.relation:
+                triple = Triple(head=task.subject, relation=task.relation, tail=task.object)
+                return bool(self._graph.edges(triple))
+            node = self._graph.node(task.subject)
+        except UnknownName:
+            # A graph of another profile.
+            return None
+        if node is None or task.type is not CheckType.ATTRIBUTE or task.value is None:
+            return node is not None
+        value = node.get(task.attribute or "")
+        return str(value) == task.value if isinstance(value, str | int | float) else None
+
+    def change(self, task: CheckTask) -> Change | None:
+        with self._context.reading() as ledger:
+            try:
+                return ledger.finding(task.fingerprint).change
+            except UnknownName:
+                return None
+
+    def releases(self) -> Mapping[str, frozenset[str]]:
+        return self._releases
+
+
+class _Papers:
+    """Papers in an index, a bibliography and services; see PaperWorld."""
+
+    def __init__(self, works: Works | None, store: DocumentStore | None) -> None:
+        self._works, self._store = works, store
+
+    def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
+        found = self._in_index(papers)
+        return found | self._in_works([p for p in papers if not found[p].retracted], found) if self._works else found
+
+    def _in_index(self, papers: Sequence[str]) -> dict[str, PaperStanding]:
+        found = {}
+        for paper in papers:
+            standing = PaperStanding()
+            names = list(dict.fromkeys((paper, paper.casefold(), _folded(paper))))
+            if self._store:
+                gone = bool(self._store.retracted(names))
+                number = next((n for name in names if (n := self._store.number_of(name)) is not None), None)
+                parts = self._store.documents([] if number is None else self._store.parts(_id_of(names, self._store)))
+                standing = PaperStanding(
+                    known=number is not None,
+                    retracted=gone or any(d.retracted for d in parts.values()),
+                    where="index" if gone or number is not None else "",
+                    text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
+                )
+            found[paper] = standing
+        return found
+
+    def _in_works(self, papers: list[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
+        references = []
+        for paper in papers:
+            kind, _, name = paper.partition(":")
+            if kind.casefold() in ("doi", "pmid") and name:
+                references.append(CitedWork.model_validate({"key": paper, kind.casefold(): name}))
+        if self._works is None or not references:
+            return {}
+        found = {}
+        for reference, answer in zip(references, self._works.find(references), strict=True):
+            sources = sorted({s.source for work in answer.by_id for s in work.statements})
+            before = known[reference.key]
+            found[reference.key] = before.model_copy(
+                update={
+                    "known": before.known or bool(answer.by_id),
+                    "retracted": any(work.retracted for work in answer.by_id),
+                    "where": ", ".join(filter(None, (before.where, *sources))),
+                    "unavailable": "" if answer.by_id else "; ".join(answer.unavailable),
+                }
+            )
+        return found
+
+
+def _id_of(names: Sequence[str], store: DocumentStore) -> str:
+    return next(name for name in names if store.number_of(name) is not None)
+
+
+def _folded(paper: str) -> str:
+    """An id with its prefix in small letters, as indexes have it."""
+    kind, colon, name = paper.partition(":")
+    return f"{kind.casefold()}{colon}{name}"

@@ -1,0 +1,231 @@
+"""Protocols of dry-lab studies, designed from a context: its graph and ledger, its papers, and a search."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kgcheck import clock
+from kgcheck.audit.verified_facts import tasks_between, tasks_of_node
+from kgcheck.context import Context, noting
+from kgcheck.errors import InputFormat
+from kgcheck.grounding.brief import stated
+from kgcheck.grounding.briefing import nodes_called
+from kgcheck.literature.search import LiteratureIndex
+from kgcheck.llm.budget import Limits, RunMeter, spent_note
+from kgcheck.model import CheckType, Ref
+from kgcheck.options import Spending
+from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.conversation import DesignFolder
+from kgcheck.protocols.design.design_rules import design_rules
+from kgcheck.protocols.design.material import DesignMaterial, StudyNode, named_data_sets, study_facts
+from kgcheck.protocols.protocol import Objective, StudyDataSet, StudyFact, StudyProtocol, read_formatted
+from kgcheck.protocols.rendering import write
+from kgcheck.protocols.report import ExperimentalReport
+from kgcheck.protocols.reports.analysis import analyse_all
+from kgcheck.protocols.reports.experimental import experimental_report
+from kgcheck.protocols.reports.reading import PaperFound, whole_papers
+from kgcheck.protocols.search.found import StudySearch
+from kgcheck.protocols.search.look_up import look_up
+from kgcheck.protocols.search.run import SEARCH_FILE
+from kgcheck.providers.http import Http
+
+MOST_PAPERS = 10
+"""Papers of an index that fit an objective best, which are read."""
+
+
+class StudySources(NamedTuple):
+    """Reports of papers, data sets, notes, and the sources that could not be looked at."""
+
+    reports: tuple[ExperimentalReport, ...]
+    data_sets: tuple[StudyDataSet, ...]
+    notes: tuple[str, ...]
+    unavailable: tuple[str, ...]
+
+
+class DesignedProtocol(NamedTuple):
+    """A protocol, and the sources that could not be looked at."""
+
+    protocol: StudyProtocol
+    unavailable: tuple[str, ...]
+
+
+def design_protocol(
+    context: Context,
+    objective: Objective,
+    out: Path,
+    *,
+    papers: Sequence[Path] = (),
+    reports: Sequence[ExperimentalReport] = (),
+    search: Path | None = None,
+    spending: Spending | None = None,
+) -> DesignedProtocol:
+    """Design a protocol, and write it with all that it rests on into a folder.
+
+    With the brain ``rules``, every step is a quoted sentence of a paper or a fixed one about verified facts and
+    ready analyses. With ``llm`` a model writes and reviews it, and what it writes counts where passages and facts
+    bear it out; the same call goes on where one was stopped. Beside the files of whole papers, those of the context
+    that fit best are read, and the papers and data sets that a search for this objective kept.
+    """
+
+    def gather() -> DesignMaterial:
+        return _material(context, objective, _study_sources(context, objective, papers, reports, search))
+
+    with DesignFolder(out) as folder:
+        if context.brain == "rules":
+            material = gather()
+            folder.begin(material)
+            protocol = design_by_rules(material)
+        else:
+            material, protocol = _by_model(context, objective, gather, folder, spending or Spending())
+        write(protocol, folder.path)
+    return DesignedProtocol(protocol, material.unavailable)
+
+
+def _by_model(
+    context: Context,
+    objective: Objective,
+    gather: Callable[[], DesignMaterial],
+    folder: DesignFolder,
+    spending: Spending,
+) -> tuple[DesignMaterial, StudyProtocol]:
+    from kgcheck.llm.client import ChatClient
+    from kgcheck.protocols.design.by_model import ModelDesigner
+    from kgcheck.protocols.design.conversation import DesignConversation
+
+    with noting() as notes, ChatClient(context.settings) as client:
+        material = folder.read()
+        if material is None:
+            material = gather().model_copy(update={"made_by": client.model, "small": client.small})
+            folder.begin(material)
+        elif material.objective != objective or material.made_by != client.model:
+            raise InputFormat(
+                f"{folder.path} is of another objective, or was begun by another model: {material.made_by}",
+                "name another --out",
+            )
+        total = RunMeter(Limits.of(spending), client.prices)
+        try:
+            talk = DesignConversation(folder, client, total)
+            return material, ModelDesigner(material, talk, context.progress).design()
+        finally:
+            notes += spent_note(total)
+
+
+def _material(context: Context, objective: Objective, found: StudySources) -> DesignMaterial:
+    notes = [*found.notes, *found.unavailable]
+    nodes = _study_nodes(context, objective, notes)
+    return DesignMaterial(
+        objective=objective,
+        made_at=clock.now(),
+        nodes=nodes,
+        facts=_study_facts(context, nodes, notes),
+        reports=found.reports,
+        data_sets=found.data_sets,
+        notes=tuple(dict.fromkeys(notes)),
+        unavailable=found.unavailable,
+    )
+
+
+def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tuple[StudyNode, ...]:
+    """The nodes that an objective is about; a note for each name that the graph does not have."""
+    found: dict[Ref, str] = {}
+    for name in objective.about:
+        if context.graph_if_there() is None:
+            notes.append("no graph is named: no fact stands beside the steps")
+            return ()
+        refs = nodes_called(context, " ".join(name.split()))
+        found |= dict.fromkeys(refs, name)
+        if not refs:
+            notes.append(f"the graph has no node called {name!r}")
+    most = design_rules().limits.nodes
+    if len(found) > most:
+        notes.append(f"the objective is about {len(found):,} nodes, of which the first {most} are looked at")
+    names = context.names()
+    nodes = []
+    for ref, name in [*found.items()][:most]:
+        known = names.of(ref)
+        # What the objective calls it is what its reader knows it by.
+        called = next((n for n in known if n.casefold() == name.casefold()), known[0] if known else ref.id)
+        nodes.append(StudyNode(ref=ref, name=called, names=known))
+    return tuple(nodes)
+
+
+def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str]) -> tuple[StudyFact, ...]:
+    """What the ledger has of the nodes: that they exist, and their edges."""
+    if not nodes:
+        return ()
+    reader = context.verified_if_there()
+    if reader is None:
+        notes.append("there is no ledger: nobody has looked at the facts of the graph")
+    most = design_rules().limits.facts
+    refs = [node.ref for node in nodes]
+    # Of a node with many edges the first ones are taken; those to other nodes of the objective must be among them.
+    found = [
+        *tasks_between(context.graph, refs),
+        *(task for ref in refs for task in tasks_of_node(context.graph, ref, most)),
+    ]
+    tasks = dict.fromkeys(task for task in found if task.type is not CheckType.ATTRIBUTE)
+    names, called = context.names(), {node.ref: node.name for node in nodes}
+
+    def name(ref: Ref) -> str:
+        if ref not in called:
+            called[ref] = next((n for n in names.of(ref) if n != ref.id), ref.id)
+        return called[ref]
+
+    return study_facts(
+        (task, stated(task, context.schema, name), reader.of(task) if reader else None) for task in tasks
+    )
+
+
+def _study_sources(
+    context: Context,
+    objective: Objective,
+    papers: Sequence[Path],
+    reports: Sequence[ExperimentalReport],
+    search: Path | None,
+) -> StudySources:
+    """Gather what a protocol is designed from."""
+    notes: list[str] = []
+    unavailable: list[str] = []
+    found: list[PaperFound] = [one for file in papers for one in whole_papers(file, (), notes)]
+    index = context.index(notes) if context.literature else None
+    if index is not None:
+        found += _of_index(index, objective, notes)
+    data_sets: dict[str, StudyDataSet] = {}
+    if search is not None:
+        searched = _read_search(search, objective)
+        found += [PaperFound(p.paper, p.paper.retracted, "") for p in searched.kept if p.whole]
+        data_sets |= {one.data_set.id: one.data_set for one in searched.usable}
+        unavailable += [f"{u.place} could not be looked at: {u.reason}" for u in searched.unsearched]
+        notes += searched.notes
+    read = {one.paper.id: one for one in reversed(found)}
+    made = [experimental_report(one.paper, retracted=one.retracted, url=one.url) for one in reversed(read.values())]
+    given = {report.paper for report in made}
+    made += [report for report in reports if report.paper not in given]
+    judged = analyse_all(made, objective, index.embedder if index else None)
+    named = {one.id: one for one in named_data_sets(judged)}
+    if context.live and (lacking := [i for i in named if i not in data_sets]):
+        with Http(context.settings) as http:
+            looked = look_up(lacking, http)
+        named |= {one.id: one for one in looked}
+        unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
+    return StudySources(judged, tuple((named | data_sets).values()), tuple(notes), tuple(dict.fromkeys(unavailable)))
+
+
+def _of_index(index: LiteratureIndex, objective: Objective, notes: list[str]) -> Iterator[PaperFound]:
+    """The whole papers of an index that fit an objective best."""
+    hits = index.search(objective.text, limit=MOST_PAPERS)
+    ids = list(dict.fromkeys(hit.document.paper_id for hit in hits))
+    whole = [id_ for id_ in ids if index.store.paper(id_) is not None]
+    if len(whole) < len(ids):
+        notes.append(
+            f"papers of which the index has the abstract alone, so that no method is read: {len(ids) - len(whole)}"
+        )
+    return whole_papers(index.folder, whole, notes) if whole else iter(())
+
+
+def _read_search(folder: Path, objective: Objective) -> StudySearch:
+    file = folder / SEARCH_FILE
+    found = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
+    if found.objective != objective:
+        raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
+    return found
