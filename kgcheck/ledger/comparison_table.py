@@ -10,10 +10,10 @@ from kgcheck.ledger.comparisons import (
     COMPARED,
     COMPARISON,
     OPEN,
-    Comparison,
     ComparisonState,
     FormerFinding,
     Pair,
+    RunComparison,
     compared_with,
     comparison_of,
     found_by,
@@ -55,7 +55,7 @@ class ComparisonTable:
             if before:
                 pair = Pair(before, run)
                 write_compared(connection, pair)
-                counts = _counts(connection, Comparison(pair, COMPARED.alias("became"), is_kept=True))
+                counts = _counts(connection, RunComparison(pair, COMPARED.alias("became"), is_kept=True))
             connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts=counts))
         return counts
 
@@ -142,7 +142,7 @@ class ComparisonTable:
                     yield finding_of(row), finding_of(former)
 
 
-def _counts(connection: Connection, comparison: Comparison) -> dict[str, int]:
+def _counts(connection: Connection, comparison: RunComparison) -> dict[str, int]:
     pair, became = comparison.pair, comparison.rows.c
     every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
     counts = dict.fromkeys((state.value for state in ComparisonState), 0)

@@ -124,7 +124,7 @@ class Pair(NamedTuple):
     after: str
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """Two runs with what became of the findings of both: as the later run wrote it down, or as it is worked out."""
 
     pair: Pair
@@ -171,7 +171,7 @@ class Present(NamedTuple):
 
 
 def present(
-    comparison: Comparison,
+    comparison: RunComparison,
     states: Collection[str] = (),
     about: Select[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
@@ -257,15 +257,15 @@ def compared_with(connection: Connection, run: str) -> str | None:
     return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
 
 
-def comparison_of(connection: Connection, pair: Pair) -> Comparison:
+def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
     """What became of the findings of two runs."""
     columns = COMPARISON.c.before, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
     if not pair.before or (row and row.before == pair.before):
         few = (state for state in ComparisonState if row and row.counts.get(state.value, 0) <= FEW)
         rare = frozenset(state.value for state in few if state is not ComparisonState.STILL and pair.before)
-        return Comparison(pair, COMPARED.alias("became"), is_kept=True, rare=rare)
-    return Comparison(pair, union_all(*compared_rows(pair)).subquery("became"), is_kept=False)
+        return RunComparison(pair, COMPARED.alias("became"), is_kept=True, rare=rare)
+    return RunComparison(pair, union_all(*compared_rows(pair)).subquery("became"), is_kept=False)
 
 
 def compared_rows(pair: Pair) -> Iterator[Select[Any]]:

@@ -50,7 +50,7 @@ class Quoted(Value):
 
 
 @dataclass(frozen=True)
-class Mark:
+class AnswerField:
     """Marks a field of an answer: where its text comes from, unless it is kgcheck's own, and how much is given."""
 
     origin: Origin | None = None
@@ -106,10 +106,10 @@ class Given(Value):
         field = cls.model_fields[info.field_name or ""]
         if value == "" and not field.is_required():
             return field.default
-        mark = next((mark for mark in field.metadata if isinstance(mark, Mark)), None)
+        mark = next((mark for mark in field.metadata if isinstance(mark, AnswerField)), None)
         if mark is None and isinstance(value, Mapping):
             return value
-        return (mark or Mark()).applied(value, info.context if isinstance(info.context, list) else [])
+        return (mark or AnswerField()).applied(value, info.context if isinstance(info.context, list) else [])
 
 
 def answer(kind: type[A], content: Mapping[str, Any], left_out: Iterable[str] = ()) -> A:
@@ -124,25 +124,25 @@ def fields_of(kind: type[Given], source: object, /, **more: Any) -> dict[str, An
     return {name: getattr(source, name) for name in kind.model_fields if hasattr(source, name)} | more
 
 
-Passage = Annotated[str, Mark(characters=LONG)]
+Passage = Annotated[str, AnswerField(characters=LONG)]
 """One or more sentences of kgcheck's own."""
-Notes = Annotated[tuple[str, ...], Mark(characters=LONG)]
+Notes = Annotated[tuple[str, ...], AnswerField(characters=LONG)]
 
 
 class NodeLine(Given):
     """A node: its label, the id that its source database gave it, and what the graph calls it."""
 
     label: str
-    id: Annotated[str, Mark(characters=512)]
-    name: Annotated[Quoted | None, Mark("graph")] = None
+    id: Annotated[str, AnswerField(characters=512)]
+    name: Annotated[Quoted | None, AnswerField("graph")] = None
 
 
 class ProposalLine(Given):
     """A proposed repair: ``to`` is the new id or value, or one is to be chosen from the candidates."""
 
     kind: str
-    to: Annotated[Quoted | None, Mark("source")] = None
-    candidates: Annotated[tuple[Quoted, ...], Mark("source", items=_CANDIDATES, called="candidates")] = ()
+    to: Annotated[Quoted | None, AnswerField("source")] = None
+    candidates: Annotated[tuple[Quoted, ...], AnswerField("source", items=_CANDIDATES, called="candidates")] = ()
     because: Passage = ""
 
 
@@ -159,7 +159,7 @@ class EvidenceLine(Given):
     reason: str | None = None
     retrieved_at: datetime
     value: Quoted | None = None
-    quote: Annotated[Quoted | None, Mark("paper", LONG)] = Field(
+    quote: Annotated[Quoted | None, AnswerField("paper", LONG)] = Field(
         default=None, description="an exact substring of the passage that it rests on"
     )
     score: float | None = None
@@ -178,10 +178,10 @@ class DecisionLine(Given):
     """What somebody decided about a finding."""
 
     action: str
-    by: Annotated[Quoted, Mark("person")]
+    by: Annotated[Quoted, AnswerField("person")]
     at: datetime
-    note: Annotated[Quoted | None, Mark("person", LONG)] = None
-    chosen: Annotated[Quoted | None, Mark("source")] = None
+    note: Annotated[Quoted | None, AnswerField("person", LONG)] = None
+    chosen: Annotated[Quoted | None, AnswerField("source")] = None
     until: date | None = None
 
 
@@ -195,7 +195,7 @@ class FindingLine(Given):
     object: NodeLine | None = None
     attribute: str | None = None
     rule: str | None = None
-    value: Annotated[Quoted | None, Mark("graph")] = Field(
+    value: Annotated[Quoted | None, AnswerField("graph")] = Field(
         default=None, description="what the graph says, where it says something"
     )
     outcome: str = Field(
@@ -216,7 +216,7 @@ class FormerLine(Given):
     fingerprint: str
     state: str
     type: str
-    about: Annotated[Quoted, Mark("graph")] = Field(description="what it was about, in words")
+    about: Annotated[Quoted, AnswerField("graph")] = Field(description="what it was about, in words")
     outcome: str
     reason: str
 
@@ -226,10 +226,10 @@ class FindingWhole(Given):
 
     finding: FindingLine
     run: str
-    evidence: Annotated[tuple[EvidenceLine, ...], Mark(items=_EVIDENCE, called="observations")]
+    evidence: Annotated[tuple[EvidenceLine, ...], AnswerField(items=_EVIDENCE, called="observations")]
     missing: tuple[str, ...] = Field(description="sources that would decide it and could not be looked at")
     note: Passage = ""
-    history: Annotated[tuple[DecisionLine, ...], Mark(items=_DECISIONS, called="decisions")] = Field(
+    history: Annotated[tuple[DecisionLine, ...], AnswerField(items=_DECISIONS, called="decisions")] = Field(
         default=(), description="what was decided about it, the newest first"
     )
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
@@ -263,10 +263,10 @@ class AnswerLine(Given):
     """One node that answers a question, and the edges that lead to it."""
 
     node: NodeLine
-    path: Annotated[tuple[EdgeLine, ...], Mark(items=_PATH)] = ()
+    path: Annotated[tuple[EdgeLine, ...], AnswerField(items=_PATH)] = ()
 
 
-GraphPassage = Annotated[Quoted | None, Mark("graph", LONG)]
+GraphPassage = Annotated[Quoted | None, AnswerField("graph", LONG)]
 
 
 class AnswerGiven(Given):
@@ -275,41 +275,41 @@ class AnswerGiven(Given):
     status: str = Field(
         description="answered; nothing (understood, and the graph has none); not understood; stopped; unsupported"
     )
-    read_as: Annotated[Quoted | None, Mark("graph", LONG)] = Field(
+    read_as: Annotated[Quoted | None, AnswerField("graph", LONG)] = Field(
         default=None, description="how the question was read, with names of the graph"
     )
     count: int | None = None
     holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
     answers: tuple[AnswerLine, ...] = ()
     more: int = Field(default=0, description="answers that are not given here")
-    because: Annotated[Quoted | None, Mark("graph", LONG)] = Field(
+    because: Annotated[Quoted | None, AnswerField("graph", LONG)] = Field(
         default=None, description="why there is no answer, and what to do"
     )
-    notes: Annotated[tuple[Quoted, ...], Mark("graph", LONG)] = ()
+    notes: Annotated[tuple[Quoted, ...], AnswerField("graph", LONG)] = ()
 
 
-Heading = Annotated[Quoted | None, Mark("paper")]
+Heading = Annotated[Quoted | None, AnswerField("paper")]
 
 
 class PaperLine(Given):
     """A paper that a search found, with its best passage."""
 
     id: str
-    also: Annotated[tuple[str, ...], Mark(items=_CANDIDATES)] = ()
+    also: Annotated[tuple[str, ...], AnswerField(items=_CANDIDATES)] = ()
     year: int | None = None
     retracted: bool
     score: float
-    title: Annotated[Quoted, Mark("paper")]
+    title: Annotated[Quoted, AnswerField("paper")]
     section: str = Field(description="kind of the section that the passage stands in")
     heading: Heading = Field(default=None, description="headings of that section, the outermost first")
-    passage: Annotated[Quoted, Mark("paper", LONG)]
+    passage: Annotated[Quoted, AnswerField("paper", LONG)]
 
 
 class PapersGiven(Given):
     """Papers, the best first."""
 
     papers: tuple[PaperLine, ...]
-    also: Annotated[tuple[Quoted, ...], Mark("graph", items=50)] = Field(
+    also: Annotated[tuple[Quoted, ...], AnswerField("graph", items=50)] = Field(
         default=(), description="further names that were looked for"
     )
     notes: Notes = ()
@@ -319,13 +319,13 @@ class OpinionLine(Given):
     """What one paper says of a claim."""
 
     paper: str
-    title: Annotated[Quoted, Mark("paper")]
+    title: Annotated[Quoted, AnswerField("paper")]
     year: int | None = None
     stance: str
     probability: float
     section: str = Field(description="kind of the section that was read, where the quotes stand")
     heading: Heading = Field(default=None, description="headings of that section, the outermost first")
-    quotes: Annotated[tuple[Quoted, ...], Mark("paper", LONG, items=_QUOTES)]
+    quotes: Annotated[tuple[Quoted, ...], AnswerField("paper", LONG, items=_QUOTES)]
     note: Passage = ""
     dropped: bool = Field(description="it took a side, and does not count: see the note")
 
@@ -333,7 +333,7 @@ class OpinionLine(Given):
 class ClaimGiven(Given):
     """What papers say of a claim, all together."""
 
-    claim: Annotated[Quoted, Mark("graph", LONG)]
+    claim: Annotated[Quoted, AnswerField("graph", LONG)]
     stance: str = Field(description="supports, contradicts or silent (looked, cannot tell)")
     probability: float
     conflict: bool = Field(description="papers disagree")
@@ -392,7 +392,7 @@ class RunLine(Given):
     kind: str = Field(description="audit or check")
     profile: str
     releases: tuple[str, ...] = ()
-    warnings: Annotated[tuple[str, ...], Mark(items=_CANDIDATES)] = ()
+    warnings: Annotated[tuple[str, ...], AnswerField(items=_CANDIDATES)] = ()
     outcomes: dict[str, int]
 
 
@@ -411,7 +411,7 @@ class RunWhole(Given):
     """A run with its counts."""
 
     run: RunLine
-    tallies: Annotated[tuple[TallyLine, ...], Mark(items=_TALLIES, called="counts")]
+    tallies: Annotated[tuple[TallyLine, ...], AnswerField(items=_TALLIES, called="counts")]
     left_out: tuple[str, ...] = ()
 
 

@@ -9,9 +9,9 @@ from kgcheck.grounding.remarks import REMARKS, Check, Remarked, state_of
 from kgcheck.grounding.rendering import alarms
 from kgcheck.mcp.answers import (
     LONG,
+    AnswerField,
     EvidenceLine,
     Given,
-    Mark,
     NodeLine,
     Notes,
     Origin,
@@ -40,9 +40,9 @@ _SPEAKS: dict[Check, Origin] = {
 }
 """By check, where what was found instead comes from."""
 
-TextPart = Annotated[Quoted, Mark("text", LONG)]
-Name = Annotated[Quoted | None, Mark("text")]
-Reasons = Annotated[dict[str, str], Mark(characters=LONG)]
+TextPart = Annotated[Quoted, AnswerField("text", LONG)]
+Name = Annotated[Quoted | None, AnswerField("text")]
+Reasons = Annotated[dict[str, str], AnswerField(characters=LONG)]
 
 
 class RemarkLine(Given):
@@ -112,14 +112,14 @@ class BriefReferenceLine(Given):
     """What sentences of a brief rest on."""
 
     id: Passage
-    about: Annotated[Quoted, Mark("source")]
+    about: Annotated[Quoted, AnswerField("source")]
     url: Passage = ""
 
 
 class BriefGiven(Given):
     """What is known of a node or a topic."""
 
-    of: Annotated[Quoted, Mark("graph", LONG)]
+    of: Annotated[Quoted, AnswerField("graph", LONG)]
     nodes: tuple[NodeLine, ...] = ()
     facts: tuple[BriefLine, ...]
     references: tuple[BriefReferenceLine, ...] = ()
@@ -132,11 +132,13 @@ class FallenLine(Given):
 
     step: str
     text: TextPart
-    because: Annotated[tuple[Quoted, ...], Mark("text")] = Field(description="ids of its facts and passages that fell")
+    because: Annotated[tuple[Quoted, ...], AnswerField("text")] = Field(
+        description="ids of its facts and passages that fell"
+    )
     downstream: tuple[str, ...] = Field(default=(), description="steps that use what comes of it")
 
 
-SourcePassage = Annotated[Quoted | None, Mark("source", LONG)]
+SourcePassage = Annotated[Quoted | None, AnswerField("source", LONG)]
 
 
 class StudyRemarkLine(Given):
@@ -148,7 +150,7 @@ class StudyRemarkLine(Given):
     unavailable: bool = Field(default=False, description="it could not be looked: no verdict on the protocol")
     step: str = ""
     about: Name = None
-    note: Annotated[Quoted | None, Mark("text", LONG)] = None
+    note: Annotated[Quoted | None, AnswerField("text", LONG)] = None
     repair: SourcePassage = None
     finding: str = Field(default="", description="fingerprint; `explain` takes it")
     rests_on: SourcePassage = None
@@ -157,7 +159,7 @@ class StudyRemarkLine(Given):
 class ProtocolGiven(Given):
     """What was found of a protocol."""
 
-    title: Annotated[Quoted, Mark("text")]
+    title: Annotated[Quoted, AnswerField("text")]
     steps: int
     counts: dict[str, int] = Field(description="remarks by state: fallen, wrong, lacking, open, holds")
     fallen: tuple[FallenLine, ...]

@@ -6,13 +6,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kgcheck.cli.options import options_of
+from kgcheck.cli.options import flags_of
 from kgcheck.curation.findings import FindingFilter, wanted
 from kgcheck.errors import UsageError
 
 
 @click.command()
-@options_of(FindingFilter)
+@flags_of(FindingFilter)
 def command(**filters: Any) -> None:
     click.echo(wanted(**filters).model_dump_json(exclude_defaults=True))
 
