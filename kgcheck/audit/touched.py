@@ -19,7 +19,7 @@ from kgcheck.audit.plan import Unit, sources_of
 from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.tables import WorkingTables
-from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
+from kgcheck.evidence.written import bare, find_intended_ids, malformed, unlisted
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
@@ -208,12 +208,11 @@ class SnapshotChanges:
         """Table of the nodes of a label: their ids, and every id under which a source may file them."""
         name = f"filed {label.name}"
         if name not in self._made:
-            bare = r"regexp_replace(id, '[\s\p{Z}]+', '', 'g')"
             self._make(
                 name,
                 f"""
                 SELECT id, now, {base(label, "id")} AS base, {sequence(label, "id")} AS sequence,
-                       {part_of_id(label, bare, "entry", "i")} AS bare
+                       {part_of_id(label, bare("id"), "entry", "i")} AS bare
                 FROM {self._nodes(label)}
                 """,
             )

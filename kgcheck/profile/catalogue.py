@@ -101,6 +101,9 @@ STATE_REASONS: dict[State, Reason] = {
 }
 """What each state of an identifier means for the node that carries it."""
 
+NAMING = (State.PREVIOUS, State.ALIAS)
+"""States of a name of something else, which may become an id of its own in a later release."""
+
 STRUCTURE_RULES: dict[Reason, bool] = {
     Reason.MALFORMED_ID: True,
     Reason.ID_ON_TWO_LABELS: False,
