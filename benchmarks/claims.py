@@ -19,8 +19,8 @@ from zlib import crc32
 
 import numpy as np
 
-from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import PaperText, choose_claims, parts_of_abstract
+from kgcheck.grounding.claims.claim_map import ClaimReader, candidates
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors, open_model

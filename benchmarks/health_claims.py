@@ -19,7 +19,7 @@ from kgcheck.bench.scv import ClaimItem
 from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
 from kgcheck.literature.formats import choose_recipe, read_documents
-from kgcheck.literature.inference_reader import InferenceReader
+from kgcheck.literature.inference import InferenceReader
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
 from kgcheck.model import Stance

@@ -20,10 +20,9 @@ from typing import NamedTuple
 from kgcheck.errors import KgcheckError
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.objective import read_objective
 from kgcheck.protocols.programs.sandbox import run_program
-from kgcheck.protocols.programs.tasks import ProgramAttempt, ProgramTask, TaskFile, attempt_of
-from kgcheck.protocols.programs.writer import write_program
+from kgcheck.protocols.programs.tasks import ProgramAttempt, ProgramTask, TaskFile, attempt_of, write_program
+from kgcheck.protocols.protocol import read_objective
 from kgcheck.protocols.search.model_search import SearchModel
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.ground_score import wilson
 from kgcheck.bench.scv import ClaimItem, read_items
-from kgcheck.grounding.citations.cited import CitedPapers
+from kgcheck.grounding.citations.check import CitedPapers
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.remarks import Remark
 from kgcheck.literature.documents import Document

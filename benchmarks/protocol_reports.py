@@ -21,7 +21,8 @@ from benchmarks.ground_score import wilson
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.protocols.report import ReportStep
-from kgcheck.protocols.reports.experimental import experimental_report, method_sections, named_in
+from kgcheck.protocols.reports.data_sets import data_set_ids
+from kgcheck.protocols.reports.experimental import experimental_report, method_sections
 from kgcheck.protocols.reports.steps import step_of
 
 READ = 60
@@ -94,7 +95,9 @@ def counts(data: Path) -> str:
         total["of them with a version"] += len({t.name for step in steps for t in step.tools if t.version})
         total["statistics, each once a paper"] += len({name for step in steps for name in step.statistics})
         total["accessions in steps, each once a paper"] += len({d.id for step in steps for d in step.data_sets})
-        total["accessions anywhere, each once a paper"] += len(named_in(paper))
+        total["accessions anywhere, each once a paper"] += len(
+            {d.id for s in paper.sections for p in s.paragraphs for d in data_set_ids(p.text)}
+        )
         total["sentences of results beside a section"] += sum(len(section.results) for section in report.sections)
     return _table(("what", "count"), [(name, f"{count:,}") for name, count in total.items()])
 

@@ -17,6 +17,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,13 +31,10 @@ from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex, open_index
 from kgcheck.literature.titles import title_words
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.concepts import concepts_of
-from kgcheck.protocols.search.found import SearchPlace
+from kgcheck.protocols.protocol import Objective
 from kgcheck.protocols.search.helpfulness import abstract_of, degrees, topic_of
-from kgcheck.protocols.search.places import IndexPlace, PaperPlace, PapersFound
-from kgcheck.protocols.search.queries import SearchQuery, queries_of
-from kgcheck.protocols.search.rules import search_rules
+from kgcheck.protocols.search.queries import SearchQuery, concepts_of, queries_of, search_rules
+from kgcheck.protocols.search.run import PaperSearch, PapersFound, paper_of_document, search_index
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -74,11 +72,11 @@ def main() -> None:
             heads = (*heads, "others found", "of them kept", "queries", "of 20 at random kept")
             sys.stdout.write(f"| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|\n")
             for name, known in sets.items():
-                for place in (boolean, IndexPlace(index)):
+                for place, search in (("pubmed", boolean.papers), ("index", partial(search_index, index))):
                     for model in (None, embedder) if embedder else (None,):
-                        cells = _measured(known, place, model, boolean.papers_known)
+                        cells = _measured(known, search, model, boolean.papers_known)
                         by = model.name if model else "words"
-                        sys.stdout.write(f"| {name} | {place.place} | {by} | {cells} |\n")
+                        sys.stdout.write(f"| {name} | {place} | {by} | {cells} |\n")
                         sys.stdout.flush()
 
 
@@ -89,18 +87,15 @@ class BooleanPlace:
         index: The index.
     """
 
-    place: SearchPlace = "pubmed"
-
     def __init__(self, index: LiteratureIndex) -> None:
-        reader = IndexPlace(index)
         ids = [row[0] for row in index.store.ids()]
-        self.papers_known = [reader._paper(d) for d in index.documents(ids)]
+        self.papers_known = [paper_of_document(index, d) for d in index.documents(ids)]
         texts = [abstract_of(p) for p in self.papers_known]
         self._folded = [_spaced(t) for t in texts]
         self._words = Lexical.of(texts)
 
     def papers(self, query: SearchQuery, most: int) -> PapersFound:
-        """See PaperPlace."""
+        """The papers that fit a query best."""
         groups = [[_spaced(t) for t in g.terms] for g in query.groups]
         fitting = [n for n, t in enumerate(self._folded) if all(any(term in t for term in g) for g in groups)]
         scores = self._words.scores(query.words)
@@ -113,16 +108,14 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
-def _measured(known: Sequence[Known], place: PaperPlace, model: Remembering | None, world: list[WholePaper]) -> str:
+def _measured(known: Sequence[Known], search: PaperSearch, model: Remembering | None, world: list[WholePaper]) -> str:
     counts = np.zeros(8, dtype=int)
     for number, (objective, belongs) in enumerate(known):
         concepts = concepts_of(objective, lambda text: ())
         made = queries_of(concepts)
         met: dict[str, WholePaper] = {}
         for query in made:
-            met |= {
-                p.id: p for p in place.papers(query, search_rules().limits.results).papers if p.title != objective.title
-            }
+            met |= {p.id: p for p in search(query, search_rules().limits.results).papers if p.title != objective.title}
         strange = random.Random(number).sample(world, 20)  # noqa: S311
         papers = [*met.values(), *strange]
         fit = TopicFit(topic_of(objective, concepts), model)

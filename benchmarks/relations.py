@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.claim_attacks import _DIRECTED, _SHAPES, _symbols
 from benchmarks.relation_data import PPI, Pair, abstracts, biorelex, gad, in_abstract, marked_pairs, ppi
-from kgcheck.literature.pair_denials import denies
+from kgcheck.literature.pair_verifier import denies
 from kgcheck.literature.pairs import PairWeights, directed, masked, pair_features, probability
 from kgcheck.resources import resource_dir
 

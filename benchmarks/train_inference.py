@@ -15,8 +15,7 @@ import numpy as np
 from benchmarks import train_verifier as training
 from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.features import Numbers
-from kgcheck.literature.inference import InferenceModel
-from kgcheck.literature.inference_reader import BESIDE, INFERRED, InferenceHead, inferred, to_infer
+from kgcheck.literature.inference import BESIDE, INFERRED, InferenceHead, InferenceModel, inferred, to_infer
 from kgcheck.literature.trained_verifier import Linear, selected, softmax
 
 STRENGTH = 0.3

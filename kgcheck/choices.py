@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from kgcheck import clock
 from kgcheck.errors import UnknownName, UsageError
 
 DEFAULT_STORE = ".kgcheck/graph.lbdb"
@@ -70,7 +71,7 @@ def day(text: str) -> str:
     if not _DAY.fullmatch(text):
         raise UsageError(f"{text!r} is no date", "write 2024, 2024-06 or 2024-06-30")
     # Somewhere on earth it is tomorrow already.
-    if text > (datetime.now(UTC) + timedelta(days=1)).date().isoformat():
+    if text > (clock.today() + timedelta(days=1)).isoformat():
         raise UsageError(f"{text} has not come yet", "name a date of the past")
     return text
 

@@ -1,6 +1,6 @@
 """Locks on files: many may read one, or one may write to it.
 
-The pace of calls, for which processes wait in turn, is kept with the package filelock (kgcheck.providers.pace): it has
+The pace of calls, for which processes wait in turn, is kept with the package filelock (kgcheck.providers.http): it has
 waits with an end, and no shared locks.
 """
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -66,74 +66,120 @@ class Tier(StrEnum):
         return list(Tier).index(self)
 
 
+class Rule(NamedTuple):
+    """A check of the graph by itself, without a source, whose hits have a reason of their own."""
+
+    is_fault: bool = False
+    """A hit is refuted; else it is suspicious, and insufficient."""
+    retires: bool = False
+    """What it hits is proposed to be retired; else somebody has to look."""
+    is_folded: bool = False
+    """Many hits about the same are told as one: many nodes or edges break it alike, and would bury the rest."""
+    is_of_one_row: bool = False
+    """It looks at each row by itself: whether any breaks it is known from a glance at the rows."""
+    names_properties: bool = False
+    """Its select names the properties that are wrong."""
+
+
 class Reason(StrEnum):
-    """Why a verdict is what it is."""
+    """Why a verdict is what it is. Of several reasons, a verdict gives the first in this order; see docs/reasons.md."""
 
-    CONFIRMED = "confirmed"
-    CONFIRMED_BY_DESCENDANT = "confirmed_by_descendant"
-    FORMATTING = "formatting"
-    NOT_FOUND_ELSEWHERE = "not_found_elsewhere"
+    words: str
+    """In plain words, as reports have it."""
+    rule: Rule | None
+    """The rule of structure whose hits have it, where there is one."""
 
-    ID_MERGED = "id_merged"
-    ID_DEMERGED = "id_demerged"
-    ID_DELETED = "id_deleted"
-    ID_PREVIOUS = "id_previous"
-    ID_WITHDRAWN = "id_withdrawn"
-    ID_ALIAS = "id_alias"
-    ID_OBSOLETE = "id_obsolete"
-    ID_SECONDARY = "id_secondary"
-    WRONG_NAMESPACE = "wrong_namespace"
-    ID_RETIRED = "id_retired"
-    ID_SUPERSEDED = "id_superseded"
-    UNKNOWN_ID = "unknown_id"
-    MALFORMED_ID = "malformed_id"
-    RESIDUE_MISMATCH = "residue_mismatch"
-    POSITION_OUT_OF_RANGE = "position_out_of_range"
+    def __new__(cls, value: str, words: str = "", rule: Rule | None = None) -> Self:
+        """One row of the table."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.words, member.rule = words, rule
+        return member
 
-    VALUE_OUTDATED = "value_outdated"
-    VALUE_MISMATCH = "value_mismatch"
-    VALUE_MISSING = "value_missing"
+    # What supports: the plainest first.
+    CONFIRMED = "confirmed", "Confirmed by a source"
+    CONFIRMED_BY_DESCENDANT = "confirmed_by_descendant", "Confirmed by an annotation to a more specific term"
+    FORMATTING = "formatting", "The same value, written differently"
+    NOT_FOUND_ELSEWHERE = "not_found_elsewhere", "Missing from the graph and from the sources alike"
 
-    ENDPOINT_MERGED = "endpoint_merged"
-    ENDPOINT_DELETED = "endpoint_deleted"
-    ENDPOINT_MALFORMED = "endpoint_malformed"
-    ENDPOINT_UNKNOWN = "endpoint_unknown"
-    EDGE_UNSUPPORTED = "edge_unsupported"
-    EDGE_NEGATED = "edge_negated"
-    BELOW_THRESHOLD = "below_threshold"
-    PARENT_INDIRECT = "parent_indirect"
-    EDGE_MISSING = "edge_missing"
+    # What became of an id: the form, then that it is gone, then what a curator must choose from, then what replaced it.
+    MALFORMED_ID = (
+        "malformed_id",
+        "Identifier not written as its database writes them",
+        Rule(is_fault=True, is_of_one_row=True),
+    )
+    UNKNOWN_ID = "unknown_id", "Identifier unknown to the database that issues it"
+    WRONG_NAMESPACE = "wrong_namespace", "Identifier belongs under another label"
+    ID_DELETED = "id_deleted", "Accession deleted by its database"
+    ID_DEMERGED = "id_demerged", "Accession split into several"
+    ID_MERGED = "id_merged", "Accession merged into another"
+    ID_WITHDRAWN = "id_withdrawn", "Symbol withdrawn"
+    ID_PREVIOUS = "id_previous", "Symbol replaced by a newer one"
+    ID_ALIAS = "id_alias", "Symbol is only an alias"
+    ID_OBSOLETE = "id_obsolete", "Term is obsolete"
+    ID_SECONDARY = "id_secondary", "Secondary identifier of another term"
+    ID_RETIRED = "id_retired", "Retired by its database"
+    ID_SUPERSEDED = "id_superseded", "Structure superseded by another entry"
+    POSITION_OUT_OF_RANGE = "position_out_of_range", "Position lies outside the sequence"
+    RESIDUE_MISMATCH = "residue_mismatch", "Another residue stands at this position"
 
-    NOTHING_FOUND = "nothing_found"
-    UNMAPPED_IDENTIFIER = "unmapped_identifier"
-    CONFLICTING_EVIDENCE = "conflicting_evidence"
-    RETRACTED_EVIDENCE = "retracted_evidence"
-    REFERENCE_OLDER = "reference_older"
+    # What is wrong with a value: who knows it as a former one knows more than who does not know it.
+    VALUE_MISSING = "value_missing", "Empty in the graph, known to the source"
+    VALUE_OUTDATED = "value_outdated", "A former value: the source has a newer one"
+    VALUE_MISMATCH = "value_mismatch", "The source has another value"
 
-    REFERENCE_MISSING = "reference_missing"
-    NOT_COVERED = "not_covered"
-    SOURCE_UNAVAILABLE = "source_unavailable"
-    SOURCE_REFUSED = "source_refused"
-    BUDGET_SPENT = "budget_spent"
+    # What is wrong with an edge: its ends, then what is said outright, then silence.
+    ENDPOINT_DELETED = "endpoint_deleted", "An end of the edge no longer exists"
+    ENDPOINT_MALFORMED = "endpoint_malformed", "An end of the edge is not written as its database writes ids"
+    ENDPOINT_UNKNOWN = "endpoint_unknown", "An end of the edge is unknown to the database that issues its ids"
+    ENDPOINT_MERGED = "endpoint_merged", "An end of the edge was merged into another node"
+    EDGE_MISSING = "edge_missing", "Edge known to a source, missing from the graph"
+    EDGE_NEGATED = "edge_negated", "A source says that the edge does not hold"
+    PARENT_INDIRECT = "parent_indirect", "Parent that is an ancestor by another term now"
+    EDGE_UNSUPPORTED = "edge_unsupported", "Edge missing from a source that lists them all"
+    BELOW_THRESHOLD = "below_threshold", "Score below the threshold for this edge"
 
-    ID_ON_TWO_LABELS = "id_on_two_labels"
-    SHARED_NAME = "shared_name"
-    ORPHAN_NODE = "orphan_node"
-    SHARED_ID = "shared_id"
-    PARALLEL_DUPLICATE = "parallel_duplicate"
-    PARALLEL_SCORES = "parallel_scores"
-    REVERSED_DUPLICATE = "reversed_duplicate"
-    SELF_LOOP = "self_loop"
-    WRONG_END_LABEL = "wrong_end_label"
-    PARENT_CYCLE = "parent_cycle"
-    SPECIES_MISMATCH = "species_mismatch"
-    LENGTH_MISMATCH = "length_mismatch"
-    MISSING_PROVENANCE = "missing_provenance"
-    MISSING_SCORE = "missing_score"
-    SCORE_OUT_OF_RANGE = "score_out_of_range"
-    NUMBER_AS_TEXT = "number_as_text"
-    PLACEHOLDER_VALUE = "placeholder_value"
-    COUNT_MOVED = "count_moved"
+    # Why nobody can tell.
+    CONFLICTING_EVIDENCE = "conflicting_evidence", "Equally trusted sources disagree"
+    RETRACTED_EVIDENCE = "retracted_evidence", "Only retracted publications say so"
+    UNMAPPED_IDENTIFIER = "unmapped_identifier", "Identifier that the deciding source does not map"
+    REFERENCE_OLDER = "reference_older", "Newer than the reference, which cannot tell"
+    NOTHING_FOUND = "nothing_found", "Looked, and found nothing either way"
+
+    # Why nobody could look: what may be over when it is asked again comes first.
+    SOURCE_UNAVAILABLE = "source_unavailable", "The service could not be asked"
+    BUDGET_SPENT = "budget_spent", "The check ran out of turns, seconds, tokens or money before it had looked"
+    REFERENCE_MISSING = "reference_missing", "No reference to look in"
+    NOT_COVERED = "not_covered", "Outside what the reference covers"
+    SOURCE_REFUSED = "source_refused", "The service does not take the question, now or later"
+
+    # Structure: each rule by itself.
+    WRONG_END_LABEL = "wrong_end_label", "Edge between labels that it cannot join", Rule(is_fault=True)
+    SELF_LOOP = "self_loop", "Edge from a node to itself", Rule(is_fault=True, retires=True, is_of_one_row=True)
+    PARENT_CYCLE = "parent_cycle", "Term that is its own ancestor", Rule(is_fault=True)
+    SPECIES_MISMATCH = "species_mismatch", "Ends of two species", Rule(is_fault=True, retires=True)
+    LENGTH_MISMATCH = (
+        "length_mismatch",
+        "Length that is not that of the sequence",
+        Rule(is_fault=True, is_of_one_row=True, names_properties=True),
+    )
+    PARALLEL_DUPLICATE = "parallel_duplicate", "The same edge more than once", Rule(is_fault=True, retires=True)
+    PARALLEL_SCORES = "parallel_scores", "The same edge with several scores", Rule(is_fault=True)
+    REVERSED_DUPLICATE = "reversed_duplicate", "Symmetric edge stated in both directions", Rule()
+    SHARED_ID = "shared_id", "Several nodes of one label share an identifier", Rule(is_fault=True)
+    ID_ON_TWO_LABELS = "id_on_two_labels", "One identifier under two labels", Rule()
+    SHARED_NAME = "shared_name", "Two nodes of one name", Rule()
+    ORPHAN_NODE = "orphan_node", "Node without an edge that the profile knows", Rule(is_folded=True)
+    MISSING_PROVENANCE = "missing_provenance", "Edge that does not say where it comes from", Rule(is_of_one_row=True)
+    MISSING_SCORE = "missing_score", "Edge without its score", Rule(is_folded=True, is_of_one_row=True)
+    SCORE_OUT_OF_RANGE = "score_out_of_range", "Score outside its range", Rule(is_fault=True, is_of_one_row=True)
+    NUMBER_AS_TEXT = "number_as_text", "Number stored as text", Rule(is_fault=True, is_of_one_row=True)
+    PLACEHOLDER_VALUE = (
+        "placeholder_value",
+        "Placeholder in place of a value",
+        Rule(is_folded=True, is_of_one_row=True, names_properties=True),
+    )
+    COUNT_MOVED = "count_moved", "Count that moved far since the last run", Rule()
 
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -203,6 +249,13 @@ class CheckTask(Value):
         parts += [self.object.label, self.object.id] if self.object else ["", ""]
         parts += [self.attribute or "", self.rule or ""]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def edge(self) -> "Triple | None":
+        """The edge that it is about, where it is about one by itself."""
+        if self.object is None or self.relation is None or self.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
+            return None
+        return Triple(head=self.subject, relation=self.relation, tail=self.object)
 
     def __str__(self) -> str:
         match self.type:
@@ -311,6 +364,14 @@ class Finding(Value):
             confidence, evidence, missing, note, proposed_change; carried_from only where it was. Subject and object
             have a name where the graph has one.
         """
+        fields = self.as_fields()
+        fields["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in self.verdict.evidence]
+        change = self.change
+        fields["proposed_change"] = change.model_dump(mode="json", exclude_none=True) if change else None
+        return fields | ({"carried_from": self.carried_from} if self.carried_from else {})
+
+    def as_fields(self) -> dict[str, Any]:
+        """The fields of `as_row`, in which evidence and the proposed change are values."""
         task, verdict = self.task, self.verdict
         return {
             "run": self.run,
@@ -325,11 +386,10 @@ class Finding(Value):
             "outcome": verdict.outcome.value,
             "reason": verdict.reason.value,
             "confidence": verdict.confidence,
-            "evidence": [e.model_dump(mode="json", exclude_none=True) for e in verdict.evidence],
+            "evidence": verdict.evidence,
             "missing": [str(gap) for gap in verdict.missing],
             "note": verdict.note,
-            "proposed_change": self.change.model_dump(mode="json", exclude_none=True) if self.change else None,
-            **({"carried_from": self.carried_from} if self.carried_from else {}),
+            "proposed_change": self.change,
         }
 
 

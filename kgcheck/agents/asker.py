@@ -1,17 +1,18 @@
 """A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench.
 
-What it answers must rest on what its tools have shown in this conversation (kgcheck.agents.answer_support); else it is
+What it answers must rest on what its tools have shown in this conversation (kgcheck.agents.asker); else it is
 refused with the reason, and in the end there is no answer.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import product
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from kgcheck.agents.answer_support import ShownResults, Unsupported, edges_for_yes_or_no
 from kgcheck.agents.model_steps import (
     Offer,
     arguments_of,
@@ -22,16 +23,352 @@ from kgcheck.agents.model_steps import (
     tools_in_words,
 )
 from kgcheck.agents.outside import Outside
-from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, Path
+from kgcheck.agents.tool_types import (
+    CypherArguments,
+    CypherResult,
+    NameArguments,
+    NamedNodesResult,
+    NeighbourArguments,
+    NodeArguments,
+    NodeResult,
+    NodesResult,
+    Path,
+    RelationsResult,
+    SharedArguments,
+)
 from kgcheck.agents.toolbox import MOST_NODES, Toolbox, checked_arguments
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import complete_bound
-from kgcheck.model import CheckTask, Evidence, Gap, Ref, Value
+from kgcheck.model import CheckTask, Evidence, Gap, Ref, Triple, Value
+from kgcheck.profile.lexicon import Lexicon, load_lexicon, phrase
+from kgcheck.profile.schema import Label, Pattern
 from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Found, Status
+from kgcheck.questions.running import Edge
+
+_WORD = re.compile(r"[^\s,;()?!]+")
+_LONGEST = 8
+_SAME = 20
+"""Nodes that carry one name; of a name that more carry, nothing can be said."""
+
+_SMALL = frozenset(
+    "a an and are as at be been by can could did do does for from had has have if in into is it its may not of on or "
+    "so than that the there this to was were what which with would you".split()
+)
+_MORE = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|only|solely|exclusively|all|every|each|any|some|both|either|exactly|same|"
+    r"different|other|others|another|most|least|more|less|fewer|above|below|over|under|predicted|experimentally|directly|"
+    r"indirectly|physically|strongly|how|many|score|scores|confidence|and|or)\b|n[\u2019']t\b|\d",
+    re.IGNORECASE,
+)
+"""Words and numbers that change what is asked, in a way that an edge does not show."""
+
+
+class Unsupported(UsageError):
+    """An answer that nothing bears out which the tools have shown."""
+
+
+class Quantity(NamedTuple):
+    """Where a number comes from, and the nodes that it counts, if it counts nodes."""
+
+    what: str
+    refs: tuple[Ref, ...] = ()
+
+
+class _Way(NamedTuple):
+    """A step along which all neighbours of a node were shown."""
+
+    node: Ref
+    relation: str
+    direction: Direction
+    label: str
+
+
+class ShownResults:
+    """Keeps what tools gave."""
+
+    def __init__(self, question: str, store: GraphStore) -> None:
+        self._question = question.casefold()
+        self._store = store
+        self.paths: dict[Ref, Path] = {}
+        self.edges: dict[Triple, Edge] = {}
+        self.counts: dict[int, Quantity] = {}
+        self.none: list[str] = []
+        self.cut: list[str] = []
+        self._absent: set[Triple] = set()
+        self._complete: dict[_Way, frozenset[str]] = {}
+        self._passed: set[Ref] = set()
+        self._listed: dict[str, frozenset[str]] = {}
+
+    def add(self, arguments: BaseModel, result: BaseModel) -> None:
+        """Keep what a call has shown. What papers say is no part of the graph, and shows no answer."""
+        match arguments, result:
+            case NameArguments(), NamedNodesResult():
+                self._named(arguments, result)
+            case NodeArguments(), NodeResult(found=True):
+                self._looked_up(Ref(label=arguments.label, id=arguments.id), result.properties)
+            case _, RelationsResult():
+                self._relations(result)
+            case NeighbourArguments(), NodesResult():
+                self._neighbours(arguments, result)
+            case SharedArguments(), NodesResult():
+                self._shared(arguments, result)
+            case CypherArguments(), CypherResult():
+                self._rows(arguments.query, result)
+
+    def path(self, ref: Ref) -> Path | None:
+        """How a node was reached; empty where it was only looked up, None where nothing shows it."""
+        if ref in self.paths:
+            return self.paths[ref]
+        if ref in self._passed and ref.id.casefold() in self._question:
+            return ()
+        if ref.label in self._listed.get(ref.id, ()) and self._store.node(ref) is not None:
+            return ()
+        return None
+
+    def why_not(self, ref: Ref) -> str:
+        """Why a node cannot be an answer."""
+        if ref in self._passed:
+            return f"{ref} is an id of your own that no tool came to: go to it from what the question names"
+        return f"no tool has shown {ref}"
+
+    def lacks(self, triple: Triple) -> bool:
+        """Whether a complete look-up has shown that an edge is not there."""
+        if triple in self._absent:
+            return True
+        ways = (
+            _Way(triple.head, triple.relation, "out", triple.tail.label),
+            _Way(triple.tail, triple.relation, "in", triple.head.label),
+        )
+        ends = (triple.tail.id, triple.head.id)
+        return any(w in self._complete and end not in self._complete[w] for w, end in zip(ways, ends, strict=True))
+
+    def _named(self, wanted: NameArguments, result: NamedNodesResult) -> None:
+        for label, ids in result.ids.items():
+            for id_ in ids:
+                ref = Ref(label=label, id=id_)
+                if id_ == wanted.name:
+                    self._looked_up(ref, {})
+                else:
+                    self.paths.setdefault(ref, ())
+
+    def _looked_up(self, ref: Ref, properties: Mapping[str, Any]) -> None:
+        """A node whose id the model passed itself, and that is there."""
+        self._passed.add(ref)
+        for name, value in properties.items():
+            if isinstance(value, int) and not isinstance(value, bool):
+                self.counts[value] = Quantity(f"{name} of {ref}")
+
+    def _relations(self, result: RelationsResult) -> None:
+        """What stands between two nodes; nothing does where one of them is not there."""
+        if result.missing:
+            return
+        for between in result.relations:
+            if not between.edges:
+                self._absent.add(between.triple)
+                continue
+            if between.turned == len(between.edges):
+                # Stated in the other order alone, under which it stands in the result, too.
+                continue
+            edge = Edge(triple=between.triple, properties=dict(between.edges[0]))
+            self.edges[between.triple] = edge
+            for ref in (between.triple.head, between.triple.tail):
+                self._reach(ref, (edge,))
+
+    def _neighbours(self, wanted: NeighbourArguments, result: NodesResult) -> None:
+        refs = self._reach_all(wanted.label, result, self.paths.get(wanted.node, ()))
+        if not result.cut_off:
+            way = _Way(wanted.node, wanted.relation, wanted.direction, wanted.label)
+            self._complete[way] = frozenset(ref.id for ref in refs)
+        self._total(f"{wanted.label} nodes one step from {wanted.node} along {wanted.relation}", refs, result)
+
+    def _shared(self, wanted: SharedArguments, result: NodesResult) -> None:
+        refs = self._reach_all(wanted.label, result)
+        nodes = ", ".join(map(str, wanted.nodes))
+        self._total(f"{wanted.label} nodes that {nodes} share along {wanted.relation}", refs, result)
+
+    def _rows(self, text: str, result: CypherResult) -> None:
+        """Rows of a statement: what it reads from the graph counts, what its writer put into it does not."""
+        reading = result.reading
+        if reading is None or reading.invents:
+            return
+        self._cut(f"the rows of {text}", result.cut_off)
+        for value in _values(result.rows):
+            if isinstance(value, str) and not any(value in own for own in reading.parameters.values()):
+                self._listed[value] = self._listed.get(value, frozenset()) | reading.labels
+            elif isinstance(value, int) and not isinstance(value, bool):
+                self.counts[value] = Quantity(f"a number that a statement gave: {text}")
+        if not result.cut_off and not reading.limited and result.rows:
+            self.counts[len(result.rows)] = Quantity(f"the rows of {text}")
+
+    def _reach_all(self, label: str, result: NodesResult, before: Path = ()) -> list[Ref]:
+        refs = [Ref(label=label, id=node.id) for node in result.nodes]
+        for ref, path in zip(refs, result.paths, strict=True):
+            self.edges |= {edge.triple: edge for edge in path}
+            self._reach(ref, (*path, *before))
+        return refs
+
+    def _reach(self, ref: Ref, path: Path) -> None:
+        # A way there says more than a look-up by name.
+        self.paths[ref] = self.paths.get(ref) or path
+
+    def _total(self, what: str, refs: list[Ref], result: NodesResult) -> None:
+        self._cut(what, result.cut_off)
+        self.counts[result.total] = Quantity(what, tuple(refs))
+        if not result.total:
+            self.none.append(what)
+
+    def _cut(self, what: str, cut: bool) -> None:
+        if cut:
+            self.cut.append(what)
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Every value in rows."""
+    if isinstance(value, Mapping):
+        # A name that begins so is the store's own, such as the place of a node in its files.
+        for name, inner in value.items():
+            if not str(name).startswith("_"):
+                yield from _values(inner)
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        for inner in value:
+            yield from _values(inner)
+    else:
+        yield value
+
+
+class Mention(NamedTuple):
+    """Where a question names something, and which nodes it may mean."""
+
+    start: int
+    end: int
+    refs: tuple[Ref, ...]
+
+
+def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, store: GraphStore) -> tuple[Edge, ...]:
+    """Whether a yes or a no rests on what was shown."""
+    candidates = _edges_in_question(question, store)
+    found = tuple(shown.edges[t] for t in candidates if t in shown.edges)
+    if holds and not found:
+        raise Unsupported(f"no tool has shown such an edge: {_listed(candidates)}")
+    if not holds and found:
+        raise Unsupported(f"a tool has shown that it is so: {_listed([e.triple for e in found])}")
+    unseen = [t for t in candidates if not shown.lacks(t)]
+    if not holds and unseen:
+        raise Unsupported(f"no tool has looked for this edge: {_listed(unseen)}")
+    return found
+
+
+def _edges_in_question(question: str, store: GraphStore) -> list[Triple]:
+    """Every edge that a question may ask for."""
+    mentions = _mentions(question, store)
+    if len(mentions) != 2:
+        raise Unsupported(
+            f"yes or no needs two things that the question names and the graph has: there are {len(mentions)}",
+            "answer with ids instead",
+        )
+    rest = "".join(c if not any(n.start <= i < n.end for n in mentions) else " " for i, c in enumerate(question))
+    lexicon = load_lexicon(store.schema)
+    if more := _more(rest.lower(), lexicon):
+        raise Unsupported(f"what {more!r} means in the question cannot be seen from an edge", "answer with ids instead")
+    one, other = mentions
+    ways = [
+        (pattern, head, tail, forth)
+        for a, b in product(one.refs, other.refs)
+        for head, tail, forth in ((a, b, True), (b, a, False))
+        for pattern in store.schema.relations
+        if (pattern.head, pattern.tail) == (head.label, tail.label) and head != tail
+    ]
+    named_types = {p.type for p, *_ in ways if _is_named(lexicon, p, rest.lower())}
+    types = named_types or {p.type for p, *_ in ways}
+    if len(types) != 1:
+        raise Unsupported(f"which relation is asked for is not plain: {', '.join(sorted(types)) or 'none joins them'}")
+    meant = [w for w in ways if w[0].type in types]
+    return list(
+        dict.fromkeys(
+            Triple(head=head, relation=pattern.type, tail=tail)
+            for pattern, head, tail, forth in meant
+            if _way_fits(lexicon, pattern, rest.lower(), forth)
+        )
+    )
+
+
+def _more(rest: str, lexicon: Lexicon) -> str:
+    """A word of a question, without the names in it, that says more than that there is an edge; or nothing."""
+    if more := _MORE.search(rest):
+        return more[0]
+    phrases = [p for r in lexicon.relations for p in (*r.forward, *r.backward)]
+    phrases += [p for label in lexicon.labels for p in label.nouns]
+    for pattern in phrases:
+        rest = re.sub(phrase(pattern), " ", rest)
+    left = [w.strip(".'\"") for w in _WORD.findall(rest)]
+    return next((w for w in left if w and w not in _SMALL and w not in lexicon.words.ignored), "")
+
+
+def _way_fits(lexicon: Lexicon, pattern: Pattern, rest: str, forth: bool) -> bool:
+    """Whether an edge may stand in this direction; it is asked only where both ends are of one label."""
+    if pattern.symmetric or pattern.head != pattern.tail:
+        return True
+    words = lexicon.relation(pattern.type)
+    forward, backward = _holds(words.forward, rest), _holds(words.backward, rest)
+    if forward == backward:
+        raise Unsupported(f"which way {pattern.type} is asked for is not plain", "answer with ids instead")
+    return forth == forward
+
+
+def _is_named(lexicon: Lexicon, pattern: Pattern, rest: str) -> bool:
+    words = lexicon.relation(pattern.type)
+    return _holds(words.forward, rest) or _holds(words.backward, rest)
+
+
+def _holds(phrases: tuple[str, ...], rest: str) -> bool:
+    return any(re.search(phrase(p), rest) for p in phrases)
+
+
+def _mentions(question: str, store: GraphStore) -> list[Mention]:
+    """What a question names, the longest names first; nothing twice."""
+    found: list[Mention] = []
+    for start, end in _runs(question):
+        if any(n.start < end and start < n.end for n in found):
+            continue
+        refs = _nodes(question[start:end], store)
+        if refs:
+            found.append(Mention(start, end, refs))
+    return sorted(found)
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Where names may stand: words in a row that neither begin nor end with a small one."""
+    words = [(m.start(), m.start() + len(m[0].rstrip(".'\"\u2019"))) for m in _WORD.finditer(text)][:40]
+    for count in range(_LONGEST, 0, -1):
+        for run in zip(*(words[i:] for i in range(count)), strict=False):
+            ends = (text[slice(*run[0])].lower(), text[slice(*run[-1])].lower())
+            if not _SMALL & set(ends) and run[0][0] < run[-1][1]:
+                yield run[0][0], run[-1][1]
+
+
+def _nodes(name: str, store: GraphStore) -> tuple[Ref, ...]:
+    found: list[Ref] = []
+    for label in store.schema.labels:
+        refs = _of_label(name, label, store)
+        if len(refs) > _SAME:
+            raise Unsupported(f"over {_SAME} {label.name} nodes are called {name!r}")
+        found += refs
+    return tuple(found)
+
+
+def _of_label(name: str, label: Label, store: GraphStore) -> list[Ref]:
+    ids = [name] if label.matches(name) and store.node(Ref(label=label.name, id=name)) is not None else []
+    return [Ref(label=label.name, id=i) for i in dict.fromkeys([*ids, *store.ids_named(label, name, _SAME + 1)])]
+
+
+def _listed(triples: list[Triple]) -> str:
+    more = f" and {len(triples) - 3} more" if len(triples) > 3 else ""
+    return "; ".join(map(str, triples[:3])) + more
+
 
 MOST_ACTIONS = 15
 MOST_UNSUPPORTED = 3

@@ -12,7 +12,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, Lookups, PairResult, SourceLookups
 from kgcheck.evidence.source import LiveSource, Observed, ReferenceSource, SnapshotSource
 from kgcheck.literature.documents import SOURCE
-from kgcheck.model import CheckTask, CheckType, Reason, Triple
+from kgcheck.model import CheckTask, Reason
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.retractions import counted
 
@@ -90,17 +90,10 @@ class WithLiterature:
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         evidence, gaps = self._source.observe(task, cited)
-        triple = triple_of(task)
+        triple = task.edge
         if triple is None:
             return evidence, gaps
         return evidence + counted(self._reader.evidence(triple), self._source.retracted), gaps
-
-
-def triple_of(task: CheckTask) -> Triple | None:
-    """The edge that a task is about, or None."""
-    if task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL) or not task.object or not task.relation:
-        return None
-    return Triple(head=task.subject, relation=task.relation, tail=task.object)
 
 
 def with_papers(

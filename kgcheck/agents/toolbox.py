@@ -8,7 +8,7 @@ beside it show is to be read, and decides nothing.
 
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
@@ -227,119 +227,52 @@ class Toolbox:
         )
 
 
-_FOR_KG = frozenset({AgentRole.KG})
-_FOR_VALIDATION = frozenset({AgentRole.VALIDATION})
-_FOR_ASKER = frozenset({AgentRole.ASKER})
+_KG, _VALIDATION, _ASKER = AgentRole.KG, AgentRole.VALIDATION, AgentRole.ASKER
 
-TOOLS: dict[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "node",
-            "whether the graph has a node, and its properties",
-            NodeArguments,
-            NodeResult,
-            _FOR_KG | _FOR_ASKER,
-            Toolbox.node,
-        ),
-        Tool(
-            "find_nodes",
-            "ids of the nodes that carry a name, of one label or of any",
-            NameArguments,
-            NamedNodesResult,
-            _FOR_KG | _FOR_ASKER,
-            Toolbox.find_nodes,
-        ),
-        Tool(
-            "similar_ids",
-            "ids like one that does not exist",
-            NodeArguments,
-            SimilarIdsResult,
-            _FOR_KG,
-            Toolbox.similar_ids,
-        ),
-        Tool(
-            "edges",
-            "every edge that states a triple; `turned`: how many, the last ones, in the other order of a symmetric one",
-            EdgeArguments,
-            EdgesResult,
-            _FOR_KG,
-            Toolbox.edges,
-        ),
-        Tool(
-            "relations",
-            "every relation that there may be between two nodes, either way, with its edges",
-            NodePairArguments,
-            RelationsResult,
-            _FOR_KG | _FOR_ASKER,
-            Toolbox.relations,
-        ),
-        Tool(
-            "neighbours",
-            "nodes one step away along a relation (out) or against it (in)",
-            NeighbourArguments,
-            NodesResult,
-            _FOR_KG | _FOR_ASKER,
-            Toolbox.neighbours,
-        ),
-        Tool(
-            "shared_neighbours",
-            "nodes that all of several nodes have one step away",
-            SharedArguments,
-            NodesResult,
-            _FOR_ASKER,
-            Toolbox.shared_neighbours,
-        ),
-        Tool(
-            "cypher",
-            f"rows of a Cypher statement of your own: {SUBSET}",
-            CypherArguments,
-            CypherResult,
-            _FOR_KG | _FOR_ASKER,
-            Toolbox.cypher,
-        ),
-        Tool(
-            "reference_look_up",
-            "the evidence on the task: snapshot, live services, papers; the only tool that gives any",
-            ReferenceArguments,
-            ReferenceResult,
-            _FOR_VALIDATION,
-            Toolbox.reference_look_up,
-        ),
-        Tool(
-            "reference_entry",
-            "names, links, organism and papers in the entry of an accession",
-            AccessionArguments,
-            EntryResult,
-            _FOR_VALIDATION,
-            Toolbox.reference_entry,
-        ),
-        Tool(
-            "id_lifecycle",
-            "what became of an accession: current, merged, demerged, deleted or unknown",
-            AccessionArguments,
-            LifecycleResult,
-            _FOR_VALIDATION,
-            Toolbox.id_lifecycle,
-        ),
-        Tool(
-            "network_link",
-            "whether a network links two accessions, with the score and the cut-off of checks",
-            PairArguments,
-            PairResult,
-            _FOR_VALIDATION,
-            Toolbox.network_link,
-        ),
-        Tool(
-            "literature_search",
-            "sentences of papers that name both ends of an edge and say such a thing",
-            LiteratureArguments,
-            LiteratureResult,
-            _FOR_VALIDATION | _FOR_ASKER,
-            Toolbox.literature_search,
-        ),
-    )
-}
+
+def _tool(run: Callable[[Toolbox, Any], BaseModel], purpose: str, *roles: AgentRole) -> Tool:
+    """A tool by the method that it is: its name, and what that takes and gives."""
+    forms = get_type_hints(run)
+    return Tool(run.__name__, purpose, forms["wanted"], forms["return"], frozenset(roles), run)
+
+
+_ALL = (
+    _tool(Toolbox.node, "whether the graph has a node, and its properties", _KG, _ASKER),
+    _tool(Toolbox.find_nodes, "ids of the nodes that carry a name, of one label or of any", _KG, _ASKER),
+    _tool(Toolbox.similar_ids, "ids like one that does not exist", _KG),
+    _tool(
+        Toolbox.edges,
+        "every edge that states a triple; `turned`: how many, the last ones, in the other order of a symmetric one",
+        _KG,
+    ),
+    _tool(
+        Toolbox.relations, "every relation that there may be between two nodes, either way, with its edges", _KG, _ASKER
+    ),
+    _tool(Toolbox.neighbours, "nodes one step away along a relation (out) or against it (in)", _KG, _ASKER),
+    _tool(Toolbox.shared_neighbours, "nodes that all of several nodes have one step away", _ASKER),
+    _tool(Toolbox.cypher, f"rows of a Cypher statement of your own: {SUBSET}", _KG, _ASKER),
+    _tool(
+        Toolbox.reference_look_up,
+        "the evidence on the task: snapshot, live services, papers; the only tool that gives any",
+        _VALIDATION,
+    ),
+    _tool(Toolbox.reference_entry, "names, links, organism and papers in the entry of an accession", _VALIDATION),
+    _tool(
+        Toolbox.id_lifecycle, "what became of an accession: current, merged, demerged, deleted or unknown", _VALIDATION
+    ),
+    _tool(
+        Toolbox.network_link,
+        "whether a network links two accessions, with the score and the cut-off of checks",
+        _VALIDATION,
+    ),
+    _tool(
+        Toolbox.literature_search,
+        "sentences of papers that name both ends of an edge and say such a thing",
+        _VALIDATION,
+        _ASKER,
+    ),
+)
+TOOLS = {tool.name: tool for tool in _ALL}
 """Every tool by its name."""
 
 

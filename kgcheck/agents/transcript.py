@@ -1,12 +1,13 @@
 """What a team did, event by event; enough to run it again."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
 
+from kgcheck import clock
 from kgcheck.model import CheckTask, Outcome, Value, Verdict
 from kgcheck.visible import safe_json
 
@@ -57,7 +58,7 @@ class Transcript:
 
     def add(self, stage: Stage, role: AgentRole, **event: Any) -> None:
         """Add an event."""
-        self.events.append(Event(at=datetime.now(UTC), stage=stage, role=role, **event))
+        self.events.append(Event(at=clock.exact_now(), stage=stage, role=role, **event))
         if self._listener:
             self._listener(self.events[-1])
 

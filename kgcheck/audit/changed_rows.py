@@ -4,8 +4,7 @@ import duckdb
 
 from kgcheck.duck import identifier, literal
 from kgcheck.profile.schema import Label
-from kgcheck.reference.both import CHANGES
-from kgcheck.reference.differing import SIDES, DifferingRows
+from kgcheck.reference.difference import CHANGES, SIDES, DifferingRows
 
 NO_IDS = "SELECT NULL::VARCHAR AS id WHERE false"
 

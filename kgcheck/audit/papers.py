@@ -48,12 +48,13 @@ class Papers:
         rows = least_decided(tables.db, self._left)
         self._left -= len(rows)
         self.edges_read += len(rows)
-        observations: dict[int, tuple[Evidence, ...]] = {}
-        for task, head, tail, outcome in rows:
-            triple = Triple(
-                head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail)
-            )
-            observed = counted(self.reader.evidence(triple), partial(retracted_among, tables.db))
+        triples = [
+            Triple(head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail))
+            for _, head, tail, _ in rows
+        ]
+        evidence, observations = self.reader.evidence_of_many(triples), dict[int, tuple[Evidence, ...]]()
+        for (task, *_, outcome), triple in zip(rows, triples, strict=True):
+            observed = counted(evidence.get(triple, ()), partial(retracted_among, tables.db))
             observations[task] = observed
             if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):
                 self.found.append(PapersOnEdge(triple, outcome, spoken))

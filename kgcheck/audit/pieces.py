@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit import judging, structure
 from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.columns import finding_rows
@@ -26,7 +27,7 @@ from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparison_table import ComparisonTable
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
@@ -111,7 +112,7 @@ class Worker:
         parts = (self._db, self._store, self._copy, self._tasks, self._ledger, self._run, self._judge_again)
         former = FormerFindings(*parts).since(before, units) if before else ()
         table = ComparisonTable(self._ledger.database)
-        table.record(self._run.id, before.id if before else None, former, now())
+        table.record(self._run.id, before.id if before else None, former, clock.now())
 
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
         selected = self._select(unit, done)
@@ -255,7 +256,7 @@ class Worker:
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)
             if not self._is_done(piece, digest, done):
-                found = self._names.beside(structure.findings(hits, self._run.id, now()))
+                found = self._names.beside(structure.findings(hits, self._run.id, clock.now()))
                 self._ledger.record(self._run, piece, found, structure.tallies(hits, unit), digest)
 
     def _is_done(self, piece: str, digest: str, done: Mapping[str, str]) -> bool:

@@ -7,26 +7,10 @@ from kgcheck.duck import identifier, literal
 from kgcheck.evidence import written
 from kgcheck.graph.scored import PLACEHOLDER_NUMBER
 from kgcheck.graph.store import AS_TEXT, NO_ID
-from kgcheck.model import Reason
 from kgcheck.profile.schema import Label, Pattern, Species
 
 PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan", "null", "-")
 """Text that stands for a missing value, compared without case; of numbers, PLACEHOLDER_NUMBER does."""
-
-NAMING = (Reason.LENGTH_MISMATCH, Reason.PLACEHOLDER_VALUE)
-"""Rules whose selects name properties."""
-
-OF_ONE_ROW = (
-    Reason.LENGTH_MISMATCH,
-    Reason.NUMBER_AS_TEXT,
-    Reason.PLACEHOLDER_VALUE,
-    Reason.MALFORMED_ID,
-    Reason.MISSING_SCORE,
-    Reason.SCORE_OUT_OF_RANGE,
-    Reason.SELF_LOOP,
-    Reason.MISSING_PROVENANCE,
-)
-"""Rules that look at a row by itself: whether any breaks one is known from a glance at the rows."""
 
 NOTHING = "SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR WHERE false"
 NOTHING_NAMED = """SELECT NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR[], NULL::VARCHAR

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.carrying import GRAPH, OLDER, SINCE, Since, checked, hindrance, made_with
 from kgcheck.audit.in_turn import InTurn
@@ -21,13 +22,13 @@ from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.open import place_of
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.ledger.comparisons import run_before
-from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.reference.both import attach_both
+from kgcheck.reference.difference import attach_both
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
@@ -79,7 +80,7 @@ class Audit:
             made |= {SINCE: since.former.id, OLDER: str(since.older.resolve())}
         run = Run(
             id=run_id or new_run_id(),
-            started=now(),
+            started=clock.now(),
             store=place,
             store_id=store_id,
             profile=self._store.schema.address,
@@ -282,7 +283,7 @@ def _age_warning(source: str, released: str) -> str:
     """A graph that is newer than its reference is told to be wrong where only the reference is old."""
     if not released[:4].isdigit():
         return f"the release of {source} has no date: what it does not know may be newer than it"
-    years = now().year - int(released[:4])
+    years = clock.now().year - int(released[:4])
     if years < OLD_YEARS:
         return ""
     return f"{source} is of {released}, {years} years old: what the graph has from later releases looks wrong to it"

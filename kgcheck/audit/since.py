@@ -12,6 +12,7 @@ from itertools import islice
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit import judging, structure
 from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.in_turn import InTurn
@@ -25,11 +26,11 @@ from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.carrying import CarriedFindings
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.run import CARRIED, LAST
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Reason, Tally, Target
-from kgcheck.reference.both import read
+from kgcheck.reference.difference import read
 
 _FEW_TASKS = 30_000
 """So many are sooner judged one by one than those are found that need not be: these are looked for among all links."""
@@ -190,7 +191,7 @@ class SinceWorker(Worker):
             carry = partial(self._carrying.carry, without_reasons=[Reason.COUNT_MOVED])
             self._write(carry, _carried(unit), unit.type, None, left)
         hits = [hit for hit in self._structure.moved(self._options) if self._tasks.about(hit.ids)]
-        found = list(self._names.beside(structure.findings(hits, self._run.id, now())))
+        found = list(self._names.beside(structure.findings(hits, self._run.id, clock.now())))
         tallies, digest = structure.tallies(hits, unit), structure.digest(hits)
         self._write(self._ledger.record, self._run, last, found, tallies, digest)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.audit import rules
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import AuditOptions, Unit
@@ -19,9 +20,8 @@ from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.duck import literal
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.ledger import Run, now
+from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
-from kgcheck.profile.catalogue import STRUCTURE_RULES
 from kgcheck.profile.schema import Label, Pattern, Schema
 
 
@@ -111,8 +111,7 @@ _ENDS = ("head", "tail", "tail_label")
 _ROW = ", ".join((*_ENDS, "detail", "properties", "correct"))
 
 
-FOLDED = (Reason.PLACEHOLDER_VALUE, Reason.ORPHAN_NODE, Reason.MISSING_SCORE)
-"""Rules that many nodes or edges break alike, so that they bury the rest."""
+FOLDED = tuple(reason for reason in Reason if reason.rule and reason.rule.is_folded)
 
 FOLD_ABOVE = 20
 """So many hits of a rule, about the same property of the same label or pattern, are shown one by one."""
@@ -278,7 +277,7 @@ class StructureRules:
     def _broken(self, selects: Mapping[Reason, str]) -> dict[Reason, str]:
         """Without the rules that nothing can break here, and those of single rows that none breaks."""
         possible = {r: s for r, s in selects.items() if s not in (rules.NOTHING, rules.NOTHING_NAMED)}
-        if quick := [rule for rule in rules.OF_ONE_ROW if rule in possible]:
+        if quick := [rule for rule in possible if rule.rule and rule.rule.is_of_one_row]:
             (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({possible[r]})' for r in quick)}").fetchall()
             unbroken = {rule for rule, is_broken in zip(quick, found, strict=True) if not is_broken}
             return {rule: select for rule, select in possible.items() if rule not in unbroken}
@@ -287,7 +286,7 @@ class StructureRules:
     def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
-        if rule in rules.NAMING:
+        if rule.rule and rule.rule.names_properties:
             more, named = ", properties, correct", "flatten(list(properties ORDER BY detail)), min_by(correct, detail)"
         hits = f"({select}) AS hit(head, tail, tail_label, detail{more})"
         together = f"""
@@ -402,7 +401,7 @@ def digest(hits: Iterable[Fault]) -> str:
 def _verdict(rule: Reason) -> Verdict:
     """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
     hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
-    return judge_evidence(CheckType.STRUCTURE, [judged(hit, now())[1]])
+    return judge_evidence(CheckType.STRUCTURE, [judged(hit, clock.now())[1]])
 
 
 def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -415,7 +414,7 @@ def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tupl
 
 def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
     """The task and the evidence of a hit: the graph is its own witness."""
-    fault = STRUCTURE_RULES[hit.rule]
+    fault = hit.rule.rule is not None and hit.rule.rule.is_fault
     task = CheckTask(
         type=CheckType.STRUCTURE,
         subject=hit.head,

@@ -25,8 +25,7 @@ from kgcheck.model import CheckType
 from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern, Schema
-from kgcheck.reference.both import Side
-from kgcheck.reference.differing import SIDES
+from kgcheck.reference.difference import SIDES, Side
 from kgcheck.reference.ids_sql import STRING_ID, authority, base, key, part_of_id, sequence
 
 UNITS_AHEAD = 4

@@ -13,15 +13,6 @@ from kgcheck.checks.signature import Signature, signature_of
 from kgcheck.checks.verdicts import judge
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict, World
 
-_RETIRED = (
-    Reason.EDGE_UNSUPPORTED,
-    Reason.EDGE_NEGATED,
-    Reason.BELOW_THRESHOLD,
-    Reason.PARALLEL_DUPLICATE,
-    Reason.SELF_LOOP,
-    Reason.SPECIES_MISMATCH,
-)
-
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
 
 SEVERAL = 2
@@ -116,7 +107,8 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
         case CheckType.STRUCTURE if of_attribute and offered.replacements == 1:
             return RepairPlan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
         case _:
-            return RepairPlan(ChangeKind.RETIRE if reason in _RETIRED else ChangeKind.REVIEW, because)
+            retires = reason.rule is not None and reason.rule.retires
+            return RepairPlan(ChangeKind.RETIRE if retires else ChangeKind.REVIEW, because)
 
 
 def completed(value: str | None, lacking: str | None) -> str | None:

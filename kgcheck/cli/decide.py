@@ -1,17 +1,14 @@
 """``kgcheck decide``: accept, reject, defer or reopen findings."""
 
 import sys
-from typing import TYPE_CHECKING, Unpack
+from typing import Any
 
 import click
 
-from kgcheck.cli.filters import Filters, filter_options
-from kgcheck.cli.options import given, ledger_option
+from kgcheck.cli.options import given, ledger_option, options_of
 from kgcheck.cli.output import note, result
+from kgcheck.curation.findings import FindingFilter, FindingList
 from kgcheck.plurals import how_many
-
-if TYPE_CHECKING:
-    from kgcheck.curation.findings import FindingList
 
 _MOST_LINES = 20
 
@@ -23,7 +20,8 @@ _MOST_LINES = 20
 @click.option("--until", metavar="DATE", help="With defer: the day on which it comes back.")
 @click.option("--by", envvar="KGCHECK_BY", help="Who decides [default: KGCHECK_BY, or the user of the system].")
 @click.option("--yes", is_flag=True, help="Do not ask before deciding by filter.")
-@filter_options()
+@options_of(FindingFilter)
+@click.option("--run", default="latest", show_default=True, help="The run, or the beginning of its id.")
 @ledger_option()
 def command(
     words: tuple[str, ...],
@@ -34,7 +32,7 @@ def command(
     yes: bool,
     run: str,
     ledger: str | None,
-    **filters: Unpack[Filters],
+    **filters: Any,
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
 
@@ -45,7 +43,7 @@ def command(
     from kgcheck.workspace import Workspace
 
     *named, action = words
-    by_filter = [name for name in Filters.__annotations__ if given(name)]
+    by_filter = [name for name in FindingFilter.model_fields if given(name)]
     _refuse_unclear(named, by_filter)
     with Workspace(ledger=ledger) as workspace:
         chosen: list[str] | FindingList = named

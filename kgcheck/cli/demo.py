@@ -1,6 +1,8 @@
 """``kgcheck demo``: the main job on a small graph of real facts."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,13 +10,10 @@ import click
 
 from kgcheck.cli.options import FilePath
 from kgcheck.cli.output import note, result, text_result
-from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
+    from kgcheck.model import CheckType, Finding
     from kgcheck.workspace import Workspace
-
-_EVERYTHING = 1_000
-"""More findings than the demo has."""
 
 _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
 """What an earlier demo leaves and this one makes anew."""
@@ -29,24 +28,28 @@ _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "
     help="Folder for the graph, the snapshot, the ledger and the reports; what an earlier demo left there is replaced.",
 )
 @click.option("--store", help="Load the graph here instead, e.g. into an empty Neo4j; the environment is not asked.")
-@click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings.")
+@click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help="Show so many findings.")
 @click.option("--protocol", is_flag=True, help="Design two protocols on what was verified, too, and check them.")
-def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> None:
+def command(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     """Load a small graph of real facts, audit it against pinned references, and write an HTML and a Markdown report.
 
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
     """
-    from kgcheck.cli.console import RichProgress, errors, results
-    from kgcheck.cli.show import show_run
+    from kgcheck.cli.console import RichProgress, errors
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.search import choose_model
-    from kgcheck.report.tables import papers_table
+    from kgcheck.plurals import how_many
+    from kgcheck.progress import NoProgress
+    from kgcheck.report.summary import summary_lines
+    from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
     from kgcheck.resources import resource_dir
     from kgcheck.workspace import Workspace
     from kgcheck.workspace.opening import read_settings
 
     target, snapshot, index = store or str(out / "graph.lbdb"), out / "reference.duckdb", out / "literature"
-    settings, progress, console = read_settings(home=out), RichProgress(), errors()
+    settings, console = read_settings(home=out), errors()
+    # The steps are shown one by one already: bars that go away again are enough.
+    progress = RichProgress() if console.is_terminal else NoProgress()
     _clear(out)
 
     def show_step(step: str) -> None:
@@ -62,9 +65,7 @@ def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> 
     ) as workspace:
         demo = workspace.schema.folder / "demo"
         show_step(f"kgcheck load {demo / 'import'} --store {target}")
-        summary = workspace.load(demo / "import", quarantine=out / "quarantine.jsonl")
-        rejected = how_many(summary.quarantined, "row")
-        note(f"{how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}, {rejected} quarantined")
+        workspace.load(demo / "import", quarantine=out / "quarantine.jsonl")
         show_step(f"kgcheck reference build {demo / 'reference'} --out {snapshot}")
         workspace.build_reference(demo / "reference")
         notes = resource_dir("corpus") / "demo" / "notes.jsonl"
@@ -78,22 +79,33 @@ def command(out: Path, store: str | None, limit: int | None, protocol: bool) -> 
         options = f"--store {target} --reference {snapshot} --literature {index} --ledger {workspace.ledger}"
         show_step(f"kgcheck audit {options}")
         audit = workspace.audit()
-        show_run(workspace, audit.run, audit.tallies, limit=limit if limit is not None else _EVERYTHING)
-        for name, format_ in (("report.html", "html"), ("report.md", "markdown")):
+        note(f"{summary_lines(audit.run, audit.tallies)[0]}; papers speak of {how_many(len(audit.papers), 'edge')}")
+        for finding in _of_each_type(workspace.findings(audit.run), limit):
+            observed = "; ".join(filter(None, (evidence_line(deciding(finding)[0]), proposal(finding.change))))
+            reason = f"{finding.fingerprint[:8]} {finding.verdict.outcome.value} {finding.verdict.reason.value}"
+            result(f"{reason}: {what_of(finding)}; {observed}")
+        for name, format_ in (("report.md", "markdown"), ("report.html", "html")):
             workspace.report(audit.run, format_, output=out / name)
-            result(f"report: {(out / name).resolve()}")
-        results().print(papers_table(audit.papers))
+        result(f"report: {(out / name).resolve()}")
         if protocol:
             for objective in sorted((demo / "protocols").glob("*.toml")):
                 _design(workspace, objective, out / "protocols" / objective.stem, show_step)
-    note(f"next: open the HTML report, or kgcheck explain FINDING --ledger {settings.ledger_file}")
+    note(f"next: open the report, or kgcheck explain FINDING --ledger {settings.ledger_file}")
+
+
+def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
+    """Choose findings from each type of check in turn."""
+    by_type: defaultdict[CheckType, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_type[finding.task.type].append(finding)
+    return list(islice(filter(None, chain.from_iterable(zip_longest(*by_type.values()))), limit))
 
 
 def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:
     """Design a protocol by rules, without papers, and check it."""
     from kgcheck.protocols.checking.rendering import rendered_checks
     from kgcheck.protocols.design.replay import FILE
-    from kgcheck.protocols.objective import read_objective
+    from kgcheck.protocols.protocol import read_objective
 
     options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"
     show_step(f"kgcheck protocol design {objective} --out {folder} {options}")

@@ -1,17 +1,18 @@
 """``kgcheck findings``: the findings of a run by filters, with what was decided about them."""
 
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import click
 
-from kgcheck.cli.filters import Filters, filter_options
-from kgcheck.cli.options import format_options, ledger_option
+from kgcheck.cli.options import format_options, ledger_option, options_of
 from kgcheck.cli.output import note
+from kgcheck.curation.findings import FindingFilter, FindingPage
 
 
 @click.command("findings")
-@filter_options()
+@options_of(FindingFilter)
+@click.option("--run", default="latest", show_default=True, help="The run, or the beginning of its id.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many [default: 50 of a table].")
 @click.option("--after", metavar="FINDING", help="Begin after this one: the last of the page before.")
 @format_options(("table", "json", "jsonl", "csv", "parquet"))
@@ -23,7 +24,7 @@ def command(
     format_: str,
     output: Path | None,
     ledger: str | None,
-    **filters: Unpack[Filters],
+    **filters: Any,
 ) -> None:
     """List the findings of a run, the refuted first, each with what became of it and what was decided about it.
 
@@ -31,7 +32,6 @@ def command(
     unchecked.
     """
     from kgcheck.cli.show import TABLE_LIMIT, show_listed
-    from kgcheck.curation.findings import FindingPage
     from kgcheck.workspace import Workspace
 
     most = TABLE_LIMIT if limit is None and format_ == "table" else limit

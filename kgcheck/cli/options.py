@@ -1,10 +1,12 @@
 """Options that several commands share."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,6 +15,9 @@ from kgcheck.cli.output import note
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -67,9 +72,41 @@ class Configured(click.Option):
 
     def _configured(self) -> tuple[str, str] | None:
         """What kgcheck.toml has, and where that is."""
-        from kgcheck.curation.defaults import configured
+        from kgcheck.curation.project_file import configured
 
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
+
+
+def options_of(model: "type[BaseModel]") -> Decorator:
+    """An option for each field of a model, as ``click`` names its parameters; one of a tuple may be given many times.
+
+    A tuple of ``names`` is ``--name``. Values of enumerations are choices; other values are checked by the model.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name, field in reversed(model.model_fields.items()):
+            multiple = field.default == ()
+            kinds = list(_parts(field.annotation))
+            choices = next((list(kind) for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
+            option = (name.removesuffix("s") if multiple else name).replace("_", "-")
+            function = click.option(
+                f"--{option}",
+                name,
+                multiple=multiple,
+                type=click.Choice([str(choice) for choice in choices]) if choices and len(choices) < 10 else str,
+                metavar="DATE" if date in kinds else None,
+                help=f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}.",
+            )(function)
+        return function
+
+    return add
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """A type and those that it is made of."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)
 
 
 def given(name: str) -> bool:

@@ -75,7 +75,7 @@ def command(
     from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.protocols.design.material import read_reports
-    from kgcheck.protocols.objective import read_objective
+    from kgcheck.protocols.protocol import read_objective
     from kgcheck.workspace import Workspace
 
     wanted, given = read_objective(objective), read_reports(reports)

@@ -38,7 +38,7 @@ def command(
     """
     from kgcheck.cli.console import results
     from kgcheck.outputs import write_text
-    from kgcheck.protocols.objective import read_objective
+    from kgcheck.protocols.protocol import read_objective
     from kgcheck.protocols.reports.table import details, reports_table
     from kgcheck.report.cells import as_text
     from kgcheck.report.documents import page

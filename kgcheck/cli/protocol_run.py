@@ -106,8 +106,8 @@ def _checked(protocol: Path | None, analysis: str | None, out: Path | None) -> P
 
 
 def _run(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
-    from kgcheck.protocols.files import read_protocol
     from kgcheck.protocols.programs.tasks import program_figures
+    from kgcheck.protocols.protocol import read_protocol
     from kgcheck.workspace.protocol_programs import run_steps
 
     states, records = [], []

@@ -67,7 +67,7 @@ def command(
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE
-    from kgcheck.protocols.objective import read_objective
+    from kgcheck.protocols.protocol import read_objective
     from kgcheck.workspace import Workspace
     from kgcheck.workspace.protocol_search import search_studies
 

@@ -108,7 +108,7 @@ def command(
     )
     if routes:
         from kgcheck.service.app import create_app
-        from kgcheck.service.routes import routes_table
+        from kgcheck.service.gate import routes_table
         from kgcheck.service.state import Service
 
         text_result(routes_table(create_app(Service(options))))

@@ -56,13 +56,13 @@ def _lasting(expires: str | None) -> timedelta | None:
 @table_or_json_option()
 def list_(ledger: str | None, format_: str) -> None:
     """List the tokens, also those that have ended; the tokens themselves are kept nowhere."""
+    from kgcheck import clock
     from kgcheck.cli.console import results
-    from kgcheck.ledger.ledger import now
     from kgcheck.report.tables import rows_table
     from kgcheck.workspace import Workspace
 
     with Workspace(ledger=ledger) as workspace, workspace.users() as users:
-        rows = [token.as_row(now()) for token in users.all()]
+        rows = [token.as_row(clock.now()) for token in users.all()]
     if format_ == "json":
         json_result(rows)
     else:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,19 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, Connection, Row, Select, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from kgcheck import clock
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import (
-    COMPARED,
     ComparisonState,
     FormerFinding,
     Pair,
     Present,
-    absent,
     compared_with,
+    comparison_of,
     present,
-    recorded,
     run_before,
 )
 from kgcheck.ledger.decisions import DecisionState, is_due, state_column
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
     from kgcheck.ledger.place import LedgerPlace
 
 _TOGETHER = 500
+SETTLED = (DecisionState.REJECTED.value, DecisionState.DEFERRED.value)
+"""Decisions for which a finding fails no run."""
+
 SHOWN_FIRST = (
     ComparisonState.NEW,
     ComparisonState.CHANGED,
@@ -60,7 +62,7 @@ class ComparedFinding(Value):
     """
 
     fingerprint: str
-    state: ComparisonState
+    state: ComparisonState | None = Field(description="None where neither of the two runs has it")
     finding: Finding | None = None
     former: FormerFinding | None = None
     decided: CurrentDecision
@@ -81,7 +83,7 @@ class ComparedFinding(Value):
         known = self.finding.as_row() if self.finding else self.former.model_dump() if self.former else {}
         decision = self.decided.decision
         return {
-            "state": self.state.value,
+            "state": self.state,
             "why": self.why,
             "decision_state": self.decided.state.value,
             "decision": decision.model_dump(mode="json", exclude={"fingerprint"}) if decision else None,
@@ -118,22 +120,28 @@ class RunDiff:
 
         What was rejected as it is now, or deferred to a later day, does not count.
         """
-        day = today or datetime.now(UTC).date()
+        day = today or clock.today()
         if fail_on == "never":
             return False
         with self._opened() as (ledger, _), ledger.database.reading() as connection:
-            found = present(self._pair, recorded(connection, self._pair))
-            decided = state_column(found.of.c.fingerprint, found.basis, day)
-            query = select(found.of.c.fingerprint).select_from(found.rows).where(found.where)
-            query = query.where(decided.not_in((DecisionState.REJECTED.value, DecisionState.DEFERRED.value)))
-            if fail_on == "new":
-                came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
-                if self.before:
-                    came_back |= is_due(found.of.c.fingerprint, found.basis, self.before.started.date(), day)
-                query = query.where((found.state == ComparisonState.NEW.value) | came_back)
-            elif fail_on == "refuted":
+            found = present(comparison_of(connection, self._pair))
+            query = select(found.of.c.fingerprint).select_from(found.rows)
+            query = query.where(found.where, self.unsettled(found, day, only_new=fail_on == "new"))
+            if fail_on == "refuted":
                 query = query.where(found.of.c.severity == WORST_FIRST.index(Outcome.REFUTED))
             return connection.execute(query.limit(1)).first() is not None
+
+    def unsettled(self, found: Present, day: date, *, only_new: bool = True) -> ColumnElement[bool]:
+        """Findings that no decision has settled; of them those that are new, or came back after one."""
+        fingerprint = found.of.c.fingerprint
+        decided = state_column(fingerprint, found.basis, day)
+        counts = decided.not_in(SETTLED)
+        if not only_new:
+            return counts
+        came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
+        if self.before:
+            came_back |= is_due(fingerprint, found.basis, self.before.started.date(), day)
+        return counts & ((found.state == ComparisonState.NEW.value) | came_back)
 
     def exit_code(self, fail_on: str = "never") -> int:
         """1 for findings at or over a threshold (see `fails`), else 0; UnknownName where there is no such threshold."""
@@ -180,28 +188,25 @@ class RunDiff:
         about: Select[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports."""
-        what = recorded(connection, self._pair)
-        found = present(self._pair, what, {state.value for state in states}, about)
+        found = present(comparison_of(connection, self._pair), {state.value for state in states}, about)
         query = select(FINDING).select_from(found.rows).where(found.where).order_by(*found.order)
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
-        return query.add_columns(*named, *_labelled(found.kept)), found
-
-    def most_are(self, connection: Connection) -> ComparisonState | None:
-        """The state of all findings of the later run but of those that it wrote down."""
-        if not self.before:
-            return ComparisonState.NEW
-        return ComparisonState.STILL if recorded(connection, self._pair).is_listed else None
+        return query.add_columns(*named, *_labelled(found.became)), found
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
         """The findings of the earlier run that the later one did not find, by fingerprint."""
-        lost = absent(self._pair, recorded(connection, self._pair)).subquery("lost")
+        comparison = comparison_of(connection, self._pair)
+        lost = comparison.rows
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
-        kept = COMPARED.alias("kept")
-        here = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == self.after.id)
-        named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.former_basis.label("decided_basis")
-        query = select(FINDING, *named, *_labelled(kept)).order_by(lost.c.fingerprint)
+        named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.basis.label("decided_basis")
         rows = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
-        return query.select_from(rows.outerjoin(kept, here)), lost.c.state
+        query = select(FINDING, *named, *_labelled(lost)).select_from(rows)
+        return query.where(comparison.is_own, ~lost.c.is_there).order_by(lost.c.fingerprint), lost.c.state
+
+    @property
+    def most_are(self) -> ComparisonState:
+        """The state of all findings of the later run but of those that are written down."""
+        return ComparisonState.STILL if self.before else ComparisonState.NEW
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
         """Findings of rows, each with what was decided."""
@@ -213,7 +218,7 @@ class RunDiff:
                     fingerprint=row.named,
                     state=ComparisonState(row.state),
                     finding=finding_of(row) if row.fingerprint is not None else None,
-                    former=_former(row) if row.kept_state is not None else None,
+                    former=_former(row) if row.kept_type else None,
                     decided=decided[row.named],
                     basis=row.decided_basis or "",
                 )
@@ -264,8 +269,8 @@ def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:
 _KEPT = tuple(name for name in FormerFinding.model_fields if name != "fingerprint")
 
 
-def _labelled(kept: NamedFromClause) -> Iterator[ColumnElement[Any]]:
-    return (kept.c[name].label(f"kept_{name}") for name in _KEPT)
+def _labelled(became: NamedFromClause) -> Iterator[ColumnElement[Any]]:
+    return (became.c[name].label(f"kept_{name}") for name in _KEPT)
 
 
 def _former(row: Row[Any]) -> FormerFinding:

@@ -1,15 +1,14 @@
 """What a job counts of a run: what is new or reopened, and what a decision has settled."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 
-from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
+from kgcheck import clock
+from kgcheck.curation.compare import SETTLED, ComparedFinding, diff_of
 from kgcheck.curation.thresholds import Counted
-from kgcheck.ledger.comparisons import ComparisonState, Present
-from kgcheck.ledger.decisions import DecisionState, is_due, state_column
+from kgcheck.ledger.decisions import DecisionState, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import CheckType, Outcome, Reason, Tally
@@ -33,18 +32,18 @@ def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
 
 def settled(ledger: Ledger, run: Run) -> list[Counted]:
     """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it."""
-    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, datetime.now(UTC).date())
-    query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(_SETTLED))
+    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, clock.today())
+    query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(SETTLED))
     with ledger.database.reading() as connection:
         return [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     """What is new in a run, against the run before of the same store and options, or came back after a decision."""
-    diff, day = diff_of(ledger, after=run), datetime.now(UTC).date()
+    diff, day = diff_of(ledger, after=run), clock.today()
     with ledger.database.reading() as connection:
         rows, found = diff.present_rows(connection)
-        is_new = _is_new(found, diff, day)
+        is_new = diff.unsettled(found, day)
         query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
         counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
         examples = list(connection.execute(rows.where(is_new).limit(shown)))
@@ -52,17 +51,6 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
 
 
 _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
-_SETTLED = (DecisionState.REJECTED.value, DecisionState.DEFERRED.value)
-
-
-def _is_new(found: Present, diff: RunDiff, day: date) -> ColumnElement[bool]:
-    """As `RunDiff.fails` has it for ``new``."""
-    fingerprint = found.of.c.fingerprint
-    decided = state_column(fingerprint, found.basis, day)
-    came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
-    if diff.before:
-        came_back |= is_due(fingerprint, found.basis, diff.before.started.date(), day)
-    return decided.not_in(_SETTLED) & ((found.state == ComparisonState.NEW.value) | came_back)
 
 
 def _counted(row: Any) -> Counted:

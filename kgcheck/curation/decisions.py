@@ -5,19 +5,19 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime
-from itertools import islice
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from pydantic import model_validator
 
+from kgcheck import clock
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import ChangedMeanwhile, UsageError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
-from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import Finding, Value
 from kgcheck.report.tables import proposal
@@ -28,7 +28,6 @@ __all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
 
-_TOGETHER = 500
 _SHOWN = 12
 _LONGEST = 10_000
 
@@ -88,7 +87,7 @@ class Choice(Value):
             bool(self.until) and not is_deferral, f"--until is of defer, not of {self.action.value}", "leave it out"
         )
         _refuse(self.chosen is not None and self.action is not Action.ACCEPT, "--choose is of accept", "leave it out")
-        today = datetime.now(UTC).date()
+        today = clock.today()
         _refuse(bool(self.until and self.until <= today), f"{self.until} is not after today, {today}")
         return self
 
@@ -106,7 +105,6 @@ class Choice(Value):
             )
 
     def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
-        """The decision about one finding."""
         return Decision(
             fingerprint=finding.fingerprint,
             basis=basis,
@@ -131,15 +129,13 @@ class Decisions:
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
     def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand."""
         about: dict[str, list[Decision]] = defaultdict(list)
         for decision in self.table.of(bases):
             about[decision.fingerprint].append(decision)
-        day = today or datetime.now(UTC).date()
+        day = today or clock.today()
         return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand, by fingerprint."""
         return self.states(self.bases(list(findings)), today)
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
@@ -156,7 +152,7 @@ class Decisions:
         self, findings: Iterable[Finding], choice: "Choice", seen: Mapping[str, str] | None = None, last: int = 0
     ) -> list["Made"]:
         """Decide about findings, all or none; each decision is about the finding as it is given."""
-        found, at = list(findings), datetime.now(UTC)
+        found, at = list(findings), clock.exact_now()
         for finding in found:
             choice.check(finding)
         # Read first: what is decided from here on is no longer what was looked at.
@@ -178,8 +174,8 @@ class Decisions:
         same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
         query = in_order(run.id).join(latest, same).where(latest.c.action == Action.ACCEPT.value)
         with self._ledger.database.reading() as connection:
-            rows = iter(connection.execute(query.add_columns(latest.c.number.label("decision"))))
-            while some := list(islice(rows, _TOGETHER)):
+            rows = connection.execute(query.add_columns(latest.c.number.label("decision")))
+            for some in batches(rows, 500):
                 decisions = self.table.numbered([row.decision for row in some])
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from kgcheck import clock
 from kgcheck.curation.decisions import Action, Decision, Decisions
 from kgcheck.errors import InputFormat, UsageError
 from kgcheck.inputs import parse_json, read_whole, wrong_parts
@@ -63,7 +64,6 @@ class Imported(Value):
 
     @property
     def lines(self) -> list[str]:
-        """What came of it, conflicts first."""
         lines = [f"conflict: {_shown(one)}: not in force, {_shown(other)} is newer" for one, other in self.overruled]
         lines += [f"conflict: {_shown(one)}: in force now, over {_shown(other)}" for one, other in self.overruling]
         lines += [f"no such finding: {_shown(one)}: kept in {self.quarantine}" for one in self.unknown]
@@ -157,7 +157,7 @@ def _read(path: Path) -> list[Decision]:
         raise InputFormat(f"{path} holds a conflict of git in line {line}", "solve it there first: keep both entries")
     mistakes: list[str] = []
     decisions = []
-    soon = datetime.now(UTC) + timedelta(days=1)
+    soon = clock.now() + timedelta(days=1)
     for where, stated in _entries(path, text):
         try:
             entry = ExchangedDecision.model_validate(stated)

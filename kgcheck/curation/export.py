@@ -120,7 +120,7 @@ def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unpla
             except NotAsExpected as error:
                 unplaced.append(Unplaced(in_words(operation), str(error), operation.finding))
             else:
-                found.append(Recorded(patch.id, number, operation, steps, "", ""))
+                found.append(Recorded(patch.id, number, operation, steps, "", "", 0))
     return found, unplaced
 
 

@@ -6,21 +6,19 @@ people decided about is counted again after each decision. Who asks while they a
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from threading import Condition
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, cached
 from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
-from kgcheck.curation.findings import FindingFilter, FindingList
-from kgcheck.ledger.comparisons import COMPARISON, LISTED, OPEN_SEVERITIES, ComparisonState
+from kgcheck import clock
+from kgcheck.curation.findings import FACETS, FindingFilter, FindingList
+from kgcheck.ledger.comparisons import COMPARISON, OPEN_SEVERITIES, ComparisonState, Pair, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN
-
-FACETS = ("decisions", "states", "outcomes", "types", "reasons", "labels", "relations")
-"""What a list can be narrowed by, each with its choices; names of FindingFilter."""
 
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
@@ -80,14 +78,14 @@ class Facets:
 
 def facets_of(findings: FindingList) -> Facets:
     """Count a list by what it can be filtered by."""
-    diff, wanted, day = findings.diff, findings.wanted, datetime.now(UTC).date()
+    diff, wanted, day = findings.diff, findings.wanted, clock.today()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
         key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
         key = (*key, *connection.execute(_edition(diff.after.id)).one())
     narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
     # What is under way changes: nothing of it is kept.
-    key = key if diff.after.finished else (*key, datetime.now(UTC))
+    key = key if diff.after.finished else (*key, clock.exact_now())
     everything = _everything(_Counted(key, narrowed))
     decided = _decided(_Counted((*key, newest, day), narrowed))
     open_ = Counter[FacetKind]()
@@ -129,7 +127,7 @@ def _everything(of: _Counted) -> Counter[FacetKind]:
 @cached(LRUCache(_KEPT), condition=_deciding)
 def _decided(of: _Counted) -> Counter[FacetKind]:
     """The findings that somebody decided about."""
-    return _counts(of.findings, datetime.now(UTC).date())
+    return _counts(of.findings, clock.today())
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
@@ -141,8 +139,8 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
         here, there = diff.present_rows(connection, about=about)
         lost, lost_state = diff.absent_rows(connection)
         parts = [(here, there.of, there.state), (lost, FINDING, lost_state)]
-        if findings.wanted.is_empty and not day and (most := diff.most_are(connection)):
-            found += _by_places(connection, diff.after.id, most)
+        if findings.wanted.is_empty and not day:
+            found += _by_places(connection, Pair(diff.before_id or "", diff.after.id), diff.most_are)
             parts = parts[1:]
         for query, of, state in parts:
             basis = query.selected_columns.decided_basis
@@ -158,21 +156,23 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     return found
 
 
-def _by_places(connection: Connection, run: str, most: ComparisonState) -> Counter[FacetKind]:
+def _by_places(connection: Connection, pair: Pair, most: ComparisonState) -> Counter[FacetKind]:
     """All findings of a run, with no row of a finding but of those that are in another state than most."""
     found = Counter[FacetKind]()
     open_ = DecisionState.OPEN.value
     columns = [PLACE.c["severity" if name == "outcome" else name] for name in _COLUMNS]
-    every = select(*columns, func.count()).where(PLACE.c.run == run, PLACE.c.severity.in_(OPEN_SEVERITIES))
+    every = select(*columns, func.count()).where(PLACE.c.run == pair.after, PLACE.c.severity.in_(OPEN_SEVERITIES))
     for severity, *kind, count in connection.execute(every.group_by(*columns)):
         found[FacetKind(True, most.value, open_, WORST_FIRST[severity].value, *kind)] += count
     if most is ComparisonState.NEW:
         return found
     of_finding = [FINDING.c[name] for name in _COLUMNS]
-    same = (KEY.c.run == LISTED.c.run) & (KEY.c.fingerprint == LISTED.c.fingerprint)
-    others = select(LISTED.c.state, *of_finding, func.count()).select_from(LISTED).join(KEY, same)
+    comparison = comparison_of(connection, pair)
+    became = comparison.rows
+    same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
+    others = select(became.c.state, *of_finding, func.count()).select_from(became).join(KEY, same)
     others = others.join(FINDING, FINDING.c.number == KEY.c.finding)
-    others = others.where(LISTED.c.run == run, LISTED.c.found_in.is_(None)).group_by(LISTED.c.state, *of_finding)
+    others = others.where(comparison.is_own, became.c.is_there).group_by(became.c.state, *of_finding)
     for state, *kind, count in connection.execute(others):
         found[FacetKind(True, state, open_, *kind)] += count
         found[FacetKind(True, most.value, open_, *kind)] -= count

@@ -1,18 +1,21 @@
 """The findings of a run as a list: with what became of them and what was decided, filtered, page by page."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from itertools import product
-from typing import Any
+from typing import Annotated, Any, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff
 from kgcheck.curation.decisions import day_of
-from kgcheck.errors import UnknownName
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.comparisons import FEW, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.ledger import Run
@@ -24,28 +27,50 @@ from kgcheck.model import CheckType, Outcome, Reason, Value
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
 
-_NAMED: dict[str, tuple[str, type[StrEnum]]] = {
-    "states": ("state", ComparisonState),
-    "decisions": ("decision", DecisionState),
-    "outcomes": ("outcome", Outcome),
-    "types": ("check type", CheckType),
-    "reasons": ("reason", Reason),
-}
 _SEARCHED = ("subject_id", "subject_name", "object_id", "object_name", "value", "change_to")
 
 
-class FindingFilter(Value):
-    """Which findings are wanted; what is empty means any."""
+LINE = r"^[^\x00-\x1f\x7f]*$"
+_DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 
-    states: tuple[ComparisonState, ...] = ()
-    decisions: tuple[DecisionState, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
-    types: tuple[CheckType, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    labels: tuple[str, ...] = Field(default=(), description="of the subject or the object")
-    relations: tuple[str, ...] = ()
-    since: date | None = Field(default=None, description="first found on this day (UTC) or later")
-    text: str | None = Field(default=None, description="part of an id, a name, a value or a proposed value")
+
+def _whole_day(value: Any) -> Any:
+    """A day as text: pydantic would take a number for seconds since 1970, too."""
+    if isinstance(value, int | float) or (isinstance(value, str) and not _DAY.match(value)):
+        raise ValueError("a day is written as 2027-01-31")
+    return value
+
+
+Day = Annotated[
+    date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
+]
+Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
+_SOME, _MANY = 10, 100
+
+
+class FindingFilter(Value):
+    """Which findings are meant: what is left out means any, and of several values of one field one is enough.
+
+    Options of commands, parameters of HTTP and arguments of tools are those of this model.
+    """
+
+    states: tuple[ComparisonState, ...] = Field(
+        default=(),
+        max_length=_SOME,
+        description="what became of it since the run before; fixed and gone are no findings of the run any more",
+    )
+    decisions: tuple[DecisionState, ...] = Field(
+        default=(), max_length=_SOME, description="where it stands by what was decided"
+    )
+    outcomes: tuple[Outcome, ...] = Field(default=(), max_length=_SOME, description="what the check ended with")
+    types: tuple[CheckType, ...] = Field(default=(), max_length=_SOME, description="what was checked")
+    reasons: tuple[Reason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
+    labels: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of a node, or of an end of an edge")
+    relations: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of the edge")
+    since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
+    text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
+        default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
+    )
 
     @property
     def is_empty(self) -> bool:
@@ -61,16 +86,26 @@ class FindingFilter(Value):
                     raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
 
 
+FACETS = tuple(name for name, field in FindingFilter.model_fields.items() if field.default == ())
+"""What a list can be narrowed by, each with its choices."""
+
+
 def wanted(**filters: Any) -> FindingFilter:
     """A filter of names as a person gives them."""
-    given = dict(filters)
-    for name, (called, kind) in _NAMED.items():
-        names = [member.value for member in kind]
-        given[name] = tuple(kind(chosen(called, str(value), names)) for value in given.get(name, ()))
-    for name in ("labels", "relations"):
-        given[name] = tuple(given.get(name, ()))
-    given["since"] = day_of(given.get("since"))
-    return FindingFilter(**given)
+    found = {name: value for name, value in filters.items() if value}
+    for name in FACETS & found.keys():
+        (kind, _) = get_args(FindingFilter.model_fields[name].annotation)
+        names = tuple(map(str, found[name]))
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, list(kind)) for value in names)
+        found[name] = names
+    try:
+        return FindingFilter(**found | {"since": day_of(found.get("since"))})
+    except ValidationError as error:
+        raise UsageError(wrong_parts(error), "change the filter, or leave it out") from None
+
+
+_CALLED = {"types": "check type"}
 
 
 class FindingList:
@@ -80,7 +115,7 @@ class FindingList:
         wanted.check(diff.after)
         self._diff = diff
         self._wanted = wanted
-        self._today = datetime.now(UTC).date()
+        self._today = clock.today()
 
     @property
     def run(self) -> Run:

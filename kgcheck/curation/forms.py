@@ -1,7 +1,7 @@
 """Findings with what became of them and what was decided: as a table, JSON, JSON lines, CSV and Parquet."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
+from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.cells import as_text, cell
 from kgcheck.report.frames import FINDINGS, findings_arrow
@@ -30,7 +31,6 @@ _CURATED = (
     "until",
     "decision_note",
 )
-_TOGETHER = 5_000
 
 Head = Callable[[], dict[str, Any]]
 _SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURATED)])
@@ -53,7 +53,7 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
             outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
-        shown = (one.fingerprint[:8], one.state.value, one.decided.state.value, outcome, reason, what, proposed)
+        shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
         because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
         table.add_row(*map(cell, (*shown, because)))
     return table
@@ -82,10 +82,7 @@ def decision_line(decided: CurrentDecision) -> str:
     chosen = f" {decision.chosen!r}" if decision.chosen else ""
     note = f": {decision.note}" if decision.note else ""
     was = "was " if decided.state.value in ("open", "reopened") else ""
-    return f"{was}{_DONE[decision.action.value]}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
-
-
-_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
+    return f"{was}{decision.action.done}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
 
 
 def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
@@ -123,9 +120,8 @@ def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: H
 
 
 def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
-    rest = iter(findings)
     with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
-        while some := list(islice(rest, _TOGETHER)):
+        for some in batches(findings):
             known = [one for one in some if one.finding]
             table = findings_arrow(one.finding for one in known if one.finding)
             curated = [_curated(one) for one in known]
@@ -147,7 +143,7 @@ def _cells(one: ComparedFinding) -> tuple[str, ...]:
 
 def _curated(one: ComparedFinding) -> tuple[str, ...]:
     decision = one.decided.decision
-    texts = (one.state.value, one.why, one.decided.state.value)
+    texts = (str(one.state or ""), one.why, one.decided.state.value)
     if not decision:
         return *texts, *[""] * (len(_CURATED) - len(texts))
     until = str(decision.until or "")

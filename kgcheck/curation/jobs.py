@@ -1,25 +1,17 @@
-"""One run of a job: begun once in the world, kept alive, tried again by its own rule, and written down as it ended."""
+"""The work of one run of a job: tried again by the rule of the job, and told to those who are to hear of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential
 
 from kgcheck.curation.config import Retention, RetryRule, duration
 from kgcheck.curation.thresholds import Crossed, Severity
-from kgcheck.errors import EXIT_INCOMPLETE, JobUnderWay, KgcheckError, StoreLocked
+from kgcheck.errors import EXIT_INCOMPLETE, KgcheckError, StoreLocked
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, taken_over
-from kgcheck.ledger.workers import this_worker
-
-LEASE = timedelta(minutes=5)
-"""How long a run counts as alive without a sign: machines whose clocks differ by more must not share a ledger."""
-
-SIGN_EVERY_S = 30.0
-"""How often it gives one."""
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 
 EXAMPLES = 10
 """What is new that a message shows."""
@@ -45,7 +37,6 @@ class JobWork:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def as_result(self) -> dict[str, Any]:
-        """What the ledger keeps of it."""
         return {
             "new": self.new,
             "thresholds": [c.model_dump(mode="json") for c in self.crossed],
@@ -64,54 +55,37 @@ class Delivery:
     why: str = ""
 
     def as_row(self) -> dict[str, Any]:
-        """As the ledger keeps it."""
         return {"name": self.name, "sent": self.sent, "why": self.why}
 
-
-Task = Callable[[WorkItem, Lease], JobWork]
-"""Does the work of a job, or goes on with it."""
 
 Notify = Callable[[WorkItem, JobWork, str], list[Delivery]]
 """Sends what is to be sent of a run; the last argument is empty, or why the run failed."""
 
 
-def perform(
-    runs: WorkTable,
-    name: str,
-    rule: RetryRule,
-    work: Task,
-    notify: Notify,
-    *,
-    planned: datetime | None = None,
-) -> tuple[WorkItem, JobWork]:
-    """Run a job that is not under way elsewhere."""
-    run = runs.begin(name, this_worker(), now(), LEASE, planned)
-    with Lease(runs, run, LEASE).keep(SIGN_EVERY_S) as lease:
-        try:
-            done = _try(runs, run, rule, work, lease)
-        except BaseException as error:
-            if lease.lost.is_set():
-                raise JobUnderWay(*taken_over(run)) from error
-            if isinstance(error, KgcheckError):
-                _failed(runs, run, error, notify)
-            else:
-                runs.finish(run, WorkState.INTERRUPTED, now(), message=f"interrupted: {type(error).__name__}")
-            raise
-        result = done.as_result()
-        # Before anything is sent: whoever sees a message finds the run.
-        if not runs.change(run, run=done.run, message=done.message, result=result):
-            raise JobUnderWay(*taken_over(run))
-        result["notifications"] = [d.as_row() for d in notify(run, done, "")]
-        ended = runs.finish(
-            run, WorkState.DONE, now(), severity=done.severity.value, message=done.message, result=result
-        )
-    return ended, done
+def work_by_rule(lease: Lease, rule: RetryRule, work: Callable[[], JobWork], notify: Notify) -> JobWork:
+    """Do the work of a job, note in the ledger what it came to, and send what is to be sent of it."""
+    try:
+        done = _try(lease, rule, work)
+    except KgcheckError as error:
+        severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
+        lease.check()
+        sent = notify(lease.work, JobWork(severity, error.message), error.in_one_line)
+        lease.note(severity=severity.value, result=lease.work.result | {"notifications": [d.as_row() for d in sent]})
+        raise
+    result = done.as_result()
+    # Before anything is sent: whoever sees a message finds the run.
+    lease.note(run=done.run, severity=done.severity.value, message=done.message, result=result)
+    sent = notify(lease.work, done, "")
+    lease.note(result=result | {"notifications": [d.as_row() for d in sent]})
+    return done
 
 
-def _try(runs: WorkTable, run: WorkItem, rule: RetryRule, work: Task, lease: Lease) -> JobWork:
+def _try(lease: Lease, rule: RetryRule, work: Callable[[], JobWork]) -> JobWork:
+    first = lease.work.attempt
+
     def count(state: RetryCallState) -> None:
         if state.attempt_number > 1:
-            runs.change(run, attempt=state.attempt_number)
+            lease.note(attempt=first + state.attempt_number - 1)
 
     def is_worth_it(error: BaseException) -> bool:
         away = isinstance(error, KgcheckError) and (
@@ -129,16 +103,8 @@ def _try(runs: WorkTable, run: WorkItem, rule: RetryRule, work: Task, lease: Lea
         # The last word is that of the last attempt: its result, or its error.
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    done: JobWork = retrying(work, run, lease)
+    done: JobWork = retrying(work)
     return done
-
-
-def _failed(runs: WorkTable, run: WorkItem, error: KgcheckError, notify: Notify) -> None:
-    severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
-    text = error.in_one_line
-    sent = notify(run, JobWork(severity, error.message), text)
-    result = {**runs.get(run.number).result, "notifications": [d.as_row() for d in sent]}
-    runs.finish(run, WorkState.FAILED, now(), severity=severity.value, message=text, result=result)
 
 
 def open_since(runs: WorkTable, run: WorkItem) -> tuple[datetime, dict[str, Any]]:

@@ -5,8 +5,8 @@ from datetime import datetime
 from pydantic import Field
 from sqlalchemy import select
 
-from kgcheck.curation.compare import diff_of
-from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
+from kgcheck.curation.compare import ComparedFinding, diff_of
+from kgcheck.curation.decisions import Decisions
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger, of_any_run
 from kgcheck.ledger.rows import finding_of
@@ -14,20 +14,10 @@ from kgcheck.ledger.tables import FINDING, KEY, RUN
 from kgcheck.model import Change, Finding, Outcome, Reason, Value
 
 
-class KnownFinding(Value):
-    """A finding as the newest run has it that does, with what became of it and what was decided."""
+class KnownFinding(ComparedFinding):
+    """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
 
     finding: Finding
-    state: ComparisonState | None = Field(
-        default=None, description="in the newest audit of its store; None where neither that nor the one before has it"
-    )
-    decided: CurrentDecision
-    basis: str = Field(description="what decisions about it belong to, now")
-
-    @property
-    def version(self) -> str:
-        """Another text when its basis or the decision that counts is another."""
-        return version_of(self.basis, self.decided)
 
 
 class Occurrence(Value):
@@ -50,6 +40,7 @@ def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
     bases = decisions.bases([finding])
     name = finding.fingerprint
     return KnownFinding(
+        fingerprint=name,
         finding=finding,
         state=_state(ledger, name, finding.run),
         decided=decisions.states(bases)[name],

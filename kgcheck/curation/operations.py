@@ -148,7 +148,6 @@ class Patch(NamedTuple):
 
     @property
     def id(self) -> str:
-        """16 hexadecimal digits that name it."""
         return self.header.digest[:16]
 
 

@@ -7,12 +7,12 @@ and nothing is lost.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from kgcheck import clock
 from kgcheck.audit.run import is_named, store_place
 from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.effects import Stamp, steps_of
@@ -32,6 +32,9 @@ UNDO = "undo.jsonl"
 
 MOST_STEPS = 500
 """Steps of one transaction, but for those of one operation, which is never divided."""
+
+_TURN, _TURNS = f"{PREFIX} turn", f"{PREFIX} turns"
+"""Keys of who has the turn, and of how many there were; with two spaces they are of no patch."""
 
 _OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 
@@ -90,6 +93,8 @@ class Recorded(NamedTuple):
     steps: tuple[Step, ...]
     at: str
     by: str
+    turn: int
+    """Transactions of patches until then, this one too: which of two came first, whatever clocks said."""
 
 
 def profile_of(schema: Schema) -> str:
@@ -144,7 +149,7 @@ def apply_patch(
     mine: list[int] = []
     stamp = Stamp(_now(), by)
 
-    def one(changes: StoreChanges, number: int) -> int:
+    def one(changes: StoreChanges, number: int, turn: int) -> int:
         operation = patch.operations[number - 1]
         changes.lock(_ends(operation))
         try:
@@ -154,7 +159,7 @@ def apply_patch(
             return 0
         for step in steps:
             do(step, changes)
-        changes.set_record(_key(patch, number), _line(operation, steps, stamp))
+        changes.set_record(_key(patch, number), _line(operation, steps, stamp, turn))
         mine.append(number)
         return len(steps)
 
@@ -179,7 +184,7 @@ def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress 
     conflicts: list[Conflict] = []
     mine: list[int] = []
 
-    def one(changes: StoreChanges, number: int) -> int:
+    def one(changes: StoreChanges, number: int, _turn: int) -> int:
         recorded = _read(changes, patch.id, number)
         steps = [inverse(step) for step in reversed(recorded.steps)]
         changes.lock(touched(steps))
@@ -237,7 +242,7 @@ def _in_turn(
     store: OpenedStore,
     stamp: Stamp,
     numbers: Sequence[int],
-    one: Callable[[StoreChanges, int], int],
+    one: Callable[[StoreChanges, int, int], int],
     states: tuple[PatchState, PatchState],
     advance: Callable[[int], None],
     *,
@@ -252,12 +257,13 @@ def _in_turn(
             changes = StoreChanges(store, run)
             # First of all: another process that does the same on a server waits here, and then sees what was done.
             _note(changes, patch, stamp, under_way)
+            turn = _take_turn(changes, patch)
             while taken < len(rest) and size < MOST_STEPS:
                 number = rest[taken]
                 taken += 1
                 if (changes.record(_key(patch, number)) is not None) is wants_record:
                     # What is written down counts for a step, too.
-                    size += 1 + _or_again(one, changes, number)
+                    size += 1 + _or_again(one, changes, number, turn)
             changes.renew_states()
         advance(taken)
         rest = rest[taken:]
@@ -267,9 +273,17 @@ def _in_turn(
         _note(changes, patch, stamp, under_way if is_left else at_the_end)
 
 
-def _or_again(one: Callable[[StoreChanges, int], int], changes: StoreChanges, number: int) -> int:
+def _take_turn(changes: StoreChanges, patch: Patch) -> int:
+    """Count the transactions of all patches; on a server, those of another one wait until this one ends."""
+    changes.set_record(_TURN, patch.id)
+    turn = int(changes.record(_TURNS) or 0) + 1
+    changes.set_record(_TURNS, str(turn))
+    return turn
+
+
+def _or_again(one: Callable[[StoreChanges, int, int], int], changes: StoreChanges, number: int, turn: int) -> int:
     try:
-        return one(changes, number)
+        return one(changes, number, turn)
     except NotAsExpected as error:
         # It fitted a moment ago: the transaction is undone.
         raise StoreError(f"somebody else is changing the graph: {error}", "run the same command again") from error
@@ -315,10 +329,10 @@ def _note(changes: StoreChanges, patch: Patch, stamp: Stamp, state: PatchState) 
     changes.set_record(_key(patch), record.model_dump_json())
 
 
-def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp) -> str:
+def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp, turn: int) -> str:
     """What is written down of an operation. Not by pydantic, which has no text for a number that is none."""
     line = {"operation": operation.model_dump(mode="json"), "steps": [s.model_dump() for s in steps]}
-    return json.dumps(line | {"at": stamp.at, "by": stamp.by})
+    return json.dumps(line | {"at": stamp.at, "by": stamp.by, "turn": turn})
 
 
 def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
@@ -326,7 +340,9 @@ def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
         line: dict[str, Any] = json.loads(changes.record(f"{PREFIX}{patch} {number:08d}") or "")
         steps = STEPS.validate_python(line["steps"])
         operation = _OPERATION.validate_python(line["operation"])
-        return Recorded(patch, number, operation, steps, str(line["at"]), str(line["by"]))
+        # Earlier versions wrote no turn: what they did came first.
+        at, by, turn = str(line["at"]), str(line["by"]), int(line.get("turn", 0))
+        return Recorded(patch, number, operation, steps, at, by, turn)
     except (ValueError, KeyError, TypeError):
         raise StoreError(
             f"what the store says of operation {number} of the patch {patch} cannot be read", "somebody changed it"
@@ -334,4 +350,4 @@ def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return clock.now().isoformat()

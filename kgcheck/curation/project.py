@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import resources
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
@@ -39,6 +40,11 @@ _SECRET_KEY = re.compile(
     r"password|passwd|secret|token$|api_?key|^key$|credential|^(url|webhook|address)$", re.IGNORECASE
 )
 
+_OUTPUT = re.compile(
+    r"ledger|stores\..+\.place|references\..+\.(snapshot|files)|jobs\..+\.(quarantine|out|reports\.\[\d+\]\.path)"
+)
+"""Keys of what jobs write to."""
+
 E = TypeVar("E")
 
 AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
@@ -57,7 +63,6 @@ class Project:
         self.is_named = is_named
 
     def job(self, name: str) -> AnyJob:
-        """A job by name."""
         if name not in self.values.jobs:
             raise UnknownName("job", name, self.values.jobs, "" if self.values.jobs else f"{self.path} names none yet")
         return self.values.jobs[name]
@@ -65,7 +70,7 @@ class Project:
     @property
     def ledger(self) -> str | None:
         """The ledger, where the file names one: a path, or an address."""
-        return self.place(self.values.ledger) if self.values.ledger else None
+        return self.output(self.values.ledger) if self.values.ledger else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
         """The store of a job, or the default one, with its place and profile."""
@@ -113,11 +118,13 @@ class Project:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The servers that the file names, and the variables with the addresses of messages, by key."""
+        """Servers, variables with addresses of messages, and outputs elsewhere, by key: what must be trusted."""
         return {
             key: text
             for key, text in sorted(_texts(self.values.model_dump(mode="json")))
-            if ("://" in text and not key.endswith(".about")) or key.endswith(".address_env")
+            if ("://" in text and not key.endswith(".about"))
+            or key.endswith(".address_env")
+            or (_OUTPUT.fullmatch(key) and self._is_outside(text))
         }
 
     def check_trusted(self) -> None:
@@ -132,9 +139,31 @@ class Project:
         self.check_trusted()
         return text
 
+    def output(self, text: str, filled: str = "") -> str:
+        """A place to write to, its pattern filled: one of a file that is not trusted lies in the file's own folder."""
+        found = self.place(filled or text)
+        if not self.is_named and self._is_outside(found):
+            known = self.addresses
+            is_known = str(self.folder / text) in (str(self.folder / place) for place in known.values())
+            check_trusted(self.path, known if is_known else known | {"output": found})
+        return found
+
+    def check_outputs(self, job: AnyJob) -> None:
+        """Refuse a job of a file that is not trusted and that would write elsewhere."""
+        patterns = [getattr(job, name, None) for name in ("quarantine", "out")]
+        patterns += [report.path for report in job.reports] if isinstance(job, Checking) else []
+        if isinstance(job, LoadJob) and (store := self.store_entry(job)):
+            patterns.append(store.place)
+        if isinstance(job, RefreshJob) and (reference := self.reference_of(job)):
+            patterns += [reference.snapshot, reference.files]
+        for pattern in filter(None, patterns):
+            self.output(pattern)
+
+    def _is_outside(self, text: str) -> bool:
+        return "://" not in text and not (self.folder / text).resolve().is_relative_to(self.folder.resolve())
+
     @property
     def profile(self) -> str:
-        """The kind of graph."""
         return self._profile(self.values.profile)
 
     @property
@@ -241,7 +270,7 @@ def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
         what = _shared(project, one, other)
         if what is None:
             continue
-        moment = shared_moment(planned[one], planned[other], datetime.now(UTC))
+        moment = shared_moment(planned[one], planned[other], clock.now())
         if moment:
             found.append((one, other, what, moment))
     return found

@@ -16,7 +16,7 @@ from kgcheck.model import Ref, Triple
 def curated_by_patches(store: OpenedStore) -> Curated:
     """What patches changed in a store that knows of some."""
     recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
-    return curated_by(sorted(recorded, key=lambda r: (r.at, r.patch, r.number)))
+    return curated_by(sorted(recorded, key=lambda r: (r.turn, r.at, r.patch, r.number)))
 
 
 def curated_by(recorded: Iterable[Recorded]) -> Curated:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
+from kgcheck import clock
 from kgcheck.errors import MissingExtra, nearest
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Schedule:
         self.zone = time_zone(zone)
         self._words = _words(cron)
         self._every_hour = self._words.split()[1] == "*"
-        if self._next(datetime.now(UTC)) is None:
+        if self._next(clock.now()) is None:
             raise ValueError(f"{cron!r} never comes: no day is like that")
 
     def after(self, moment: datetime) -> datetime:
@@ -60,7 +61,6 @@ class Schedule:
         return found
 
     def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
-        """Firings after `begin` until `end`, in order."""
         moment = self._next(begin)
         while moment and moment <= end:
             yield moment
@@ -117,7 +117,7 @@ def _words(cron: str) -> str:
         )
     checked = " ".join([*words[:4], _DAY_RANGE.sub(_past_saturday, weekday)])
     try:
-        _firings(checked, datetime.now())
+        _firings(checked, clock.now())
     except CronSimError as error:
         raise ValueError(f"{cron!r} is no schedule: {error}") from None
     return checked

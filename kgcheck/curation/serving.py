@@ -8,10 +8,10 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from kgcheck import clock
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import Schedule
 from kgcheck.errors import UsageError
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.work import WorkState, WorkTable
 
 Start = Callable[[str, datetime | None], int]
@@ -67,7 +67,7 @@ class Server:
         for name, schedule in self._schedules.items():
             self._catch_up(name, schedule)
             self._plan(name)
-            self._note(f"{name}: next at {schedule.after(now()).isoformat(timespec='seconds')}")
+            self._note(f"{name}: next at {schedule.after(clock.now()).isoformat(timespec='seconds')}")
         try:
             while True:
                 self._begin_due()
@@ -80,35 +80,35 @@ class Server:
 
     def _catch_up(self, name: str, schedule: Schedule) -> None:
         """What was missed runs once, however often it was; what was cut off goes on."""
-        since = self._runs.schedule_since(name, f"{schedule.text} {schedule.zone}", now())
+        since = self._runs.schedule_since(name, f"{schedule.text} {schedule.zone}", clock.now())
         if not self._project.job(name).catch_up:
             return
         done = self._runs.last_planned(name)
-        missed = schedule.last(max(since, done) if done else since, now())
+        missed = schedule.last(max(since, done) if done else since, clock.now())
         last = next(iter(self._runs.history(name, 1)), None)
         if missed:
             self._note(f"{name}: missed at {missed.isoformat(timespec='seconds')}, runs now")
-            self._waiting.append(_Due(now(), name, missed))
+            self._waiting.append(_Due(clock.now(), name, missed))
         elif last and last.state in (WorkState.INTERRUPTED, WorkState.LOST):
             self._note(f"{name}: was cut off, goes on now")
-            self._waiting.append(_Due(now(), name, last.planned))
+            self._waiting.append(_Due(clock.now(), name, last.planned))
         elif last and last.state is WorkState.RUNNING:
-            at = max((last.lease_until or last.created) + _AFTER_LEASE, now())
+            at = max((last.lease_until or last.created) + _AFTER_LEASE, clock.now())
             self._note(f"{name}: under way by {last.worker}; if it is not any more, it goes on at {at:%H:%M:%S} UTC")
             self._waiting.append(_Due(at, name, last.planned, unless_alive=last.number))
 
     def _plan(self, name: str) -> None:
-        self._waiting.append(_Due(self._schedules[name].after(now()), name, by_schedule=True))
+        self._waiting.append(_Due(self._schedules[name].after(clock.now()), name, by_schedule=True))
 
     def _begin_due(self) -> None:
-        for due in sorted(due for due in self._waiting if due.at <= now()):
+        for due in sorted(due for due in self._waiting if due.at <= clock.now()):
             # What came due while its job was under way waits, and is done once.
             if due.job in self._under_way:
                 continue
             self._waiting.remove(due)
             planned = due.planned
             if due.by_schedule:
-                planned = self._schedules[due.job].last(due.at - timedelta(seconds=1), now())
+                planned = self._schedules[due.job].last(due.at - timedelta(seconds=1), clock.now())
                 self._plan(due.job)
             if due.unless_alive is None or self._is_lost(due.job, due.unless_alive):
                 self._under_way.add(due.job)
@@ -116,12 +116,12 @@ class Server:
 
     def _seconds_left(self) -> float:
         """Until the next run is to begin; those of jobs under way wait for their end."""
-        left = [(due.at - now()).total_seconds() for due in self._waiting if due.job not in self._under_way]
+        left = [(due.at - clock.now()).total_seconds() for due in self._waiting if due.job not in self._under_way]
         return max(0.0, min([_LONGEST_WAIT_S, *left]))
 
     def _is_lost(self, name: str, number: int) -> bool:
         run = self._runs.get(number)
-        is_lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < now()
+        is_lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < clock.now()
         if is_lost:
             self._note(f"{name}: was killed, goes on now")
         return is_lost
@@ -148,7 +148,6 @@ class Processes:
         self._stopped = False
 
     def start(self, name: str, planned: datetime | None) -> int:
-        """Run a job, and wait until it ends."""
         command = [sys.executable, "-m", "kgcheck", "job", "run", name]
         if self._project.is_named:
             command += ["--config", str(self._project.path.absolute())]

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import cached_property
 
+from kgcheck import clock
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import CurrentDecision, Decisions, DecisionState, standing_of
 from kgcheck.ledger.basis import basis_of
@@ -31,8 +31,8 @@ class _Beside:
     def __init__(self, ledger: Ledger, diff: RunDiff) -> None:
         self._ledger = ledger
         self._diff = diff
-        self._most = ComparisonState.STILL.value if diff.before else ComparisonState.NEW.value
-        self._today = datetime.now(UTC).date()
+        self._most = diff.most_are.value
+        self._today = clock.today()
 
     def state(self, finding: Finding) -> str | None:
         state, _ = self._states.get(finding.fingerprint, (self._most, None))
@@ -53,7 +53,7 @@ class _Beside:
             query, _ = self._diff.absent_rows(connection)
             for one in self._diff.read(self._ledger, connection.execute(query)):
                 if one.finding:
-                    yield Left(one.finding, one.state.value)
+                    yield Left(one.finding, str(one.state))
 
     def _current(self, finding: Finding) -> CurrentDecision:
         decisions = self._decisions.get(finding.fingerprint)

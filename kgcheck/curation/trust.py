@@ -8,13 +8,13 @@ import json
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
 from platformdirs import user_state_path
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.errors import FROM_A_COPY, ConfigurationError, InputError, InputMissing
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
@@ -31,7 +31,7 @@ class Trust(Value):
 def trust(path: Path, addresses: Mapping[str, str]) -> None:
     """Write down that a file is trusted with these addresses."""
     place = _place(path)
-    made = Trust(path=place, digest=_digest(addresses), at=datetime.now(UTC).isoformat(timespec="seconds"))
+    made = Trust(path=place, digest=_digest(addresses), at=clock.now().isoformat())
     write_text(_note(place), made.model_dump_json() + "\n", secret=True)
 
 
@@ -67,7 +67,7 @@ def check_trusted(path: Path, addresses: Mapping[str, str]) -> None:
     changed = ", which have changed since you trusted it" if _note(_place(path)).exists() else ""
     raise ConfigurationError(
         f"{path} was found by itself and is not trusted with its addresses{changed}: {named}",
-        f"they would get your passwords; if they are yours: kgcheck trust {shlex.quote(str(path))}",
+        f"they would get your passwords, or be written to; if they are yours: kgcheck trust {shlex.quote(str(path))}",
     )
 
 

@@ -18,8 +18,8 @@ from kgcheck.evidence.written import malformed, unlisted
 from kgcheck.model import Stance
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
-from kgcheck.reference.bare import is_bare
 from kgcheck.reference.ids_sql import authority, base, key
+from kgcheck.reference.snapshot import is_bare
 
 
 class PlainEnd(NamedTuple):

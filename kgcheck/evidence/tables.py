@@ -15,6 +15,7 @@ from urllib.parse import quote
 import duckdb
 import pyarrow as pa
 
+from kgcheck import clock
 from kgcheck.duck import identifier, insert_arrow
 from kgcheck.model import Evidence, Gap, Reason, Stance
 
@@ -241,7 +242,7 @@ class WorkingTables:
 
     def stated(self, tasks: str) -> str:
         """A select of the evidence of tasks with what its releases say: task, and the columns of Evidence."""
-        now = f"TIMESTAMP '{datetime.now(UTC):%Y-%m-%d %H:%M:%S}'"
+        now = f"TIMESTAMP '{clock.now():%Y-%m-%d %H:%M:%S}'"
         return f"""
         SELECT e.task, e.source, coalesce(e.release, r.release, '') AS release, e.record,
                coalesce(e.url, {ADDRESS_SQL.format(template="r.url_template", record="e.record", ends=_ENDS)}) AS url,

@@ -35,7 +35,6 @@ class NodeState(NamedTuple):
 
     @property
     def retired(self) -> bool:
-        """Whether it carries the mark."""
         return RETIRED in self.properties
 
 
@@ -48,7 +47,6 @@ class EdgeState(NamedTuple):
 
     @property
     def retired(self) -> bool:
-        """Whether it carries the mark."""
         return RETIRED in self.properties
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from kgcheck.errors import StoreError
 
-MEND = (
-    "free disk space, then run the same kgcheck load again, which finishes it; until then a store that is not finished"
-    " refuses readers"
-)
-"""What to do: a load that broke off leaves the store as it was, or unfinished and marked so."""
+AGAIN = "run the same kgcheck load again, which finishes it; until then a store that is not finished refuses readers"
+"""What to do once there is room: a load that broke off leaves the store as it was, or unfinished and marked so."""
+
+MEND = f"free disk space, then {AGAIN}"
 
 _SIGNS = ("No space left", "Cannot write to file", "Cannot read from file", "checkpoint failed", "Checkpoint failed")
 

@@ -163,14 +163,12 @@ class EmbeddedStore(CatalogueReads):
             yield self._scan(text, edge_columns(pattern))
 
     def scan_places(self, label: Label) -> pa.Table:
-        """See PlacedStore."""
         if label.name not in self._tables:
             return pa.schema([("place", pa.int64()), ("id", pa.string())]).empty_table()
         with self._run(self._cypher.text("scan_places", **label_place(label)), {}) as result:
             return result.get_as_arrow()
 
     def scan_pairs(self, pattern: Pattern) -> pa.Table:
-        """See PlacedStore."""
         if not self._holds(pattern):
             return pa.schema([("number", pa.int64())]).empty_table()
         places = pattern_places(pattern) | {"where": self._of_edges(pattern)}
@@ -302,7 +300,6 @@ class EmbeddedStore(CatalogueReads):
 
     @contextmanager
     def statements(self, *, write: bool) -> Iterator[Run]:
-        """See ChangedStore."""
 
         def run(text: str, parameters: dict[str, Any]) -> list[list[Any]]:
             return self._rows(text, **parameters)

@@ -32,7 +32,6 @@ class Catalogue:
         self._labels = labels
 
     def text(self, name: str, /, **places: str) -> str:
-        """The statement `name` with its places filled."""
         statement = _read(self._backend, name)
         wanted = set(_PLACE.findall(statement))
         if wanted != set(places):

@@ -49,7 +49,6 @@ class QueryProcess:
         self._lock = Lock()
 
     def rows(self, reading: Reading, limit: int, timeout_s: float) -> list[list[Any]]:
-        """Run a statement."""
         request = {
             "text": reading.text,
             "parameters": reading.parameters,
@@ -69,7 +68,6 @@ class QueryProcess:
         return answer.rows
 
     def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process:
             process.kill()

@@ -3,13 +3,14 @@
 import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, islice, repeat
 from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgcheck.errors import StoreError, StoreMissing, StoreUnavailable
 from kgcheck.graph.marks import MARKS, RETIRED
@@ -30,6 +31,7 @@ from kgcheck.graph.queries import (
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
+    AS_TEXT,
     META_LABEL,
     NO_ID,
     Direction,
@@ -37,6 +39,7 @@ from kgcheck.graph.store import (
     Properties,
     Reading,
     StrayEdge,
+    brought_to,
     check_format,
     check_meta,
     check_names,
@@ -46,9 +49,8 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
-from kgcheck.graph.typed import typed_table
 from kgcheck.graph.unknown import unknown_names
-from kgcheck.profile.schema import Holder, Label, Pattern, PropertyType, Schema
+from kgcheck.profile.schema import Holder, Label, Pattern, Property, PropertyType, Schema
 
 SCAN_ROWS = 50_000
 _SORTED_ROWS = 1_000_000
@@ -225,7 +227,6 @@ class CypherServerStore(CatalogueReads):
         self._write(self._cypher.text("set_state"), {"keys": list(keys), "value": value})
 
     def prepare_records(self) -> None:
-        """See ChangedStore."""
         self._write(self._cypher.text("create_meta_constraint"), {})
         self._make_states(self._database_id() or new_state())
 
@@ -402,3 +403,50 @@ def _pieces(heads: Iterable[Row]) -> Iterator[list[str]]:
             gathered, edges = [], 0
     if gathered:
         yield gathered
+
+
+Column = Sequence[Any]
+
+
+def typed_table(
+    keys: Sequence[Column], properties: Mapping[str, Property], values: Sequence[Column], schema: pa.Schema
+) -> pa.Table:
+    """Columns of a scan, each value brought to the type that the schema gives it."""
+    arrays = [_key(column) for column in keys]
+    as_text: list[list[str] | None] | None = None
+    for (name, spec), column in zip(properties.items(), values, strict=True):
+        kind = schema.field(name).type
+        array = _as_it_stands(column, kind)
+        if array is None:
+            array = pa.array([None if v is None else brought_to(spec.type, v) for v in column], kind)
+            if spec.type in ("integer", "number"):
+                as_text = as_text or [None] * len(column)
+                for i, value in enumerate(column):
+                    if isinstance(value, str):
+                        as_text[i] = [*(as_text[i] or ()), name]
+        arrays.append(array)
+    rows = len(keys[0])
+    kind = schema.field(AS_TEXT).type
+    arrays.append(pa.nulls(rows, kind) if as_text is None else pa.array(as_text, kind))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _key(column: Column) -> pa.Array:
+    array = _as_it_stands(column, pa.string())
+    if array is None:
+        array = pa.array([None if v is None else str(v) for v in column], pa.string())
+    return array.fill_null(NO_ID)
+
+
+def _as_it_stands(column: Column, kind: pa.DataType) -> pa.Array | None:
+    """The column as Arrow reads it, or None where a value has another type, which takes a closer look."""
+    # Arrow would take a text for a list of its letters.
+    if pa.types.is_list(kind) and not all(v is None or isinstance(v, list) for v in column):
+        return None
+    try:
+        array = pa.array(column, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_finite(array), array, pa.scalar(None, kind))
+    return array

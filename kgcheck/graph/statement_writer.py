@@ -84,7 +84,6 @@ class Writer:
     """Places of the tokens that went into what was written."""
 
     def write(self, node: Any) -> str:
-        """The text of a node of the tree."""
         if isinstance(node, TerminalNode):
             return self._terminal(node.symbol)
         rule = CypherParser.ruleNames[node.getRuleIndex()]

@@ -57,12 +57,10 @@ class Counts(Value):
 
     @property
     def total_nodes(self) -> int:
-        """All nodes of known labels."""
         return sum(self.nodes.values())
 
     @property
     def total_edges(self) -> int:
-        """All edges of known patterns."""
         return sum(self.edges.values())
 
 
@@ -261,11 +259,7 @@ def with_as_text(schema: pa.Schema) -> pa.Schema:
 
 
 def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Properties:
-    """The known properties of a node or edge of a driver, each of its type.
-
-    Returns:
-        Properties by name, without nulls. A value that cannot be brought to its type stays as the store holds it.
-    """
+    """The known properties of a node or edge of a driver, each of its type where it can be brought to it."""
     present = {name: value[name] for name in properties if value.get(name) is not None}
     return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in present.items()}
 
@@ -278,13 +272,8 @@ def read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
 
 
 def one_of_each(nodes: Iterable[Properties]) -> dict[str, Properties]:
-    """Nodes by id. Of nodes that share one, each property has the smallest value that is stated, as in an audit.
-
-    No load makes such nodes, but a server without the constraint may hold them.
-
-    Returns:
-        Properties by id.
-    """
+    """Nodes by id. Of nodes that share one, each property has the smallest value that is stated, as in an audit."""
+    # No load makes such nodes, but a server without the constraint may hold them.
     found: dict[str, Properties] = {}
     for node in nodes:
         present = found.setdefault(node["id"], node)
@@ -349,18 +338,7 @@ def states_text(states: Mapping[str, str]) -> str | None:
 
 
 def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: bool) -> None:
-    """Refuse a store of another format, one made for another profile or version of it, or one that is half loaded.
-
-    Args:
-        name: Of the store.
-        meta: What kgcheck wrote down about it.
-        schema: The profile that is wanted.
-        to_write: It is opened for a load, which may finish one that was cut short.
-
-    Raises:
-        StoreSchema: It holds another graph.
-        StoreError: Its last load is not finished.
-    """
+    """Refuse a store of another format, one made for another profile or version of it, or one that is half loaded."""
     check_format(name, meta)
     found = (meta.get("profile"), meta.get("profile_version"))
     wanted = (schema.profile.name, str(schema.profile.version))
@@ -376,11 +354,7 @@ def check_meta(name: str, meta: Mapping[str, str], schema: Schema, *, to_write: 
 
 
 def check_format(name: str, meta: Mapping[str, str]) -> None:
-    """Refuse a store that holds its graph in a form that this version does not know.
-
-    Raises:
-        StoreSchema: It does.
-    """
+    """Refuse a store that holds its graph in a form that this version does not know."""
     found = meta.get(FORMAT, "1")
     if found != str(STORE_FORMAT):
         raise StoreSchema(
@@ -398,11 +372,7 @@ def unfinished(name: str) -> tuple[str, str]:
 
 
 def check_names(name: str, labels: list[str], schema: Schema) -> None:
-    """Refuse a store that holds nodes, but none of a label that the profile knows.
-
-    Raises:
-        StoreSchema: It does.
-    """
+    """Refuse a store that holds nodes, but none of a label that the profile knows."""
     if labels and not set(labels) & set(schema.label_names):
         raise StoreSchema(
             f"the store {name} holds another graph: its labels are {', '.join(sorted(labels)[:8])}",

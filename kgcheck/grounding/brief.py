@@ -16,7 +16,7 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Triple, Value
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.profile.toml_files import read_value
@@ -31,7 +31,7 @@ Namer = Callable[[Ref], str]
 
 def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
     """Put what a task states into a clause: by the claim form of the profile, else by the words of the relation."""
-    triple = edge_of(task)
+    triple = task.edge
     if triple is None:
         own = f"{name(task.subject)} ({task.subject})"
         if task.type is CheckType.ATTRIBUTE:
@@ -42,13 +42,6 @@ def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str
     if form:
         return form.claim.format(head=head, tail=tail).strip().rstrip(".")
     return f"{head} {triple.relation.lower().replace('_', ' ')} {tail}"
-
-
-def edge_of(task: CheckTask) -> Triple | None:
-    """The edge that a task is about; None of another one."""
-    if task.object is None or task.relation is None or task.type not in (CheckType.TRIPLE, CheckType.POTENTIAL):
-        return None
-    return Triple(head=task.subject, relation=task.relation, tail=task.object)
 
 
 class FactKind(StrEnum):
@@ -248,7 +241,7 @@ class BriefMaker:
 
     def _papers(self, task: CheckTask) -> tuple[str, ...]:
         """Add what papers say of an edge; the ids of those that contradict it."""
-        triple = edge_of(task)
+        triple = task.edge
         if self._reader is None or triple is None:
             return ()
         try:
@@ -321,7 +314,7 @@ class BriefMaker:
         return stated(task, self._schema, self._name, value)
 
     def _theme(self, task: CheckTask) -> str:
-        triple = edge_of(task)
+        triple = task.edge
         if triple is None:
             return "the node itself"
         return f"{triple.head.label} {triple.relation} {triple.tail.label}"

@@ -8,12 +8,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from kgcheck import clock
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, quantities, with_points
 from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
@@ -284,7 +284,7 @@ def _share_differs(sentence: Sentence, share: _Share, manuscript: Manuscript) ->
         source=manuscript.name,
         release=manuscript.sha256[:12],
         record=f"sentence {sentence.number}",
-        retrieved_at=datetime.now(UTC),
+        retrieved_at=clock.now(),
         stance=Stance.CONTRADICTS,
         world=World.CLOSED,
         tier=Tier.OWNER,

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgcheck import clock
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
@@ -111,7 +112,7 @@ def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
                     Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
                     for q in quantities(cell)
                 ]
-    return Results(manuscript.name, manuscript.sha256[:12], at or datetime.now(UTC), canonical=False, found=found)
+    return Results(manuscript.name, manuscript.sha256[:12], at or clock.now(), canonical=False, found=found)
 
 
 def quantities_of(sentence: Sentence) -> tuple[WrittenNumber, ...]:

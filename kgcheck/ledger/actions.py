@@ -4,15 +4,11 @@ Nothing of what was sent stands here but the names in a path: no body, no token,
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Column, Index, Integer, String, Table, Text, insert, select
 
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 ACTION = Table(
     "service_action",
@@ -44,21 +40,16 @@ class ActionEntry(Value):
     number: int = 0
 
 
-class ActionTable:
+class ActionTable(LedgerTable):
     """Adds to the record of actions, and reads it."""
 
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
     def add(self, action: ActionEntry) -> None:
-        """Write down what was done."""
         with self._database.writing(alone=False) as connection:
             connection.execute(insert(ACTION).values(action.model_dump(exclude={"number"})))
 
     def newest(self, limit: int, *, before: int | None = None, name: str | None = None) -> list[ActionEntry]:
-        """What was done last."""
         query = select(ACTION).order_by(ACTION.c.number.desc()).limit(limit)
         query = query.where(ACTION.c.number < before) if before is not None else query
         query = query.where(ACTION.c.name == name) if name is not None else query
         with self._database.reading() as connection:
-            return [ActionEntry(**row._mapping) for row in connection.execute(query)]
+            return [read_row(ActionEntry, row) for row in connection.execute(query)]

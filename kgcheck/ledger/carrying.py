@@ -13,9 +13,6 @@ from kgcheck.ledger.settling import last_number
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, PIECE, TALLY
 from kgcheck.model import CheckType, Reason, Tally, Target
 
-_TOGETHER = 5_000
-"""Fingerprints in one statement: SQLite takes no more than some tens of thousands of parameters."""
-
 _UNIT = tuple(FINDING.c[name] for name in ("type", "subject_label", "relation", "object_label", "attribute"))
 
 
@@ -50,8 +47,9 @@ class CarriedFindings:
             connection.execute(insert(PIECE).values(run=run, piece=piece, digest=tasks))
             newest = last_number(connection)
             count = connection.execute(insert(FINDING).from_select(names, kept.order_by(FINDING.c.number))).rowcount
-            for start in range(0, len(without), _TOGETHER):
-                some = FINDING.c.fingerprint.in_(without[start : start + _TOGETHER])
+            # SQLite takes no more than some tens of thousands of parameters.
+            for fingerprints in batches(without):
+                some = FINDING.c.fingerprint.in_(fingerprints)
                 # They have no keys and places yet.
                 new = (FINDING.c.run == run) & (FINDING.c.number > newest)
                 count -= connection.execute(delete(FINDING).where(new, some)).rowcount

@@ -9,20 +9,17 @@ from sqlalchemy import Connection, Row, Text, cast, delete, func, insert, select
 from kgcheck.ledger.comparisons import (
     COMPARED,
     COMPARISON,
-    LISTED,
-    NOTHING,
     OPEN,
+    Comparison,
     ComparisonState,
     FormerFinding,
     Pair,
-    WrittenDown,
-    absent,
     compared_with,
+    comparison_of,
     found_by,
     known_after,
-    listed_rows,
-    recorded,
-    states_of,
+    lost_findings,
+    write_compared,
 )
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.settling import number_of
@@ -50,19 +47,16 @@ class ComparisonTable:
         """Write what became of the findings of the run before, in place of what was written before."""
         rows = [{"run": run, **dict(one), "state": one.state.value} for one in former]
         with self._database.writing() as connection:
-            for table in (COMPARED, COMPARISON, LISTED):
+            for table in (COMPARED, COMPARISON):
                 connection.execute(delete(table).where(table.c.run == run))
             for some in batches(rows):
                 connection.execute(insert(COMPARED), some)
-            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts={}, is_listed=False))
-            if not before:
-                return {}
-            pair = Pair(before, run)
-            for query in listed_rows(pair, recorded(connection, pair)):
-                connection.execute(insert(LISTED).from_select(list(LISTED.columns.keys()), query))
-            counts = _counts(connection, pair, WrittenDown(is_kept=True, is_listed=True))
-            kept = COMPARISON.update().where(COMPARISON.c.run == run)
-            connection.execute(kept.values(counts=counts, is_listed=True))
+            counts: dict[str, int] = {}
+            if before:
+                pair = Pair(before, run)
+                write_compared(connection, pair)
+                counts = _counts(connection, Comparison(pair, COMPARED.alias("became"), is_kept=True))
+            connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts=counts))
         return counts
 
     def counts(self, pair: Pair) -> dict[str, int]:
@@ -70,16 +64,21 @@ class ComparisonTable:
         kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
         with self._database.reading() as connection:
             found: dict[str, int] | None = connection.execute(kept).scalar()
-            return _counts(connection, pair, recorded(connection, pair)) if found is None else found
+            return _counts(connection, comparison_of(connection, pair)) if found is None else found
 
     def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
         """The states of some findings; those that neither run knows are left out."""
         rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
+        most = ComparisonState.STILL if pair.before else ComparisonState.NEW
+        here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
         with self._database.reading() as connection:
-            what = recorded(connection, pair)
+            comparison = comparison_of(connection, pair)
+            became = comparison.rows.c
             for start in range(0, len(rest), _TOGETHER):
-                states = states_of(pair, what, only=rest[start : start + _TOGETHER])
-                found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(select(states))}
+                some = rest[start : start + _TOGETHER]
+                found |= dict.fromkeys(connection.scalars(here.where(KEY.c.fingerprint.in_(some))), most)
+                rows = select(became.fingerprint, became.state).where(comparison.is_own, became.fingerprint.in_(some))
+                found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(rows)}
         return found
 
     def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
@@ -104,7 +103,7 @@ class ComparisonTable:
 
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
         """Findings of the earlier run that the later one did not find, those of one target together."""
-        lost, now, kept = absent(pair, NOTHING).subquery("lost"), KEY.alias(), COMPARED.alias()
+        lost, now, kept = lost_findings(pair).subquery("lost"), KEY.alias(), COMPARED.alias()
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
         earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
@@ -127,7 +126,7 @@ class ComparisonTable:
 
     def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
         """Findings that changed and of which the later run could not look at a source."""
-        found, known = found_by(pair.after, ()), known_after(pair.before, ())
+        found, known = found_by(pair.after), known_after(pair.before)
         changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
         changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
         with self._database.reading() as connection:
@@ -143,19 +142,14 @@ class ComparisonTable:
                     yield finding_of(row), finding_of(former)
 
 
-def _counts(connection: Connection, pair: Pair, what: WrittenDown) -> dict[str, int]:
-    if what.is_listed:
-        every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
-        grouped = select(LISTED.c.state, func.count(), func.count(LISTED.c.found_in)).where(LISTED.c.run == pair.after)
-        rows = connection.execute(grouped.group_by(LISTED.c.state)).all()
-        there = sum(count - absent_ for _, count, absent_ in rows)
-        still = {ComparisonState.STILL.value: connection.execute(every).scalar_one() - there}
-        return {state.value: count for state, count in _in_order(still | {row[0]: row[1] for row in rows})}
-    states = states_of(pair, what)
-    found = connection.execute(select(states.c.state, func.count()).group_by(states.c.state))
-    return {state.value: count for state, count in _in_order({row[0]: row[1] for row in found})}
-
-
-def _in_order(counts: dict[str, int]) -> Iterator[tuple[ComparisonState, int]]:
-    for state in ComparisonState:
-        yield state, counts.get(state.value, 0)
+def _counts(connection: Connection, comparison: Comparison) -> dict[str, int]:
+    pair, became = comparison.pair, comparison.rows.c
+    every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
+    counts = dict.fromkeys((state.value for state in ComparisonState), 0)
+    rest = connection.execute(every).scalar_one()
+    grouped = select(became.state, became.is_there, func.count()).where(comparison.is_own)
+    for state, is_there, count in connection.execute(grouped.group_by(became.state, became.is_there)):
+        counts[state] += count
+        rest -= count if is_there else 0
+    counts[(ComparisonState.STILL if pair.before else ComparisonState.NEW).value] += rest
+    return counts

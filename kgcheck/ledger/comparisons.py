@@ -23,12 +23,15 @@ from sqlalchemy import (
     Table,
     Text,
     case,
+    false,
     func,
+    insert,
     literal,
     null,
     select,
     true,
     union_all,
+    update,
 )
 from sqlalchemy.sql.selectable import NamedFromClause
 
@@ -43,20 +46,7 @@ COMPARISON = Table(
     Column("before", String, comment="id of the run that it was compared with; NULL where there was none"),
     Column("at", UtcTime, nullable=False),
     Column("counts", JsonText(dict[str, int]), nullable=False, comment="of the states, against the run before"),
-    Column("is_listed", Boolean, comment="whether LISTED has it; NULL where there was no such table"),
 )
-LISTED = Table(
-    "compared_state",
-    METADATA,
-    Column("run", ForeignKey("run.id"), primary_key=True),
-    Column("state", String, primary_key=True),
-    Column("fingerprint", String, primary_key=True),
-    Column("found_in", String, comment="of one that the run did not find: id of the latest run that found it"),
-    Column("basis", String, comment="of one that the run did not find: as it was found"),
-    Index("compared_state_of_finding", "run", "fingerprint"),
-    sqlite_with_rowid=False,
-)
-"""The findings of a run, and of the run that it was compared with, that are not still as they were."""
 COMPARED = Table(
     "compared",
     METADATA,
@@ -73,16 +63,19 @@ COMPARED = Table(
     Column("reason", String, nullable=False, comment="as it was found"),
     Column("basis", String, comment="as it was found"),
     Column("about", Text, nullable=False, comment="the task in words"),
+    Column("is_there", Boolean, nullable=False, server_default=false(), comment="the run has it"),
     Index("compared_by_state", "run", "state", "fingerprint"),
 )
+"""The findings of a run, and of the run before, that are not still as they were.
+
+Of one that is there and of which no more is to be said than its state, the texts are empty.
+"""
 
 OPEN_SEVERITIES = (0, 1)
 """Where they stand among the places of findings."""
 
 OPEN = (Outcome.REFUTED.value, Outcome.INSUFFICIENT.value)
 """Outcomes of which runs keep every finding: these are compared."""
-
-_TOGETHER = 500
 
 
 class ComparisonState(StrEnum):
@@ -131,18 +124,22 @@ class Pair(NamedTuple):
     after: str
 
 
-class WrittenDown(NamedTuple):
-    """What the later of two runs wrote down about both when it ended."""
+class Comparison(NamedTuple):
+    """Two runs with what became of the findings of both: as the later run wrote it down, or as it is worked out."""
 
+    pair: Pair
+    rows: NamedFromClause
+    """COMPARED, or a select with its columns."""
     is_kept: bool
-    """What became of findings that it did not find."""
-    is_listed: bool
-    """What became of all findings, by state."""
     rare: frozenset[str] = frozenset()
     """The states of few findings."""
 
+    @property
+    def is_own(self) -> ColumnElement[bool]:
+        """That a row is of the two runs."""
+        condition: ColumnElement[bool] = self.rows.c.run == self.pair.after
+        return condition
 
-NOTHING = WrittenDown(is_kept=False, is_listed=False)
 
 FEW = 20_000
 """So many findings are looked up and sorted while somebody waits for a page of them."""
@@ -154,14 +151,18 @@ class Present(NamedTuple):
     """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
 
     rows: FromClause
-    """FINDING, ``of`` and, where the later run wrote something down, ``kept``."""
+    """FINDING, ``of`` and ``became``."""
     of: Table
     """What they are sorted and filtered by: PLACE; or FINDING, where they are few."""
-    kept: NamedFromClause
+    became: NamedFromClause
     where: ColumnElement[bool]
     state: ColumnElement[Any]
-    basis: ColumnElement[Any]
-    """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+
+    @property
+    def basis(self) -> ColumnElement[Any]:
+        """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+        became = self.became.c
+        return case((became.state == ComparisonState.UNCHECKED.value, became.basis), else_=FINDING.c.basis)
 
     @property
     def order(self) -> tuple[ColumnElement[Any], ...]:
@@ -170,56 +171,34 @@ class Present(NamedTuple):
 
 
 def present(
-    pair: Pair,
-    what: WrittenDown,
+    comparison: Comparison,
     states: Collection[str] = (),
     about: Select[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
-    """The findings of the later run, each looked up in the earlier one, so that a page needs no more than its rows."""
-    kept = COMPARED.alias("kept")
-    if about is None and what.is_listed and states and what.rare.issuperset(states):
-        return _few(pair, kept, states)
+    """The findings of the later run, so that a page needs no more than its rows."""
+    pair, became = comparison.pair, comparison.rows
+    if about is None and states and comparison.rare.issuperset(states):
+        # Those of few states are led by what became of them.
+        same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
+        few = became.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding)
+        where = comparison.is_own & became.c.is_there & became.c.state.in_(sorted(states))
+        return Present(few, FINDING, became, where, became.c.state)
     # Few are looked up one by one; all are gone through in the order of their places.
     of, rows, lead = (PLACE, PLACED, PLACE) if about is None else (FINDING, _KEYED, KEY)
-    here = (kept.c.fingerprint == lead.c.fingerprint) & (kept.c.run == pair.after)
-    here &= literal(what.is_kept) == true()
     where = (lead.c.run == pair.after) & of.c.severity.in_(OPEN_SEVERITIES)
+    most = ComparisonState.STILL if pair.before else ComparisonState.NEW
+    here: ColumnElement[bool] = comparison.is_own & (became.c.fingerprint == lead.c.fingerprint)
+    state: ColumnElement[Any] = func.coalesce(became.c.state, most.value)
+    if not comparison.is_kept:
+        # Each is looked up in the earlier run by itself: not all are worked out for a page of some.
+        became, here, state = COMPARED.alias("became"), false(), _compared_state(pair, lead)
     return Present(
-        rows=rows.outerjoin(kept, here),
+        rows=rows.outerjoin(became, here),
         of=of,
-        kept=kept,
+        became=became,
         where=where if about is None else where & KEY.c.fingerprint.in_(about),
-        state=_state(pair, what, lead, kept),
-        basis=_basis(kept),
+        state=state,
     )
-
-
-def _few(pair: Pair, kept: NamedFromClause, states: Collection[str]) -> Present:
-    """The findings of the later run that are in one of some states of few."""
-    same = (KEY.c.run == LISTED.c.run) & (KEY.c.fingerprint == LISTED.c.fingerprint)
-    here = (kept.c.fingerprint == LISTED.c.fingerprint) & (kept.c.run == pair.after)
-    rows = LISTED.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding).outerjoin(kept, here)
-    wanted = LISTED.c.state.in_(sorted(states)) & LISTED.c.found_in.is_(None)
-    return Present(rows, FINDING, kept, (LISTED.c.run == pair.after) & wanted, LISTED.c.state, _basis(kept))
-
-
-def _basis(kept: NamedFromClause) -> ColumnElement[Any]:
-    return case((kept.c.state == ComparisonState.UNCHECKED.value, kept.c.basis), else_=FINDING.c.basis)
-
-
-def _state(pair: Pair, what: WrittenDown, of: Table, kept: NamedFromClause) -> ColumnElement[Any]:
-    if what.is_listed:
-        return _listed_state(pair, of)
-    if not pair.before:
-        return literal(ComparisonState.NEW.value)
-    return func.coalesce(kept.c.state, _compared_state(pair, of))
-
-
-def _listed_state(pair: Pair, of: Table) -> ColumnElement[Any]:
-    """The state of a finding of the later run, as that wrote it down."""
-    mine = (LISTED.c.run == pair.after) & (LISTED.c.fingerprint == of.c.fingerprint)
-    found = select(LISTED.c.state).where(mine).scalar_subquery()
-    return func.coalesce(found, ComparisonState.STILL.value)
 
 
 def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
@@ -243,26 +222,19 @@ def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     )
 
 
-def absent(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Select[Any]:
-    """The findings of the earlier run that the later one did not find: fingerprint, state, former_basis, found_in.
+def lost_findings(pair: Pair) -> Select[Any]:
+    """The findings of the earlier run that the later one did not find: fingerprint, state, basis, found_in.
 
     Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
     unless a later one found it again.
     """
-    if what.is_listed:
-        lost = select(LISTED.c.fingerprint, LISTED.c.state, LISTED.c.basis.label("former_basis"), LISTED.c.found_in)
-        lost = lost.where(LISTED.c.run == pair.after, LISTED.c.found_in.is_not(None))
-        return lost.where(LISTED.c.fingerprint.in_(only)) if only else lost
-    known, kept = known_after(pair.before, only), _kept(pair.after, only)
-    now = KEY.alias("now")
+    known, now = known_after(pair.before), KEY.alias("now")
     again = select(now.c.fingerprint).where(
         now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
     )
-    settled = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
-    state = func.coalesce(kept.c.state, settled) if what.is_kept else settled
-    joined = known.outerjoin(kept, kept.c.fingerprint == known.c.fingerprint) if what.is_kept else known
-    columns = known.c.fingerprint, state.label("state"), known.c.basis.label("former_basis"), known.c.found_in
-    return select(*columns).select_from(joined).where(~again.exists())
+    state = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
+    columns = known.c.fingerprint, state.label("state"), known.c.basis, known.c.found_in
+    return select(*columns).where(~again.exists())
 
 
 def run_before(runs: Iterable[Run], run: Run) -> Run | None:
@@ -285,30 +257,51 @@ def compared_with(connection: Connection, run: str) -> str | None:
     return connection.execute(select(COMPARISON.c.before).where(COMPARISON.c.run == run)).scalar()
 
 
-def recorded(connection: Connection, pair: Pair) -> WrittenDown:
-    """What the later of two runs wrote down about both when it ended."""
-    columns = COMPARISON.c.before, COMPARISON.c.is_listed, COMPARISON.c.counts
+def comparison_of(connection: Connection, pair: Pair) -> Comparison:
+    """What became of the findings of two runs."""
+    columns = COMPARISON.c.before, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
-    if not row:
-        return WrittenDown(is_kept=not pair.before, is_listed=False)
-    is_kept = (row.before or "") == pair.before
-    few = (state for state in ComparisonState if row.counts.get(state.value, 0) <= FEW)
-    rare = frozenset(state.value for state in few if state is not ComparisonState.STILL)
-    return WrittenDown(is_kept, is_kept and bool(row.is_listed), rare)
+    if not pair.before or (row and row.before == pair.before):
+        few = (state for state in ComparisonState if row and row.counts.get(state.value, 0) <= FEW)
+        rare = frozenset(state.value for state in few if state is not ComparisonState.STILL and pair.before)
+        return Comparison(pair, COMPARED.alias("became"), is_kept=True, rare=rare)
+    return Comparison(pair, union_all(*compared_rows(pair)).subquery("became"), is_kept=False)
 
 
-def found_by(run: str, only: Sequence[str]) -> Subquery:
-    """The findings of a run, or some of them: fingerprint, basis, outcome."""
-    columns = KEY.c.fingerprint, KEY.c.basis, KEY.c.outcome
-    return _some(select(*columns).where(KEY.c.run == run, KEY.c.outcome.in_(OPEN)), KEY, only)
+def compared_rows(pair: Pair) -> Iterator[Select[Any]]:
+    """What is to be written of two runs, or is worked out each time: rows of COMPARED."""
+    lost = lost_findings(pair).subquery("lost")
+    texts: dict[str, ColumnElement[Any]] = {
+        column.name: null() if column.nullable else literal("") for column in COMPARED.columns
+    }
+    # By their keys alone, which both runs have in the same order: no row of a finding is read.
+    state = _compared_state(pair, KEY)
+    here = {"fingerprint": KEY.c.fingerprint, "run": literal(pair.after), "state": state, "is_there": true()}
+    found = (column.label(name) for name, column in (texts | here).items())
+    yield select(*found).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN), state != ComparisonState.STILL.value)
+    gone: dict[str, ColumnElement[Any]] = {name: lost.c[name] for name in ("fingerprint", "state", "basis", "found_in")}
+    gone |= {"run": literal(pair.after), "is_there": false()}
+    yield select(*(column.label(name) for name, column in (texts | gone).items()))
 
 
-def _kept(run: str, only: Sequence[str]) -> Subquery:
-    columns = COMPARED.c.fingerprint, COMPARED.c.state, COMPARED.c.basis, COMPARED.c.found_in
-    return _some(select(*columns).where(COMPARED.c.run == run), COMPARED, only)
+def write_compared(connection: Connection, pair: Pair) -> None:
+    """Write what became of the findings of two runs, but for those of which it is written already."""
+    columns = list(COMPARED.columns.keys())
+    is_there = select(KEY.c.run).where(KEY.c.run == pair.after, KEY.c.fingerprint == COMPARED.c.fingerprint)
+    is_there = is_there.where(KEY.c.outcome.in_(OPEN)).correlate(COMPARED)
+    connection.execute(update(COMPARED).where(COMPARED.c.run == pair.after).values(is_there=is_there.exists()))
+    for query in compared_rows(pair):
+        known, row = COMPARED.alias("known"), query.subquery("row")
+        written = select(known.c.run).where(known.c.run == pair.after, known.c.fingerprint == row.c.fingerprint)
+        connection.execute(insert(COMPARED).from_select(columns, select(row).where(~written.exists())))
 
 
-def known_after(run: str, only: Sequence[str]) -> Subquery:
+def found_by(run: str) -> Subquery:
+    """The findings of a run: fingerprint, basis."""
+    return select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == run, KEY.c.outcome.in_(OPEN)).subquery()
+
+
+def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
     """What is known to be wrong after a run: what it found, and what it had to leave as it was found before."""
     left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
     left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
@@ -322,10 +315,6 @@ def known_after(run: str, only: Sequence[str]) -> Subquery:
     if only:
         left, found = left.where(COMPARED.c.fingerprint.in_(only)), found.where(KEY.c.fingerprint.in_(only))
     return union_all(found, left).subquery()
-
-
-def _some(query: Select[Any], table: Table, only: Sequence[str]) -> Subquery:
-    return (query.where(table.c.fingerprint.in_(only)) if only else query).subquery()
 
 
 def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
@@ -345,22 +334,3 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
         by.c.number > func.coalesce(seen.correlate(known).scalar_subquery(), 0),
     )
     return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
-
-
-def listed_rows(pair: Pair, what: WrittenDown) -> Iterator[Select[Any]]:
-    """What stands in LISTED of two runs."""
-    kept, lost = COMPARED.alias("kept"), absent(pair, what).subquery("lost")
-    run, none = literal(pair.after), null()
-    same = (kept.c.fingerprint == KEY.c.fingerprint) & (kept.c.run == pair.after) & (literal(what.is_kept) == true())
-    # By their keys alone, which both runs have in the same order: no row of a finding is read.
-    state = _state(pair, what, KEY, kept)
-    here = select(run, state.label("state"), KEY.c.fingerprint, none, none).select_from(KEY.outerjoin(kept, same))
-    yield here.where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN), state != ComparisonState.STILL.value)
-    yield select(run, lost.c.state, lost.c.fingerprint, lost.c.found_in, lost.c.former_basis)
-
-
-def states_of(pair: Pair, what: WrittenDown, only: Sequence[str] = ()) -> Subquery:
-    """The states of all findings of two runs, or of some: fingerprint, state."""
-    found, lost = present(pair, what, about=only or None), absent(pair, what, only).subquery("lost")
-    here = select(found.of.c.fingerprint, found.state.label("state")).select_from(found.rows).where(found.where)
-    return union_all(here, select(lost.c.fingerprint, lost.c.state)).subquery("compared_state")

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Select, Table, TypeDecorator, func, insert, select, text
@@ -13,6 +12,7 @@ from sqlalchemy.sql.expression import FromClause, TableClause
 from kgcheck.errors import FROM_A_COPY, LedgerError
 from kgcheck.ledger.bulk import copy_in
 from kgcheck.ledger.database import Database
+from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import FORMAT, METADATA
 from kgcheck.progress import Progress
 
@@ -22,7 +22,7 @@ STAYING = frozenset({"service_token", "service_session"})
 """Tables of a service and its place: who has a copy has no users of another."""
 
 _COPIED = {"work": "job"}
-"""Tables of which only rows with a value in a column are copied: no task of a service is under way in a copy."""
+"""Tables of which only rows with a value in a column are copied: of work, the runs of jobs."""
 
 _NOTHING_WRITTEN = "nothing was written: name an empty ledger"
 
@@ -43,23 +43,17 @@ def copy_ledger(source: Database, target: Database, progress: Progress) -> list[
     """
     try:
         with source.reading() as before, target.writing() as after, target.reading() as there:
-            return _copied(before, after, there, Places(source.where, target.where), progress)
+            return _copied(before, after, there, (source.where, target.where), progress)
     except (ValueError, TypeError) as error:
         raise LedgerError(
             f"the ledger {source.where} holds a row that cannot be copied: {error}", FROM_A_COPY
         ) from error
 
 
-class Places(NamedTuple):
-    """The names of two ledgers."""
-
-    source: str
-    target: str
-
-
 def _copied(
-    before: Connection, after: Connection, there: Connection, places: Places, progress: Progress
+    before: Connection, after: Connection, there: Connection, places: tuple[str, str], progress: Progress
 ) -> list[Copied]:
+    of_source, of_target = places
     tables = [table for table in METADATA.sorted_tables if table.name not in STAYING]
     plain = {table.name: _as_it_stands(table) for table in tables}
     copied = {name: _copied_rows(table).subquery() for name, table in plain.items()}
@@ -68,22 +62,22 @@ def _copied(
     for table in tables:
         read, total, added = plain[table.name], _count(before, copied[table.name]), 0
         if total and _count(there, read) > _count(there, copied[table.name]):
-            raise LedgerError(f"{places.target} has {table.name} of its own", _NOTHING_WRITTEN)
+            raise LedgerError(f"{of_target} has {table.name} of its own", _NOTHING_WRITTEN)
         order = [] if is_empty else [column.name for column in table.primary_key.columns]
         with (
             closing(_rows(before, read, order)) as every,
             closing(_rows(there, read, order)) as present,
             progress.step(f"copying {table.name}", total) as step,
         ):
-            rows = every if is_empty else _missing(every, present, table, places.target)
-            while some := list(islice(rows, _TOGETHER)):
+            rows = every if is_empty else _missing(every, present, table, of_target)
+            for some in batches(rows, _TOGETHER):
                 _insert(after, read, some)
                 added += len(some)
                 step.advance(len(some))
         go_on_counting(after, table)
         if (now := _count(after, copied[table.name])) != total:
             raise LedgerError(
-                f"{table.name} would have {now:,} rows in {places.target}, and has {total:,} in {places.source}",
+                f"{table.name} would have {now:,} rows in {of_target}, and has {total:,} in {of_source}",
                 _NOTHING_WRITTEN,
             )
         done.append(Copied(table.name, total, added))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, insert
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
@@ -22,6 +22,9 @@ from kgcheck.ledger.place import LedgerPlace, LedgerServer
 from kgcheck.ledger.settling import is_settled, settle
 from kgcheck.ledger.sqlite import SqliteFile
 from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 _ANOTHER = "name another ledger with --ledger"
 
@@ -145,9 +148,6 @@ class Database:
                     connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
                     self._backend.finish(connection, FORMAT)
                 case int(earlier) if earlier == RELEASED:
-                    # It takes Alembic a while to be imported, and few ledgers need it.
-                    from kgcheck.ledger.migration import migrate
-
                     migrate(connection)
                     self._backend.finish(connection, FORMAT)
 
@@ -194,3 +194,22 @@ def _backend(where: LedgerPlace | URL, create: bool) -> Backend:
     from kgcheck.ledger.postgres import PostgresDatabase
 
     return PostgresDatabase(LedgerServer.of(where) if isinstance(where, URL) else where)
+
+
+def configuration(connection: Connection) -> "Config":
+    """Options of Alembic for a connection."""
+    # It takes Alembic a while to be imported, and few ledgers need it.
+    from alembic.config import Config
+
+    made = Config()
+    # Alembic reads its options as Python's configparser does.
+    made.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+    made.attributes["connection"] = connection
+    return made
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the tables to the present format, within the transaction that is under way."""
+    from alembic import command
+
+    command.upgrade(configuration(connection), str(FORMAT))

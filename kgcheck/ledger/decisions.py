@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from enum import StrEnum
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 from sqlalchemy import (
@@ -26,11 +25,9 @@ from sqlalchemy import (
 )
 
 from kgcheck.errors import ChangedMeanwhile
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.rows import batches
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 DECISION = Table(
     "decision",
@@ -62,6 +59,11 @@ class Action(StrEnum):
     REJECT = "reject"
     DEFER = "defer"
     REOPEN = "reopen"
+
+    @property
+    def done(self) -> str:
+        """The word for a finding about which it was decided."""
+        return {"defer": "deferred"}.get(self.value, f"{self.value}ed")
 
 
 class DecisionState(StrEnum):
@@ -105,11 +107,8 @@ _KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
-class DecisionTable:
+class DecisionTable(LedgerTable):
     """Reads and writes decisions."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
 
     def newest(self) -> int:
         """The number of the newest decision; 0 where there is none."""
@@ -120,13 +119,13 @@ class DecisionTable:
         self, decisions: Iterable[Decision], *, overruled: Iterable[Decision] = (), unless_after: int | None = None
     ) -> list[Decision]:
         """Write decisions, all or nothing; those that are overruled come before all that are there."""
-        rest, added, earlier = iter(decisions), list[Decision](), list(overruled)
+        added, earlier = list[Decision](), list(overruled)
         with self._database.writing() as connection:
             if earlier:
                 end = min(connection.scalar(select(func.min(DECISION.c.number))) or 0, 0)
                 added = [d.model_copy(update={"number": n}) for n, d in enumerate(earlier, end - len(earlier))]
                 connection.execute(insert(DECISION), [_row(d) | {"number": d.number} for d in added])
-            while some := list(islice(rest, _TOGETHER)):
+            for some in batches(decisions, _TOGETHER):
                 about = [d.fingerprint for d in some]
                 if unless_after is not None:
                     _refuse_newer(connection, about, unless_after)
@@ -136,12 +135,10 @@ class DecisionTable:
         return added
 
     def of(self, fingerprints: Iterable[str]) -> Iterator[Decision]:
-        """Every decision about findings, the oldest of each first."""
         with self._database.reading() as connection:
             yield from _about(connection, fingerprints)
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Decision]:
-        """Decisions by their numbers, some hundreds at most."""
         with self._database.reading() as connection:
             rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
             return {row.number: decision_of(row) for row in rows}
@@ -154,7 +151,6 @@ class DecisionTable:
             return [decision_of(row) for row in rows]
 
     def all(self) -> Iterator[Decision]:
-        """Every decision, by finding, the oldest of each first."""
         keys = DECISION.c.fingerprint, DECISION.c.number
         with self._database.reading() as connection:
             for row in connection.execute(select(DECISION).order_by(*keys)):
@@ -206,8 +202,7 @@ def _row(decision: Decision) -> dict[str, Any]:
 
 
 def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Decision]:
-    rest = iter(dict.fromkeys(fingerprints))
-    while some := list(islice(rest, _TOGETHER)):
+    for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
         found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
         for row in connection.execute(found.order_by(DECISION.c.number)):
             yield decision_of(row)

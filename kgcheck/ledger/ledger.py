@@ -7,17 +7,17 @@ none doubled.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
 
+from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
-from kgcheck.ledger.comparisons import COMPARISON
+from kgcheck.ledger.comparisons import COMPARED, COMPARISON
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
@@ -38,7 +38,7 @@ from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RE
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
 
-__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id", "now"]
+__all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id"]
 
 _TOGETHER = 500
 """Findings that are fetched at a time."""
@@ -51,6 +51,7 @@ class Ledger(Closing):
         self._database = Database(where, create=create)
         self.place = where
         self.where = self._database.where
+        self._recorded: defaultdict[str, int] = defaultdict(int)
 
     @property
     def database(self) -> Database:
@@ -58,14 +59,14 @@ class Ledger(Closing):
         return self._database
 
     def start(self, run: Run) -> None:
-        """Write down a new run."""
         with self._database.writing() as connection:
             _insert_run(connection, run)
 
     def finish(self, run: Run) -> Run:
         """Write down that a run is whole."""
-        ended = run.model_copy(update={"finished": now()})
+        ended = run.model_copy(update={"finished": clock.now()})
         with self._database.writing() as connection:
+            self._refuse_lost(connection, run)
             connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
             self._database.after_a_run(connection)
         return ended
@@ -78,7 +79,7 @@ class Ledger(Closing):
     def keep(self, run: Run, finding: Finding, tally: Tally) -> None:
         """Write a finished run of one task, all or nothing."""
         with self._database.writing() as connection:
-            _insert_run(connection, run.model_copy(update={"finished": now()}))
+            _insert_run(connection, run.model_copy(update={"finished": clock.now()}))
             newest = last_number(connection)
             connection.execute(insert(FINDING), [finding_row(run.id, finding)])
             settle_run(connection, run.id, newest)
@@ -108,6 +109,7 @@ class Ledger(Closing):
                 found = [finding_row(run.id, f) for f in findings]
             counted = [tally_row(run.id, piece, t) for t in tallies]
             with self._database.writing(alone=False) as connection:
+                self._refuse_lost(connection, run)
                 connection.execute(insert(PIECE).values(run=run.id, piece=piece, digest=tasks))
                 if ready:
                     insert_findings(connection, run.id, ready)
@@ -118,6 +120,18 @@ class Ledger(Closing):
                 # Where earlier ones of the run wait, these wait with them.
                 if found and is_settled(connection, run.id):
                     settle_run(connection, run.id, newest)
+            self._recorded[run.id] += 1
+
+    def _refuse_lost(self, connection: Connection, run: Run) -> None:
+        """Refuse a ledger that has lost pieces: a server that was behind has taken the place of the one before."""
+        kept = connection.execute(select(func.count()).where(PIECE.c.run == run.id)).scalar_one()
+        if kept < self._recorded[run.id]:
+            raise LedgerError(
+                f"the ledger {self.where} has lost {self._recorded[run.id] - kept} pieces of run {run.id}: it"
+                " was put back, or a standby that was behind has taken its place",
+                "kgcheck audit --resume does them again",
+            )
+        self._recorded[run.id] = kept
 
     def handed(self, run: Run) -> dict[str, str]:
         """What came of each finding that was handed to the team, by fingerprint."""
@@ -158,11 +172,13 @@ class Ledger(Closing):
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
-            connection.execute(update(COMPARISON).where(COMPARISON.c.run == run.id).values(is_listed=False))
+            for table in (COMPARED, COMPARISON):
+                connection.execute(delete(table).where(table.c.run == run.id))
             for kind, target in targets:
                 counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
                 pieces = select(TALLY.c.piece).where(counted, ~TALLY.c.by_team)
                 connection.execute(delete(PIECE).where(PIECE.c.run == run.id, PIECE.c.piece.in_(pieces)))
+                self._recorded.pop(run.id, None)
                 connection.execute(delete(TALLY).where(counted))
                 found = of_target(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
                 remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
@@ -231,8 +247,8 @@ class Ledger(Closing):
         """Which of some fingerprints any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                some = of_any_run(KEY.c.fingerprint.in_(fingerprints[start : start + _TOGETHER]))
+            for named in batches(fingerprints, _TOGETHER):
+                some = of_any_run(KEY.c.fingerprint.in_(named))
                 found |= set(connection.scalars(select(KEY.c.fingerprint).where(some).distinct()))
         return found
 
@@ -248,7 +264,6 @@ class Ledger(Closing):
         return sorted(found, key=lambda t: (t.type, str(t.target), t.outcome, t.reason, t.sources_line))
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()
 
     @contextmanager
@@ -260,14 +275,9 @@ class Ledger(Closing):
             raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read", FROM_A_COPY) from error
 
 
-def now() -> datetime:
-    """The time, to the second."""
-    return datetime.now(UTC).replace(microsecond=0)
-
-
 def new_run_id() -> str:
     """A run id that sorts by time: 20261121-021005-3f9a."""
-    return f"{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
+    return f"{clock.now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
 
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:

@@ -1,14 +1,12 @@
-"""Claims of papers in the ledger: what was chosen of a text, how pairs of them stand, and what an index comes to.
+"""Claims of papers in the ledger: what was chosen of a text, and how pairs of them stand.
 
 A paper's claims are kept under the digest of its text and of the rules, pairs under what read them: what has not
 changed is taken from here, and a call that was cut off goes on where it was.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 from sqlalchemy import (
@@ -26,12 +24,10 @@ from sqlalchemy import (
     select,
 )
 
+from kgcheck import clock
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 READ = Table(
     "claim_text",
@@ -65,26 +61,6 @@ PAIR = Table(
     Column("relation", String, nullable=False),
     Column("probability", Float, nullable=False),
     Column("note", Text, nullable=False),
-)
-RANK = Table(
-    "claim_paper",
-    METADATA,
-    Column("corpus", String, primary_key=True, comment="the folder of the index"),
-    Column("paper", String, primary_key=True),
-    Column("digest", String, nullable=False, comment="of the text that its claims are of"),
-    Column("pagerank", Float, nullable=False),
-    Column("hub", Float, nullable=False),
-    Column("authority", Float, nullable=False),
-    Column("cites", Integer, nullable=False, comment="papers of the index"),
-    Column("cited", Integer, nullable=False, comment="by papers of the index"),
-)
-GROUP = Table(
-    "claim_group",
-    METADATA,
-    Column("corpus", String, primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("claim", String, primary_key=True, comment="key"),
-    Column("kind", String, nullable=False, comment="consensus or disagreement"),
 )
 
 _CHUNK = 500
@@ -145,40 +121,30 @@ class ClaimGroup(Value):
     claims: tuple[str, ...] = Field(min_length=2)
 
 
-class KeptMap(NamedTuple):
-    """What an index came to when it was last worked out."""
-
-    papers: tuple[RankedPaper, ...]
-    groups: tuple[ClaimGroup, ...]
-
-
-class ClaimTable:
+class ClaimTable(LedgerTable):
     """Reads and writes the claims of papers."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
 
     def claims(self, digests: Collection[str]) -> dict[str, tuple[PaperClaim, ...]]:
         """The claims of texts that were read, by their digests; one without claims has none, but is there."""
         found: dict[str, list[PaperClaim]] = {}
         with self._database.reading() as connection:
-            for some in _parts(sorted(digests)):
+            for some in batches(sorted(digests), _CHUNK):
                 found |= {d: [] for d in connection.scalars(select(READ.c.digest).where(READ.c.digest.in_(some)))}
                 ordered = select(CLAIM).where(CLAIM.c.digest.in_(some)).order_by(CLAIM.c.digest, CLAIM.c.place)
                 for row in connection.execute(ordered):
-                    found[row.digest].append(_claim(row._mapping))
+                    found[row.digest].append(read_row(PaperClaim, row))
         return {digest: tuple(claims) for digest, claims in found.items()}
 
     def keep_claims(self, chosen: Mapping[str, tuple[str, Sequence[PaperClaim]]]) -> None:
         """Write down what was chosen of texts, all or nothing."""
-        now = datetime.now(UTC).replace(microsecond=0)
+        now = clock.now()
         rows = [
             claim.model_dump() | {"digest": digest, "place": place, "key": claim.key}
             for digest, (_, claims) in chosen.items()
             for place, claim in enumerate(claims, 1)
         ]
         with self._database.writing() as connection:
-            for some in _parts(sorted(chosen)):
+            for some in batches(sorted(chosen), _CHUNK):
                 # Another process may have read the same text meanwhile.
                 connection.execute(delete(CLAIM).where(CLAIM.c.digest.in_(some)))
                 connection.execute(delete(READ).where(READ.c.digest.in_(some)))
@@ -204,51 +170,11 @@ class ClaimTable:
             for part in batches(rows):
                 connection.execute(insert(PAIR), part)
 
-    def keep_map(self, corpus: str, papers: Sequence[RankedPaper], groups: Sequence[ClaimGroup]) -> None:
-        """Write down what an index comes to, in place of what it came to before."""
-        members = [
-            {"corpus": corpus, "number": number, "claim": key, "kind": group.kind}
-            for number, group in enumerate(groups, 1)
-            for key in dict.fromkeys(group.claims)
-        ]
-        with self._database.writing() as connection:
-            for table in (RANK, GROUP):
-                connection.execute(delete(table).where(table.c.corpus == corpus))
-            for part in batches([paper.model_dump() | {"corpus": corpus} for paper in papers]):
-                connection.execute(insert(RANK), part)
-            for part in batches(members):
-                connection.execute(insert(GROUP), part)
-
-    def kept_map(self, corpus: str) -> KeptMap:
-        """What an index came to when it was last worked out; nothing where it never was."""
-        with self._database.reading() as connection:
-            ranked = select(RANK).where(RANK.c.corpus == corpus).order_by(RANK.c.pagerank.desc(), RANK.c.paper)
-            papers = tuple(
-                RankedPaper(**{name: row._mapping[name] for name in RankedPaper.model_fields})
-                for row in connection.execute(ranked)
-            )
-            listed = select(GROUP).where(GROUP.c.corpus == corpus).order_by(GROUP.c.number, GROUP.c.claim)
-            groups: dict[int, tuple[str, list[str]]] = {}
-            for row in connection.execute(listed):
-                groups.setdefault(row.number, (row.kind, []))[1].append(row.claim)
-        return KeptMap(papers, tuple(ClaimGroup(kind=kind, claims=tuple(keys)) for kind, keys in groups.values()))
-
 
 def _pairs(connection: Connection, reader: str, keys: Collection[str]) -> dict[tuple[str, str], ClaimPair]:
     found: dict[tuple[str, str], ClaimPair] = {}
-    for some in _parts(sorted(keys)):
+    for some in batches(sorted(keys), _CHUNK):
         for row in connection.execute(select(PAIR).where(PAIR.c.reader == reader, PAIR.c.first.in_(some))):
             if row.second in keys:
-                found[row.first, row.second] = ClaimPair(
-                    **{name: row._mapping[name] for name in ClaimPair.model_fields}
-                )
+                found[row.first, row.second] = read_row(ClaimPair, row)
     return found
-
-
-def _claim(row: Mapping[Any, Any]) -> PaperClaim:
-    return PaperClaim(**{name: row[name] for name in PaperClaim.model_fields})
-
-
-def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(items), _CHUNK):
-        yield items[at : at + _CHUNK]

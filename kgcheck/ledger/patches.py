@@ -3,21 +3,17 @@
 The store is the record of what was done in it (`kgcheck.curation.patches`); this is the list that people look at.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
 
 from kgcheck.errors import AmbiguousName, UnknownName
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 PATCH = Table(
     "patch",
@@ -98,11 +94,8 @@ class OperationEntry(Value):
     why: str = Field(default="", description="of a conflict")
 
 
-class PatchTable:
+class PatchTable(LedgerTable):
     """Reads and writes patches."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
 
     def keep(self, patch: PatchEntry, operations: Sequence[OperationEntry]) -> None:
         """Write down a patch with its operations, all or nothing; of one that is known, how far it has come."""
@@ -126,9 +119,10 @@ class PatchTable:
             return connection.scalar(select(PATCH.c.id).where(PATCH.c.digest == digest)) is not None
 
     def all(self) -> list[PatchEntry]:
-        """All patches, the newest first."""
         with self._database.reading() as connection:
-            return [_entry(row._mapping) for row in connection.execute(select(PATCH).order_by(PATCH.c.number.desc()))]
+            return [
+                read_row(PatchEntry, row) for row in connection.execute(select(PATCH).order_by(PATCH.c.number.desc()))
+            ]
 
     def one(self, name: str) -> tuple[PatchEntry, list[OperationEntry]]:
         """A patch by its id or the beginning of it."""
@@ -140,12 +134,4 @@ class PatchTable:
             raise AmbiguousName(f"several patches begin with {name!r}", ", ".join(p.id for p in found))
         ordered = select(OPERATION).where(OPERATION.c.patch == found[0].id).order_by(OPERATION.c.number)
         with self._database.reading() as connection:
-            return found[0], [_operation(row._mapping) for row in connection.execute(ordered)]
-
-
-def _entry(row: Mapping[Any, Any]) -> PatchEntry:
-    return PatchEntry(**{name: row[name] for name in PatchEntry.model_fields})
-
-
-def _operation(row: Mapping[Any, Any]) -> OperationEntry:
-    return OperationEntry(**{name: row[name] for name in OperationEntry.model_fields})
+            return found[0], [read_row(OperationEntry, row) for row in connection.execute(ordered)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("postgresql", "postgres")
 _EXAMPLE = "an address looks like postgresql://localhost:5432/kgcheck"
+_SEVERAL = "name servers of one ledger as postgresql:///DATABASE?host=ONE,OTHER&port=5432,5432"
 _WITH_CREDENTIALS = (
     "the address of a ledger must not carry credentials",
     "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD instead, or PGUSER, PGPASSWORD or PGPASSFILE",
@@ -51,7 +52,6 @@ class LedgerServer:
         return cls(bare.render_as_string(), url.username, password)
 
     def url(self) -> "URL":
-        """The address as SQLAlchemy needs it, with the credentials."""
         from sqlalchemy import URL
 
         parts = urlsplit(self.address)
@@ -90,9 +90,12 @@ def checked_place(name: str) -> str:
     try:
         parts = urlsplit(name)
         usable = not parts.fragment and (parts.port is None or parts.port > 0)
-        parameters = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
-        raise UsageError("the ledger is not an address", _EXAMPLE) from None
+        raise UsageError("the ledger is not an address", _SEVERAL if "," in name else _EXAMPLE) from None
+    parameters = dict(pairs)
+    if len(parameters) < len(pairs):
+        raise UsageError("the address of a ledger has a parameter twice, and one would not count", _SEVERAL)
     if parts.scheme not in _SCHEMES:
         raise UsageError(f"no ledger is kept in {parts.scheme}://", f"name a file; {_EXAMPLE}")
     if odd := set(parameters) - _PARAMETERS:

@@ -57,19 +57,15 @@ class PostgresDatabase:
             raise MissingExtra("a ledger on PostgreSQL", "postgres") from error
 
     def reading(self) -> dict[str, Any]:
-        """Options of a connection that reads: all its statements see the same."""
         return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
     def reading_once(self) -> dict[str, Any]:
-        """Options of a connection that reads with one statement."""
         return {"isolation_level": "READ COMMITTED", "postgresql_readonly": True}
 
     def writing(self) -> dict[str, Any]:
-        """Options of a connection that writes."""
         return {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
 
     def lock(self, connection: Connection, *, alone: bool) -> None:
-        """Wait until nobody else writes, or until nobody writes who must be alone."""
         kind = "" if alone else "_shared"
         of_schema = text(f"SELECT pg_advisory_xact_lock{kind}(:lock, hashtext(current_schema()))")
         connection.execute(of_schema, {"lock": _LOCK})
@@ -78,7 +74,6 @@ class PostgresDatabase:
         """Nothing is to be made before the tables are."""
 
     def format(self, connection: Connection) -> int | None:
-        """The format of the ledger in it."""
         there = set(inspect(connection).get_table_names())
         if VERSION.name in there:
             written = connection.execute(select(VERSION.c.version_num)).scalars().all()
@@ -96,7 +91,6 @@ class PostgresDatabase:
         return None
 
     def finish(self, connection: Connection, format_: int) -> None:
-        """Let words be compared as bytes, as SQLite does, in whatever language the database is."""
         for table in METADATA.sorted_tables:
             words = [column for column in table.columns if isinstance(column.type, (String, JsonText))]
             quoted = connection.dialect.identifier_preparer.quote
@@ -107,10 +101,9 @@ class PostgresDatabase:
 
     def after_a_run(self, connection: Connection) -> None:
         """Let the server look at what was added: by what it knew before, it takes tables of millions for small ones."""
-        connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared_state")
+        connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared")
 
     def about(self, connection: Connection) -> tuple[str, int]:
-        """The version of the server, and the size of the tables with their indexes."""
         sizes = text(
             "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
             "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
@@ -120,7 +113,6 @@ class PostgresDatabase:
         return f"PostgreSQL {version}", int(size)
 
     def in_words(self, error: DatabaseError) -> LedgerError:
-        """What PostgreSQL refused, in words that help."""
         stated = str(error.orig).strip().partition("\n")[0]
         where, state = self.name, getattr(error.orig, "sqlstate", None) or ""
         match state:

@@ -1,7 +1,8 @@
 """Values of the ledger as rows of its tables, and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.run import PinnedRelease, Run
@@ -18,6 +19,8 @@ from kgcheck.model import (
     Target,
     Verdict,
 )
+
+T = TypeVar("T")
 
 _Row = Any
 """A row of SQLAlchemy: its columns are attributes."""
@@ -60,11 +63,23 @@ class FindingRows:
 
 def finding_row(run: str, finding: Finding) -> dict[str, Any]:
     """A finding as a row of the table finding."""
-    task, verdict, change = finding.task, finding.verdict, finding.change
-    is_ranked = task.type is CheckType.POTENTIAL
+    verdict, is_ranked = finding.verdict, finding.task.type is CheckType.POTENTIAL
     score = next((e.score for e in verdict.evidence[:1]), None) or 0.0
     return {
+        **finding_columns(finding),
         "run": run,
+        "basis": basis_of(finding),
+        "severity": WORST_FIRST.index(verdict.outcome),
+        "by_confidence": -verdict.confidence if is_ranked else 0.0,
+        "by_score": -score if is_ranked else 0.0,
+    }
+
+
+def finding_columns(finding: Finding) -> dict[str, Any]:
+    """A finding by columns of flat tables, as the ledger, Arrow and data frames have them."""
+    task, verdict, change = finding.task, finding.verdict, finding.change
+    return {
+        "run": finding.run,
         "fingerprint": finding.fingerprint,
         "type": task.type.value,
         "subject_label": task.subject.label,
@@ -87,11 +102,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
         "change_to": change.to if change else None,
         "change_because": change.because if change else None,
         "change_candidates": change.candidates if change else (),
-        "basis": basis_of(finding),
         "carried_from": finding.carried_from,
-        "severity": WORST_FIRST.index(verdict.outcome),
-        "by_confidence": -verdict.confidence if is_ranked else 0.0,
-        "by_score": -score if is_ranked else 0.0,
     }
 
 
@@ -171,7 +182,8 @@ def target_of(row: _Row) -> Target:
     return Target(label=row.label, relation=row.relation, object_label=row.object_label, attribute=row.attribute)
 
 
-def batches(items: list[dict[str, Any]], size: int = 5_000) -> Iterator[list[dict[str, Any]]]:
-    """Rows, some thousands at a time."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def batches(items: Iterable[T], size: int = 5_000) -> Iterator[list[T]]:
+    """Yield items in lists, some thousands at a time."""
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        yield some

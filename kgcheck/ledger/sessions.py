@@ -1,16 +1,12 @@
 """Sessions of browsers: each belongs to a token, and ends with it."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Column, ForeignKey, String, Table, delete, insert, select, update
 
-from kgcheck.ledger.tables import METADATA, UtcTime
-from kgcheck.ledger.users import TOKEN, TokenEntry, token_of
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.users import TOKEN, TokenEntry
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 SESSION = Table(
     "service_session",
@@ -38,11 +34,8 @@ class SessionEntry(Value):
     ended: datetime | None = None
 
 
-class SessionTable:
+class SessionTable(LedgerTable):
     """Reads and writes sessions."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
 
     def add(self, session: SessionEntry) -> None:
         """Write down a new session, and forget those that ended long ago."""
@@ -56,8 +49,10 @@ class SessionTable:
             row = connection.execute(select(SESSION).where(SESSION.c.digest == digest)).one_or_none()
             if row is None:
                 return None
-            session = SessionEntry(**row._mapping)
-            return session, token_of(connection.execute(select(TOKEN).where(TOKEN.c.id == session.token)).one())
+            session = read_row(SessionEntry, row)
+            return session, read_row(
+                TokenEntry, connection.execute(select(TOKEN).where(TOKEN.c.id == session.token)).one()
+            )
 
     def push_on(self, digest: str, until: datetime) -> None:
         """Let a session that is used last longer."""
@@ -65,7 +60,6 @@ class SessionTable:
             connection.execute(update(SESSION).where(SESSION.c.digest == digest).values(expires=until))
 
     def end(self, digest: str, at: datetime) -> None:
-        """End a session for good."""
         with self._database.writing() as connection:
             mine = (SESSION.c.digest == digest) & SESSION.c.ended.is_(None)
             connection.execute(update(SESSION).where(mine).values(ended=at))

@@ -5,15 +5,14 @@ the database has for it. Whoever reads finds all of them settled.
 """
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, UNSETTLED
 
-_TOGETHER = 500
 _SETTLED = tuple(
     (table, [FINDING.c["number" if column.name == "finding" else column.name] for column in table.columns])
     for table in (KEY, PLACE)
@@ -90,8 +89,8 @@ def replace_finding(connection: Connection, row: dict[str, object]) -> None:
 
 def remove_findings(connection: Connection, numbers: Iterable[int], *, rows: bool = True) -> int:
     """Take findings out of the ledger."""
-    count, rest = 0, iter(numbers)
-    while numbered := list(islice(rest, _TOGETHER)):
+    count = 0
+    for numbered in batches(numbers, 500):
         some = FINDING.c.number.in_(numbered)
         keys = connection.execute(select(*(FINDING.c[c.name] for c in PLACE.primary_key.columns)).where(some)).all()
         if not keys:

@@ -61,15 +61,12 @@ class SqliteFile:
             self.engine = shared_engine((address, file.st_dev, file.st_ino), lambda: _engine(address))
 
     def reading(self) -> dict[str, Any]:
-        """Options of a connection that reads."""
         return {"kgcheck_begin": "BEGIN"}
 
     def reading_once(self) -> dict[str, Any]:
-        """Options of a connection that reads with one statement."""
         return {"kgcheck_begin": ""}
 
     def writing(self) -> dict[str, Any]:
-        """Options of a connection that writes."""
         # A writer asks for the lock at once: one that reads first cannot wait for another writer later.
         return {"kgcheck_begin": _WRITE}
 
@@ -84,7 +81,6 @@ class SqliteFile:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
     def format(self, connection: Connection) -> int | None:
-        """The format of the ledger in it."""
         if not _number(connection, "SELECT count(*) FROM sqlite_master"):
             return None
         if _number(connection, "PRAGMA application_id") != APPLICATION:
@@ -95,7 +91,6 @@ class SqliteFile:
         return _number(connection, "PRAGMA user_version")
 
     def finish(self, connection: Connection, format_: int) -> None:
-        """Write down of which format the ledger is now."""
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
         connection.exec_driver_sql(f"PRAGMA user_version = {format_}")
 
@@ -103,12 +98,10 @@ class SqliteFile:
         """SQLite goes by the keys alone."""
 
     def about(self, connection: Connection) -> tuple[str, int]:
-        """The version of SQLite, and the size of the file."""
         pages, size = (_number(connection, f"PRAGMA {name}") for name in ("page_count", "page_size"))
         return f"SQLite {sqlite3.sqlite_version}", pages * size
 
     def in_words(self, error: DatabaseError) -> LedgerError:
-        """What SQLite refused, in words that help."""
         where, message = self.name, str(error.orig)
         match message:
             case "database or disk is full" | "disk I/O error":

@@ -5,7 +5,7 @@ a JSON text is never NULL.
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import (
@@ -18,13 +18,19 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Row,
     String,
     Table,
     Text,
     TypeDecorator,
 )
 
-from kgcheck.model import Evidence, Gap
+from kgcheck.model import Evidence, Gap, Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+V = TypeVar("V", bound=Value)
 
 FORMAT = 8
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
@@ -45,11 +51,9 @@ class UtcTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To the database."""
         return value.astimezone(UTC).replace(tzinfo=None) if value else None
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """From the database."""
         return value.replace(tzinfo=UTC) if value else None
 
 
@@ -65,12 +69,23 @@ class JsonText(TypeDecorator[Any]):
         self._adapter: TypeAdapter[Any] = TypeAdapter(of)
 
     def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:
-        """To the database."""
         return None if value is None else self._adapter.dump_json(value).decode()
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Any | None:
         """From the database; ValidationError where it is no JSON of the type."""
         return None if value is None else self._adapter.validate_json(value)
+
+
+class LedgerTable:
+    """Reads and writes a table of the ledger, or several that belong together."""
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+
+def read_row(model: type[V], row: Row[Any]) -> V:
+    """The value of a row that has a column for each of its fields, and may have more."""
+    return model(**{name: row._mapping[name] for name in model.model_fields})
 
 
 def _json(name: str, of: Any) -> Column[Any]:

@@ -2,15 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import Column, Index, Integer, Row, String, Table, insert, select, update
+from sqlalchemy import Column, Index, Integer, String, Table, insert, select, update
 
-from kgcheck.ledger.tables import METADATA, UtcTime
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 TOKEN = Table(
     "service_token",
@@ -60,7 +57,6 @@ class TokenEntry(Value):
     last_used: datetime | None = None
 
     def state(self, now: datetime) -> str:
-        """``active``, ``expired`` or ``revoked``."""
         if self.revoked:
             return "revoked"
         return "expired" if self.expires and self.expires <= now else "active"
@@ -70,27 +66,23 @@ class TokenEntry(Value):
         return {**self.model_dump(mode="json", exclude={"digest"}), "state": self.state(now)}
 
 
-class TokenTable:
+class TokenTable(LedgerTable):
     """Reads and writes tokens."""
 
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
     def add(self, token: TokenEntry) -> None:
-        """Write down a new token."""
         with self._database.writing() as connection:
             connection.execute(insert(TOKEN).values(token.model_dump()))
 
     def all(self) -> list[TokenEntry]:
         """All tokens, also those that have ended, in the order in which they were made."""
         with self._database.reading() as connection:
-            return [token_of(row) for row in connection.execute(select(TOKEN).order_by(TOKEN.c.number))]
+            return [read_row(TokenEntry, row) for row in connection.execute(select(TOKEN).order_by(TOKEN.c.number))]
 
     def one(self, name: str) -> TokenEntry | None:
         """The token of that id, whatever its state."""
         with self._database.reading() as connection:
             row = connection.execute(select(TOKEN).where(TOKEN.c.id == name)).one_or_none()
-            return token_of(row) if row else None
+            return read_row(TokenEntry, row) if row else None
 
     def there_are_any(self) -> bool:
         """Whether there ever was a token: revoking the last one does not open the door."""
@@ -98,17 +90,10 @@ class TokenTable:
             return connection.execute(select(TOKEN.c.number).limit(1)).first() is not None
 
     def revoke(self, names: list[str], at: datetime) -> None:
-        """End tokens by their ids, for good."""
         with self._database.writing() as connection:
             mine = TOKEN.c.id.in_(names) & TOKEN.c.revoked.is_(None)
             connection.execute(update(TOKEN).where(mine).values(revoked=at))
 
     def used(self, name: str, at: datetime) -> None:
-        """Write down when a token was used."""
         with self._database.writing(alone=False) as connection:
             connection.execute(update(TOKEN).where(TOKEN.c.id == name).values(last_used=at))
-
-
-def token_of(row: Row[Any]) -> TokenEntry:
-    """The token of a row that has the columns of the table."""
-    return TokenEntry(**{name: getattr(row, name) for name in TokenEntry.model_fields})

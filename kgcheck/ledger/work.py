@@ -1,34 +1,93 @@
-"""Work that is under way, waits, or is over: runs of jobs, and tasks that were begun through a service.
+"""Work that is under way, waits, or is over: one row for each run of a job and each task of a service.
 
-Who works pushes a lease on from time to time; one whose lease has run out was killed. A task is then taken over as it
-stands; a run of a job is marked as lost, and another one goes on with what it did. A unique index keeps runs of a job
-that are under way to one, for all processes and machines. Every write of a worker names the worker: one that has lost
-its work changes nothing of it any more.
+Who works pushes a lease on from time to time; one whose lease has run out was killed. What a service began is then
+taken over as it stands; a run of ``kgcheck job run`` is marked as lost, and another one goes on with what it did. A
+unique index keeps runs of a job that are under way to one, for all processes and machines. Every write of a worker
+names the worker: one that has lost its work changes nothing of it any more.
 """
 
-from collections.abc import Mapping
+import os
+import socket
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pydantic import Field
-from sqlalchemy import Boolean, Column, Index, Integer, Row, String, Table, Text, func, insert, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from kgcheck.errors import JobUnderWay, LedgerError, UnknownName
-from kgcheck.ledger.tables import METADATA, JsonText, UtcTime
-from kgcheck.ledger.workers import is_gone
+from kgcheck.ledger.tables import METADATA, JsonText, LedgerTable, UtcTime, read_row
 from kgcheck.model import Value
 
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
+_MARK = uuid4().hex[:8]
+_OF_MACHINE = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
+
+
+def this_worker() -> str:
+    """This process: host and number, for people; where that number counts; and what no other process has."""
+    return f"{socket.gethostname()} {os.getpid()} {_place()}-{_MARK}"
+
+
+def is_gone(worker: str) -> bool:
+    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
+    host, number, mark = (*worker.split(" "), "", "")[:3]
+    if host != socket.gethostname() or not number.isdecimal():
+        return False
+    if int(number) == os.getpid():
+        # A container gives each of its processes the same number, one after the other.
+        return bool(mark) and worker != this_worker()
+    place, dash, _ = mark.partition("-")
+    if dash and place != _place():
+        # A container that has the name of its host, and numbers of its own.
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@cache
+def _place() -> str:
+    """Names where numbers of processes mean the same: this machine since it was started, or a container."""
+    found = ""
+    for name in _OF_MACHINE:
+        try:
+            found += os.readlink(name) if "/ns/" in name else Path(name).read_text()
+        except OSError:
+            continue
+    return sha256(found.encode()).hexdigest()[:8]
+
 
 _OBJECT = dict[str, Any]
 
+LEASE = timedelta(seconds=60)
+"""How long a worker counts as alive without a sign: machines whose clocks differ by more must not share a ledger."""
+
 
 class WorkState(StrEnum):
-    """State of work; a task is waiting, running, done, failed or cancelled, a run of a job never waits."""
+    """State of work; only what a service began waits."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -40,7 +99,6 @@ class WorkState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will become of it."""
         return self not in (WorkState.WAITING, WorkState.RUNNING)
 
 
@@ -49,14 +107,14 @@ WORK = Table(
     METADATA,
     Column("number", Integer, primary_key=True, comment="in the order in which they were begun"),
     Column("id", String, unique=True, nullable=False),
-    Column("job", String, comment="of a run of a job: its name; NULL of a task of a service"),
+    Column("job", String, comment="of a run of a job: its name"),
     Column("kind", String, nullable=False),
     Column("parameters", JsonText(_OBJECT), nullable=False),
     Column("state", String, nullable=False),
     Column("step", String, nullable=False, comment="what is being done, in words"),
     Column("done", Integer, nullable=False, comment="units of the step"),
     Column("total", Integer, comment="of the units; NULL where nobody knows"),
-    Column("by", String, nullable=False, comment="of a task: who began it"),
+    Column("by", String, nullable=False, comment="who began it through a service; empty where a command did"),
     Column("planned", UtcTime, comment="the time of the schedule that it is of; NULL where somebody began it"),
     Column("created", UtcTime, nullable=False),
     Column("started", UtcTime),
@@ -77,7 +135,8 @@ WORK = Table(
 )
 _RUNNING = WORK.c.state == WorkState.RUNNING.value
 _WAITING = WORK.c.state == WorkState.WAITING.value
-_IS_TASK = WORK.c.job.is_(None)
+_IS_OPEN = or_(_WAITING, _RUNNING)
+_IS_TASK = WORK.c.by != ""
 Index("work_under_way", WORK.c.job, unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
 
 JOB_SCHEDULE = Table(
@@ -90,11 +149,12 @@ JOB_SCHEDULE = Table(
 
 _SHOWN = ("number", "job", "state", "planned", "started", "finished", "worker", "lease_until", "attempt")
 _SHOWN_AT_ITS_END = ("run", "severity", "message", "result")
+_OF_JOBS = ("number", "state", "severity", "message", "run")
 _OF_WORKERS = {"number", "job", "planned", "severity", "message", "worker", "lease_until", "noted", "stop"}
 
 
 class WorkItem(Value):
-    """A run of a job, or a task of a service."""
+    """A run of a job, or a task of a service, or both."""
 
     number: int = 0
     id: str = Field(default_factory=lambda: uuid4().hex[:16])
@@ -123,127 +183,93 @@ class WorkItem(Value):
     version: int = 1
 
     def as_row(self) -> dict[str, Any]:
-        """A task as those who follow it get to see it."""
-        stopping = {"stopping": self.stop and not self.state.is_over}
-        return self.model_dump(mode="json", exclude=_OF_WORKERS) | stopping
+        """The work for those who follow a service."""
+        row = self.model_dump(mode="json")
+        shown = {name: value for name, value in row.items() if name not in _OF_WORKERS}
+        if self.job:
+            # Where its reports are is of this machine.
+            result = {name: row[name] for name in _OF_JOBS} | {name: self.result.get(name) for name in ("new", "notes")}
+            shown["result"] = result if self.state is WorkState.DONE else {}
+        return shown | {"stopping": self.stop and not self.state.is_over}
 
     def as_job_run(self) -> dict[str, Any]:
-        """A run of a job as its history shows it."""
         row = self.model_dump(mode="json")
         row["finished"] = row["ended"]
         return {name: row[name] for name in (*_SHOWN, *_SHOWN_AT_ITS_END)}
 
 
-class WorkTable:
+class WorkTable(LedgerTable):
     """Reads and writes work."""
 
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
     def add(self, work: WorkItem) -> WorkItem:
-        """Write down new work."""
         with self._database.writing() as connection:
             number = connection.scalar(insert(WORK).returning(WORK.c.number), work.model_dump(exclude={"number"}))
         return work.model_copy(update={"number": number})
 
-    def begin(
-        self, job: str, worker: str, now: datetime, lease: timedelta, planned: datetime | None = None
-    ) -> WorkItem:
-        """Begin a run of a job that is not under way; one that was killed is marked as lost."""
-        mine = (WORK.c.job == job) & _RUNNING
-        begun = WorkItem(
-            job=job,
-            state=WorkState.RUNNING,
-            planned=planned,
-            created=now,
-            started=now,
-            worker=worker,
-            lease_until=now + lease,
-            attempt=1,
-        )
-        try:
-            with self._database.writing() as connection:
-                other = connection.execute(select(WORK).where(mine)).one_or_none()
-                if other and not (other.lease_until < now or is_gone(other.worker)):
-                    raise JobUnderWay(*_under_way(_work_of(other)))
-                if other:
-                    lost = {"state": WorkState.LOST, "message": "killed: it gave no sign of life"}
-                    connection.execute(update(WORK).where(mine).values(lost))
-                connection.execute(insert(WORK), begun.model_dump(exclude={"number"}))
-                return _work_of(connection.execute(select(WORK).where(mine)).one())
-        except LedgerError as error:
-            if not isinstance(error.__cause__, IntegrityError):
-                raise
-            # PostgreSQL lets two begin at once; the index lets only one of them end.
-            raise JobUnderWay(f"job {job} has just been begun elsewhere", "wait until it ends") from None
+    def begin(self, work: WorkItem, worker: str, now: datetime, lease: timedelta = LEASE) -> WorkItem:
+        """Begin work that is new or waits, or take it over from a worker who is gone.
 
-    def take(self, task: WorkItem, worker: str, now: datetime, lease: timedelta) -> WorkItem | None:
-        """Begin a task that waits, or go on with one whose worker is gone."""
-        # The worker that was seen is the one it is taken from: of two who see it dead, one gets it.
-        same = (WORK.c.id == task.id) & (WORK.c.worker == task.worker) & (WORK.c.attempt == task.attempt)
+        A run of the same job whose worker is gone is marked as lost. JobUnderWay where it is alive, or where another
+        worker was quicker.
+        """
         values: dict[str, Any] = {
             "state": WorkState.RUNNING,
             "worker": worker,
             "lease_until": now + lease,
-            "attempt": task.attempt + 1,
-            "version": WORK.c.version + 1,
-            "started": task.started or now,
+            "attempt": work.attempt + 1,
+            "started": work.started or now,
         }
-        with self._database.writing() as connection:
-            taken = connection.execute(update(WORK).where(same, or_(_WAITING, _RUNNING)).values(**values)).rowcount
-        return self.task(task.id) if taken else None
+        # The worker that was seen is the one it is taken from: of two who see it dead, one gets it.
+        seen = (WORK.c.number == work.number) & (WORK.c.worker == work.worker) & (WORK.c.attempt == work.attempt)
+        try:
+            with self._database.writing() as connection:
+                if work.job is not None:
+                    _make_way(connection, work, worker, now)
+                if work.number:
+                    taken = update(WORK).where(seen, _IS_OPEN).values(**values, version=WORK.c.version + 1)
+                    row = connection.execute(taken.returning(*WORK.c)).one_or_none()
+                else:
+                    new = work.model_copy(update=values).model_dump(exclude={"number"})
+                    row = connection.execute(insert(WORK).returning(*WORK.c), new).one()
+        except LedgerError as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            # PostgreSQL lets two begin at once; the index lets only one of them end.
+            row = None
+        if row is None:
+            name = f"job {work.job}" if work.job else "it"
+            raise JobUnderWay(f"{name} has just been begun elsewhere", "wait until it ends")
+        return read_row(WorkItem, row)
 
     def change(self, work: WorkItem, **values: Any) -> bool:
-        """Write down what work under way has come to; False where it is another's by now."""
-        mine = (WORK.c.number == work.number) & (WORK.c.worker == work.worker) & _RUNNING
+        """Write down what work that is not over has come to; False where it is another's by now."""
+        mine = (WORK.c.number == work.number) & (WORK.c.worker == work.worker)
         shown = values.keys() - {"lease_until", "noted"}
         values |= {"version": WORK.c.version + 1} if shown else {}
         with self._database.writing() as connection:
-            return connection.execute(update(WORK).where(mine).values(**values)).rowcount == 1
-
-    def finish(
-        self,
-        run: WorkItem,
-        state: WorkState,
-        now: datetime,
-        *,
-        severity: str | None = None,
-        message: str = "",
-        result: Mapping[str, Any] | None = None,
-    ) -> WorkItem:
-        """Write down how a run of a job ended."""
-        values: dict[str, Any] = {"state": state, "ended": now, "severity": severity, "message": message}
-        # What the run noted on its way stays: the next one goes on from there.
-        values |= {} if result is None else {"result": dict(result)}
-        if not self.change(run, **values):
-            raise JobUnderWay(*taken_over(run))
-        return self.get(run.number)
+            return connection.execute(update(WORK).where(mine, _IS_OPEN).values(**values)).rowcount == 1
 
     def get(self, number: int) -> WorkItem:
-        """Work by its number."""
         with self._database.reading() as connection:
-            return _work_of(connection.execute(select(WORK).where(WORK.c.number == number)).one())
+            return read_row(WorkItem, connection.execute(select(WORK).where(WORK.c.number == number)).one())
 
     def task(self, name: str) -> WorkItem:
-        """A task by its id."""
         with self._database.reading() as connection:
             row = connection.execute(select(WORK).where(WORK.c.id == name, _IS_TASK)).one_or_none()
         if row is None:
             raise UnknownName("task", name, (), "GET /v1/tasks lists them")
-        return _work_of(row)
+        return read_row(WorkItem, row)
 
     def tasks(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
-        """Tasks, the newest first."""
         query = select(WORK).where(_IS_TASK).order_by(WORK.c.number.desc()).limit(limit)
         query = query.where(WORK.c.number < before) if before is not None else query
         return self._all(query.where(WORK.c.kind == kind) if kind is not None else query)
 
     def open(self) -> list[WorkItem]:
         """Tasks that wait or are under way, in the order in which they were begun."""
-        return self._all(select(WORK).where(_IS_TASK, or_(_WAITING, _RUNNING)).order_by(WORK.c.number))
+        return self._all(select(WORK).where(_IS_TASK, _IS_OPEN).order_by(WORK.c.number))
 
     def wants_end(self, number: int) -> bool:
-        """Tell whether somebody wants work to end."""
         with self._database.reading() as connection:
             return bool(connection.scalar(select(WORK.c.stop).where(WORK.c.number == number)))
 
@@ -259,7 +285,7 @@ class WorkTable:
 
     def history(self, job: str | None = None, limit: int | None = None) -> list[WorkItem]:
         """Runs of jobs, the newest first."""
-        query = select(WORK).where(WORK.c.job == job if job else ~_IS_TASK)
+        query = select(WORK).where(WORK.c.job == job if job else WORK.c.job.is_not(None))
         return self._all(query.order_by(WORK.c.number.desc()).limit(limit))
 
     def schedule_since(self, job: str, schedule: str, now: datetime) -> datetime:
@@ -283,24 +309,20 @@ class WorkTable:
 
     def _all(self, query: Any) -> list[WorkItem]:
         with self._database.reading() as connection:
-            return [_work_of(row) for row in connection.execute(query)]
+            return [read_row(WorkItem, row) for row in connection.execute(query)]
 
 
-def taken_over(run: WorkItem) -> tuple[str, str]:
-    """Say that a run's lease ran out while it was at work, and what to do."""
-    return (
-        f"this run of job {run.job} gave no sign of life for so long that it counts as killed",
-        "kgcheck job history shows who has taken it over",
-    )
-
-
-def _under_way(run: WorkItem) -> tuple[str, str]:
-    who = " ".join(run.worker.split(" ")[:2])
-    return (
-        f"job {run.job} is under way: {who} began it at {run.started:%Y-%m-%d %H:%M:%S} UTC",
-        f"wait until it ends; if it was killed, it is taken over after {run.lease_until:%H:%M:%S} UTC",
-    )
-
-
-def _work_of(row: Row[Any]) -> WorkItem:
-    return WorkItem(**row._mapping)
+def _make_way(connection: Connection, work: WorkItem, worker: str, now: datetime) -> None:
+    """Mark another run of the same job as lost; JobUnderWay where it is alive."""
+    others = (WORK.c.job == work.job) & _RUNNING & (WORK.c.number != work.number)
+    row = connection.execute(select(WORK).where(others)).one_or_none()
+    if row is None:
+        return
+    if row.worker == worker or not (row.lease_until < now or is_gone(row.worker)):
+        who = " ".join(row.worker.split(" ")[:2])
+        raise JobUnderWay(
+            f"job {row.job} is under way: {who} began it at {row.started:%Y-%m-%d %H:%M:%S} UTC",
+            f"wait until it ends; if it was killed, it is taken over after {row.lease_until:%H:%M:%S} UTC",
+        )
+    lost = {"state": WorkState.LOST, "message": "killed: it gave no sign of life"}
+    connection.execute(update(WORK).where(others).values(**lost, version=WORK.c.version + 1))

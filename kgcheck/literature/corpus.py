@@ -10,14 +10,15 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from kgcheck import clock
 from kgcheck.choices import SECTIONS
+from kgcheck.closing import Closing
 from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Document, Rejected
@@ -55,7 +56,7 @@ class AddedFiles(NamedTuple):
     quarantine: Path
 
 
-class Corpus:
+class Corpus(Closing):
     """An index that is being made or changed; one process at a time."""
 
     def __init__(
@@ -170,7 +171,7 @@ class Corpus:
         if before and wanted == (before.version, before.dense.digest if before.dense else None):
             return before
         numbers = np.array(self.store.numbers(), dtype=np.int64)
-        name = f"built-{self.store.version}-{datetime.now(UTC).strftime('%Y%m%d%H%M%S%f')}"
+        name = f"built-{self.store.version}-{clock.exact_now().strftime('%Y%m%d%H%M%S%f')}"
         part = self.folder / name
         try:
             part.mkdir()
@@ -183,7 +184,7 @@ class Corpus:
                 Lexical.of(text for _, text in self.store.texts()).save(part / "words")
             made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
             manifest = Manifest(
-                built_at=datetime.now(UTC).replace(microsecond=0).isoformat(),
+                built_at=clock.now().isoformat(),
                 version=self.store.version,
                 documents=len(numbers),
                 paragraphs=len(numbers) - len(set(sections[0])) if sections else 0,
@@ -293,12 +294,6 @@ class Corpus:
         if self._lock:
             self._lock.release()
             self._lock = None
-
-    def __enter__(self) -> "Corpus":
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self.close()
 
 
 def files_of(place: Path) -> list[Path]:

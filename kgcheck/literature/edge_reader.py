@@ -1,11 +1,13 @@
 """What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote as quoted
 
 from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
+from kgcheck.literature.embed import Vectors
 from kgcheck.literature.names import Names
 from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
 from kgcheck.literature.search import LiteratureIndex, SearchHit
@@ -57,13 +59,14 @@ class TripleReader:
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """What papers say of an edge."""
-        judged, read, _ = self._read(triple)
+        judged, read, _ = self._read(triple, self.claim(triple))
         return judged, read
 
-    def _read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document], int]:
+    def _read(
+        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None
+    ) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """What `read` gives, and how many papers were looked at for sentences to read."""
-        claim = self.claim(triple)
-        hits, matches = self._search(claim), claim.matches
+        hits, matches = self._search(claim, vector), claim.matches
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
         for hit in hits:
@@ -108,16 +111,28 @@ class TripleReader:
             retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
         )
 
-    def _search(self, claim: EdgeClaim) -> list[SearchHit]:
+    def _search(self, claim: EdgeClaim, vector: Vectors | None = None) -> list[SearchHit]:
         also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
-        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True)
+        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """What papers say of an edge, as evidence of the tier `text` in an open world."""
-        try:
-            judged, read, looked = self._read(triple)
-        except UnknownName:
-            return ()
+        return self.evidence_of_many([triple]).get(triple, ())
+
+    def evidence_of_many(self, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
+        """Collect what papers say of edges, as `evidence` gives it; edges that have no words are left out."""
+        claims: dict[Triple, EdgeClaim] = {}
+        for triple in triples:
+            with suppress(UnknownName):
+                claims[triple] = self.claim(triple)
+        vectors = self._index.embed([claim.claim for claim in claims.values()])
+        return {
+            triple: self._evidence(triple, claim, vector)
+            for (triple, claim), vector in zip(claims.items(), vectors, strict=True)
+        }
+
+    def _evidence(self, triple: Triple, claim: EdgeClaim, vector: Vectors | None) -> tuple[Evidence, ...]:
+        judged, read, looked = self._read(triple, claim, vector)
         enough = SURE_OF_PAIR if isinstance(self._verifier, TrainedVerifier) else SURE_ENOUGH
         spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
         if spoken:

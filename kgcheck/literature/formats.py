@@ -12,13 +12,12 @@ from kgcheck.errors import LET_READ, NAME_THERE, InputFormat, InputMissing, Sour
 from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.literature.pdf import read_pdf
-from kgcheck.literature.records import paper_of_record
 from kgcheck.literature.xml_elements import xml_elements
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 from kgcheck.providers.openalex import work_record
-from kgcheck.providers.pubmed import article_fields
+from kgcheck.providers.pubmed import article_record
 
 Record = Document | WholePaper | Rejected
 _Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
@@ -175,10 +174,6 @@ def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
         yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
 
 
-def _jsonl(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    return json_lines(path)
-
-
 def json_lines(path: Path) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
     """The objects of a file that has one a line."""
     for number, line in enumerate(text_lines(path), 1):
@@ -218,16 +213,12 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
         for element in elements.ends():
             if element.tag == "PubmedArticle":
                 number += 1
-                yield f"{path}, record {number}", _article(element)
+                record = article_record(element)
+                yield f"{path}, record {number}", {**record._asdict(), "id": record.key} if record else {}
             if len(elements.around) == 1:
                 # Also its place in the set goes: millions of empty ones would stay.
                 elements.around[0].clear()
                 elements.end_record()
-
-
-def _article(element: Any) -> dict[str, Any]:
-    fields = article_fields(element)
-    return {**fields._asdict(), "id": fields.pmid} if fields else {}
 
 
 def read_retractions(path: Path) -> Iterable[str]:
@@ -242,14 +233,6 @@ def read_retractions(path: Path) -> Iterable[str]:
         elif first and number > 1:
             raise InputFormat(f"{path}, line {number}: {first[:40]!r} is no PMID", "one PMID a line")
     return ids
-
-
-def _jats(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    return read_jats(path)
-
-
-def _pdf(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    return read_pdf(path)
 
 
 def _openalex(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
@@ -271,10 +254,10 @@ _WHOLE = ("jats", "pdf")
 _READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
     "csv": _csv,
     "json": _json,
-    "jats": _jats,
-    "jsonl": _jsonl,
+    "jats": lambda path, recipe: read_jats(path),
+    "jsonl": lambda path, recipe: json_lines(path),
     "openalex": _openalex,
-    "pdf": _pdf,
+    "pdf": lambda path, recipe: read_pdf(path),
     "pubtator": _pubtator,
     "pubmed_xml": _pubmed_xml,
 }

@@ -4,14 +4,192 @@ Each objection makes a paper silent, and is shown beside it: a wrong answer is w
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
+from kgcheck.inputs import read_toml
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
-from kgcheck.literature.comparisons import comparison_objection
-from kgcheck.literature.pieces import SentencePiece, pieces
+from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
+from kgcheck.resources import resource_dir
+
+_MOST_CUTS = 40
+"""Places at which a sentence is cut."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+
+
+class SentencePiece(NamedTuple):
+    """A piece of a sentence."""
+
+    text: str
+    before: str
+
+    @property
+    def whole(self) -> str:
+        """All that it may be about."""
+        return f"{self.before} ; {self.text}" if self.before else self.text
+
+
+def pieces(quoted: Sequence[str], abstract: str = "", *, compares: bool = False) -> tuple[SentencePiece, ...]:
+    """The pieces of sentences.
+
+    >>> [p.text for p in pieces(["Tea lowered the risk of gout, whereas coffee made no difference."])]
+    ['Tea lowered the risk of gout,', 'coffee made no difference.']
+    """
+    found: list[SentencePiece] = []
+    for sentence in quoted:
+        before = ""
+        for text in _cut(sentence, compares=compares):
+            earlier = before or _before(sentence, abstract)
+            found.append(SentencePiece(text, earlier if _refers(text) else ""))
+            before = text
+    return tuple(found)
+
+
+def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
+    """Pieces of a sentence; one without a subject of its own goes on with the one before it."""
+    rules = _piece_rules()
+    start = 0
+    for found in islice(rules.cuts.finditer(sentence), _MOST_CUTS):
+        if compares and found.lastgroup == "compares":
+            continue
+        words = _WORD.findall(sentence[found.end() : found.end() + 40].lower())
+        if found.lastgroup == "turns" and (not words or _goes_on(words)):
+            continue
+        if text := sentence[start : found.start()].strip():
+            yield text
+        start = found.end()
+    if text := sentence[start:].strip():
+        yield text
+
+
+def _goes_on(words: Sequence[str]) -> bool:
+    return words[0] in _piece_rules().goes_on or words[0].endswith(("ed", "ing"))
+
+
+def _refers(text: str) -> bool:
+    return bool(_piece_rules().refers.search(text))
+
+
+def _before(sentence: str, abstract: str) -> str:
+    """The sentence before one, and the one before that where it has a pronoun, too."""
+    spans, at = _spans(abstract), abstract.find(sentence)
+    earlier = [abstract[start:end] for start, end in spans if at >= 0 and end <= at][-2:]
+    if not earlier:
+        return ""
+    return " ".join(earlier) if _refers(earlier[-1]) else earlier[-1]
+
+
+@lru_cache(maxsize=64)
+def _spans(abstract: str) -> tuple[Span, ...]:
+    return sentences(abstract) if abstract else ()
+
+
+class _PieceRules(NamedTuple):
+    cuts: re.Pattern[str]
+    refers: re.Pattern[str]
+    goes_on: frozenset[str]
+
+
+@cache
+def _piece_rules() -> _PieceRules:
+    raw = read_toml(resource_dir("corpus") / "verifier" / "pieces.toml")
+    turns, compares, refers = ("|".join(raw[k]) for k in ("turns", "compares", "refers"))
+    return _PieceRules(
+        cuts=re.compile(rf"(?P<ends>;)|\b(?P<turns>{turns})\b|(?P<compares>{compares})\b", re.IGNORECASE),
+        refers=re.compile(rf"\b(?:{refers})\b", re.IGNORECASE),
+        goes_on=frozenset(raw["goes_on"]),
+    )
+
+
+_THAN = re.compile(
+    r"\b(?P<way>more|less|fewer|better|worse|higher|lower|greater|smaller|longer|shorter|faster|slower|stronger|weaker|larger"
+    r"|earlier|later|safer)\b(?P<between>[^.;]{0,80}?)\bthan\b",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"[,;]|\b(?:and|against|versus|vs|compared (?:with|to)|but|whereas|while)\b", re.IGNORECASE)
+_LESS = frozenset("less fewer worse lower smaller shorter slower weaker later".split())
+_LONGEST_SENTENCE = 2_000
+
+
+class _Comparison(NamedTuple):
+    first: str
+    second: str
+    less: bool
+
+
+def comparison_objection(claim: str, sentences: Sequence[str]) -> str:
+    """Why sentences that compare do not bear out what a claim compares or counts.
+
+    >>> comparison_objection("Tea helped more than coffee.", ["Coffee helped more than tea did."])
+    'its sentences compare them the other way round'
+    """
+    return _turned(claim, sentences) or _number_of_other(claim, sentences)
+
+
+def _turned(claim: str, sentences: Sequence[str]) -> str:
+    wanted = _compared(claim)
+    if not wanted:
+        return ""
+    second = head(_first_words(wanted.second))
+    first = [a for a in arguments(f"the {wanted.first}") if a.kind != "number"]
+    if not second:
+        return ""
+    ways = set()
+    for compared in (c for s in sentences if (c := _compared(s))):
+        left, right = content_of(compared.first), content_of(compared.second)
+        straight = is_named(second, right) and not is_named(second, left)
+        moved = any(is_named(a, right) and not is_named(a, left) for a in first)
+        crossed = moved and is_named(second, left) and not is_named(second, right)
+        if straight or crossed:
+            ways.add(straight == (compared.less == wanted.less))
+    return "its sentences compare them the other way round" if ways == {False} else ""
+
+
+def _compared(sentence: str) -> _Comparison | None:
+    found = _THAN.search(sentence[:_LONGEST_SENTENCE])
+    if not found:
+        return None
+    return _Comparison(sentence[: found.start()], sentence[found.end() :], found["way"].lower() in _LESS)
+
+
+def _first_words(text: str) -> str:
+    """Who or what is compared: the first words of a side, up to what is told of it."""
+    words = re.split(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]", text.strip(), maxsplit=1)
+    return words[0]
+
+
+def _number_of_other(claim: str, sentences: Sequence[str]) -> str:
+    """A number beside something that the claim does not name, where what it does name has another number."""
+    named = arguments(claim)
+    numbers, things = [a for a in named if a.kind == "number"], [a for a in named if a.kind != "number"]
+    for number in numbers:
+        holding = [s[:_LONGEST_SENTENCE] for s in sentences if is_named(number, content_of(s))]
+        if holding and all(_is_of_other(number, things, s) for s in holding):
+            return f"its sentences have this number of something else: {number.words}"
+    return ""
+
+
+def _is_of_other(number: Argument, things: Sequence[Argument], sentence: str) -> bool:
+    parts = [(text, content_of(text)) for text in _PARTS.split(sentence) if text.strip()]
+    own = [(text, there) for text, there in parts if is_named(number, there)]
+    units = {unit for _, unit in _numbers(number)}
+    rest = [there for _, there in parts if not is_named(number, there) and units & {unit for _, unit in there.numbers}]
+    wanted = content_of(" ; ".join(a.words for a in things))
+    for text, there in own:
+        lacking = [a for a in arguments(f"the {text}") if a.kind not in ("number", "human") and not is_named(a, wanted)]
+        if not lacking or not any(is_named(a, other) and not is_named(a, there) for a in things for other in rest):
+            return False
+    return bool(own)
+
+
+def _numbers(number: Argument) -> set[tuple[str, str]]:
+    found = (form.partition("|") for form in number.forms)
+    return {(value, unit) for value, _, unit in found}
+
 
 _COMPARES = re.compile(r"\b(?:than|versus|vs|compared)\b", re.IGNORECASE)
 _NONE_OF = re.compile(r"(?:neither|none of|no)\b", re.IGNORECASE)

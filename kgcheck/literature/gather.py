@@ -8,20 +8,19 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.errors import IndexFault, InputError, InputFormat, SourceAnswer, UsageError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import Record
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.records import paper_of_record
+from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.outputs import temporary_folder, write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, PaperService, WholeTextService
@@ -150,7 +149,7 @@ def note_of(index: Path, source: SourceName, name: str) -> Path:
 
 def day_of(note: Path, today: str | None) -> str:
     """The day that a gathering which did not end was begun on; today for a new one."""
-    today = today or datetime.now(UTC).date().isoformat()
+    today = today or clock.today().isoformat()
     if not note.is_file():
         return today
     try:

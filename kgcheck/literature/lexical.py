@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.errors import IndexFault
+from kgcheck.literature.polarity import stemmer
 
 K1, B, METHOD = 0.9, 0.4, "lucene"
 """Robertson's parameters as Anserini sets them for short texts; bm25s' `lucene` variant of the formula."""
@@ -36,7 +36,7 @@ class Lexical:
         import bm25s
 
         _quiet()
-        tokens = bm25s.tokenize(list(texts), stopwords="en", stemmer=_stemmer(), return_ids=True, show_progress=False)
+        tokens = bm25s.tokenize(list(texts), stopwords="en", stemmer=stemmer(), return_ids=True, show_progress=False)
         size = len(tokens.ids)
         if not tokens.vocab or not any(tokens.ids):
             tokens = bm25s.tokenization.Tokenized(ids=[[0]] + [[] for _ in range(size - 1)], vocab={_NOTHING: 0})
@@ -63,7 +63,7 @@ class Lexical:
         """BM25 of every text for a query; all zero where it has no known word."""
         import bm25s
 
-        found = bm25s.tokenize([query], stopwords="en", stemmer=_stemmer(), return_ids=False, show_progress=False)
+        found = bm25s.tokenize([query], stopwords="en", stemmer=stemmer(), return_ids=False, show_progress=False)
         known = [t for t in dict.fromkeys(found[0]) if t in self._engine.vocab_dict]
         if not known:
             return np.zeros(self._size, dtype=np.float32)
@@ -89,14 +89,7 @@ def content_words(text: str) -> tuple[str, ...]:
 
 def stems(words: Iterable[str]) -> frozenset[str]:
     """The English stems of words."""
-    return frozenset(_stemmer().stemWords(list(words)))
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
+    return frozenset(stemmer().stemWords(list(words)))
 
 
 def _quiet() -> None:

@@ -24,7 +24,7 @@ WEIGHTS = "verifier/pairs.json"
 ONE, TWO = "Xone1", "Xtwo2"
 """What stands for the two names."""
 
-_TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
+TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
 _AROUND = 6
 _UNLIKE = (
@@ -119,7 +119,7 @@ def pair_features(
 ) -> dict[str, float]:
     """What is seen of two names in a sentence."""
     text = masked(sentence, one, two)
-    tokens = [_ordinary(t) for t in _TOKEN.findall(text)]
+    tokens = [_ordinary(t) for t in TOKEN.findall(text)]
     a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
     a0, b0 = max(0, a - _TOO_LONG), b + _TOO_LONG
     tokens, b, a = tokens[a0:b0], b - a0, a - a0

@@ -1,6 +1,6 @@
 """Search: words and meaning together, over the whole corpus, over given documents, or over given passages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from kgcheck.choices import SECTIONS
 from kgcheck.choices import chosen as chosen_of
+from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, UnknownName
+from kgcheck.literature.arguments import missing
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model, unpacked
@@ -52,7 +54,7 @@ class SearchHit(NamedTuple):
     nearest: int | None = None
 
 
-class LiteratureIndex:
+class LiteratureIndex(Closing):
     """An index that is searched. May be used by several threads."""
 
     def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
@@ -78,15 +80,18 @@ class LiteratureIndex:
                 f" not of {embedder.name} ({embedder.digest})",
                 "search it with its own model, or build it anew with this one",
             )
+        dense = manifest.dense if embedder else None
+        whole = (built / PAPERS).exists()
         try:
             self._numbers: NDArray[np.int64] = np.load(built / "numbers.npy", mmap_mode="r")
-            dense = manifest.dense if embedder else None
             self._vectors = np.load(built / "vectors.npy", mmap_mode="r") if dense else None
+            # Of each row, its paper and its section, where there are whole papers.
+            self._papers: NDArray[np.int64] | None = np.load(built / PAPERS, mmap_mode="r") if whole else None
+            self._sections = np.load(built / SECTIONS_OF, mmap_mode="r") if whole else None
         except (OSError, ValueError, EOFError) as error:
             raise IndexFault(
                 f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
             ) from error
-        self._papers, self._sections = self._parts(built)
         self._words = Lexical.load(built / "words", len(self._numbers))
         self._dense = Dense.load(built / "vectors.faiss", dense.structure) if dense else None
         self.embedder = embedder if dense else None
@@ -100,11 +105,13 @@ class LiteratureIndex:
         also: Sequence[str] = (),
         sections: Sequence[str] = (),
         every: bool = False,
+        vector: Vectors | None = None,
     ) -> list[SearchHit]:
         """The documents that fit a query best, best first; of a whole paper, its best paragraph."""
         query = query[:MAX_QUERY]
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
-        vector = self.embedder.encode([query])[0] if self.embedder and query.strip() else None
+        if vector is None and query.strip():
+            (vector,) = self.embed([query])
         chosen = self._of_sections(sections) if sections else None
         if chosen is not None:
             words = np.where(chosen, words, np.float32(0))
@@ -112,7 +119,7 @@ class LiteratureIndex:
         if chosen is not None:
             rows = rows[chosen[rows]]
         cosines = self._cosines(rows, vector)
-        scores, nearest = fused(words[rows], cosines), dict[int, int]()
+        scores, nearest, kept = fused(words[rows], cosines), dict[int, int](), dict[int, Vectors]()
         best = np.argsort(-scores, kind="stable")
         if vector is not None and cosines is not None:
             again, rest = np.split(best, [max(limit, _RANKED_AGAIN)])
@@ -126,7 +133,7 @@ class LiteratureIndex:
                 scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
             best = np.concatenate([again[np.argsort(-scores[again], kind="stable")], rest])
         best = (best if every else self._once_a_paper(rows, best))[:limit]
-        documents = self._read([int(self._numbers[rows[i]]) for i in best])
+        documents = self._read([int(self._numbers[rows[i]]) for i in best], kept)
         return [
             SearchHit(
                 documents[int(self._numbers[rows[i]])],
@@ -138,6 +145,12 @@ class LiteratureIndex:
             for i in best
             if scores[i] > 0
         ]
+
+    def embed(self, queries: Sequence[str]) -> "list[Vectors] | list[None]":
+        """Embed many queries for `search`, which takes a third of the time of one at a time."""
+        if not self.embedder:
+            return [None] * len(queries)
+        return list(self.embedder.encode([query[:MAX_QUERY] for query in queries]))
 
     @property
     def holds_whole_papers(self) -> bool:
@@ -151,9 +164,9 @@ class LiteratureIndex:
         dimension = self.embedder.dimension
         return {number: unpacked(raw, dimension) for number, raw in self.store.sentences(numbers).items()}
 
-    def _read(self, numbers: Sequence[int]) -> dict[int, Document]:
-        """Documents by number, each with the vectors of its sentences."""
-        vectors = self.sentence_vectors(numbers)
+    def _read(self, numbers: Sequence[int], known: Mapping[int, Vectors] = {}) -> dict[int, Document]:
+        """Documents by number, each with the vectors of its sentences, of which some may be known."""
+        vectors = {**known, **self.sentence_vectors([n for n in numbers if n not in known])}
         return {n: d.with_vectors(vectors.get(n)) for n, d in self.store.documents(numbers).items()}
 
     def best_of(self, query: str, ids: Sequence[str]) -> list[Document]:
@@ -194,17 +207,6 @@ class LiteratureIndex:
                 rows += np.flatnonzero(self._papers == number).tolist()
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
-    def _parts(self, built: Path) -> "tuple[NDArray[np.int64] | None, NDArray[np.int8] | None]":
-        """Of each row, its paper and its section; None twice where there are no whole papers."""
-        if not (built / PAPERS).exists():
-            return None, None
-        try:
-            return np.load(built / PAPERS, mmap_mode="r"), np.load(built / SECTIONS_OF, mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:
-            raise IndexFault(
-                f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
-            ) from error
-
     def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each row is of a section of these kinds."""
         if self._sections is None:
@@ -225,12 +227,6 @@ class LiteratureIndex:
 
     def close(self) -> None:
         self.store.close()
-
-    def __enter__(self) -> "LiteratureIndex":
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self.close()
 
 
 def fused(words: Floats, cosines: Floats | None) -> Floats:
@@ -282,3 +278,24 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
             raise why
         return None, f"indexing words alone: {why.message}; {why.hint}"
     return open_model(model, many=True), ""
+
+
+_LOOKED = 20
+"""Paragraphs of a paper that are looked at for one that names all that the claim does."""
+
+
+def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] = ()) -> list[Document]:
+    """Of each paper the text that fits a claim best, of those that name all it is about where there is one."""
+    found = index.best_of(claim, ids) if ids else [hit.document for hit in index.search(claim, limit=top)]
+    if not index.holds_whole_papers:
+        return found
+    return [d if d.id in ids and d.paper else _naming(claim, d, index) for d in found]
+
+
+def _naming(claim: str, document: Document, index: LiteratureIndex) -> Document:
+    """The best paragraph of the same paper that names all; the text itself where it does, or none does."""
+    if not missing(claim, [document.abstract], document.abstract):
+        return document
+    hits = index.search(claim, limit=_LOOKED, within=[document.paper_id], every=True)
+    others = (hit.document for hit in hits)
+    return next((d for d in others if not missing(claim, [d.abstract], d.abstract)), document)

@@ -119,7 +119,7 @@ class DocumentStore(Closing):
             if create and not tables:
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
-        found = self._meta("format") if "meta" in tables or create else None
+        found = self.get_meta("format") if "meta" in tables or create else None
         if found == _BEFORE and not self._fixed:
             self._upgrade()
             found = FORMAT
@@ -133,14 +133,14 @@ class DocumentStore(Closing):
     def _upgrade(self) -> None:
         with self.writing():
             # Another process may have done it meanwhile.
-            if self._meta("format") == _BEFORE:
+            if self.get_meta("format") == _BEFORE:
                 for statement in filter(str.strip, _FROM_BEFORE.split(";")):
                     self._db.execute(statement)
 
     @property
     def version(self) -> int:
         """Counts the changes."""
-        return int(self._meta("version") or 0)
+        return int(self.get_meta("version") or 0)
 
     def __len__(self) -> int:
         return int(self._rows("SELECT count(*) FROM document")[0][0])
@@ -417,7 +417,8 @@ class DocumentStore(Closing):
 
     def get_meta(self, key: str) -> str | None:
         """What was kept under a key."""
-        return self._meta(key)
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
+        return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep something."""
@@ -451,10 +452,6 @@ class DocumentStore(Closing):
         start = len(self._ids(number))
         rows = [(name, number, start + i) for i, name in enumerate(dict.fromkeys(ids))]
         self._db.executemany("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", rows)
-
-    def _meta(self, key: str) -> str | None:
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
-        return str(rows[0][0]) if rows else None
 
     def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         with self._lock, self._telling():

@@ -31,7 +31,7 @@ from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
 
 if TYPE_CHECKING:
-    from kgcheck.literature.inference_reader import InferenceReader
+    from kgcheck.literature.inference import InferenceReader
 
 WEIGHTS = "verifier/weights.json"
 QUOTES = 2

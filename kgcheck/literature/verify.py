@@ -238,10 +238,3 @@ def _pooled(probabilities: Sequence[float]) -> float:
 def quote_at(document: Document, span: tuple[int, int]) -> Quote:
     """The words of an abstract at a place."""
     return Quote(start=span[0], end=span[1], text=document.abstract[span[0] : span[1]])
-
-
-def find_quote(document: Document, text: str) -> Quote | None:
-    """Where an abstract says these words exactly, or None."""
-    words = text.strip()
-    start = document.abstract.find(words) if words else -1
-    return None if start < 0 else Quote(start=start, end=start + len(words), text=words)

@@ -51,7 +51,6 @@ class OfflineImport:
             raise StoreError(f"{folder} holds {strange[0]}", "name a new or empty folder with --offline")
 
     def counts(self) -> Counts:
-        """What has been written so far."""
         nodes = {s.name: self._rows[s.name] for s in self.schema.labels if s.name in self._rows}
         edges = {str(p): self._rows[str(p)] for p in self.schema.relations if str(p) in self._rows}
         return Counts(nodes=nodes, edges=edges)
@@ -128,7 +127,6 @@ class OfflineImport:
         ]
 
     def run(self, home: Path) -> None:
-        """Run the command."""
         command = self.command(home)
         try:
             done = subprocess.run(  # noqa: S603 - the program that the user named, with arguments of our own

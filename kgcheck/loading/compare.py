@@ -41,7 +41,6 @@ class Comparison:
         ).fetchall()
 
     def judge(self, present: Counts, holders: list[Holder], progress: Progress) -> None:
-        """Judge the staged rows of labels and patterns."""
         self._staged = {holder_name(h) for h in holders}
         filled = self._filled(holders)
         self._db.execute("INSERT INTO quarantine FROM unread").fetchall()

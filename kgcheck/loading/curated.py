@@ -122,7 +122,6 @@ class Settling:
         """Rows that are written in place of staged ones, by label or pattern and number; None for none."""
 
     def concerns(self, holder: Holder) -> bool:
-        """Whether patches changed something of a label or pattern."""
         return holder_name(holder) in self._of
 
     def revert(self, holder: Holder, tables: Tables) -> None:

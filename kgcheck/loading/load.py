@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 import duckdb
 from pydantic import Field
 
+from kgcheck import clock
 from kgcheck.duck import working_database
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
-from kgcheck.loading.doubts import costly, cut_short, incomplete
 from kgcheck.loading.manifest import (
     LOADED,
     LoadedFile,
@@ -28,7 +27,16 @@ from kgcheck.loading.manifest import (
     spared_files,
     unchanged,
 )
-from kgcheck.loading.quarantine import FOREIGN, foreign_namespaces, keep_rows, kept_rows, write_quarantine
+from kgcheck.loading.quarantine import (
+    FOREIGN,
+    costly,
+    cut_short,
+    foreign_namespaces,
+    incomplete,
+    keep_rows,
+    kept_rows,
+    write_quarantine,
+)
 from kgcheck.loading.staging import OF_NONE, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import load_recipe
@@ -91,7 +99,6 @@ class LoadSummary(Value):
         return {f"{f.file}: {kind}": n for f in self.files for kind, n in f.of_none.items()}
 
     def total(self, field: str) -> int:
-        """Sum of one count over all files."""
         return sum(getattr(f, field) for f in self.files)
 
     @property
@@ -150,7 +157,7 @@ class _Load:
         self._quarantine = quarantine
         self._options = options
         self._progress = progress
-        self._at = datetime.now(UTC).isoformat(timespec="seconds")
+        self._at = clock.now().isoformat()
 
     def run(self, settings: Settings, curated: Curated) -> LoadSummary:
         with working_database(settings) as db:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from pydantic import SecretStr
 
 from kgcheck.errors import KgcheckError, StoreError
-from kgcheck.graph.diskspace import MEND, free_space
+from kgcheck.graph.diskspace import AGAIN, MEND, free_space
 from kgcheck.graph.open import OpenedStore, is_address, open_store
 from kgcheck.loading.curated import Curated
 from kgcheck.loading.load import LoadOptions, LoadSummary, load_directory
@@ -152,12 +152,15 @@ def _again(error: type[KgcheckError], message: str, hint: str) -> KgcheckError:
 
 
 def _death(store: str, code: int) -> StoreError:
+    hint = MEND
     if code >= 0:
         how = f"the process ended with {code}"
+    elif -code == signal.SIGKILL:
+        # Also what Linux does where memory runs out.
+        how, hint = "the process was ended by SIGKILL, perhaps for want of memory", f"free memory, then {AGAIN}"
     else:
-        how = f"the process was ended by {signal.Signals(-code).name}"
-        how += ", perhaps for want of memory" if -code == signal.SIGKILL else " from within LadybugDB"
-    return StoreError(f"the load into {store} broke off: {how}; {free_space(store)}", MEND)
+        how = f"the process was ended by {signal.Signals(-code).name} from within LadybugDB"
+    return StoreError(f"the load into {store} broke off: {how}; {free_space(store)}", hint)
 
 
 def _child(pipe: Connection, order: _Order) -> None:

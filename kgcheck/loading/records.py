@@ -41,7 +41,6 @@ class Records:
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing comes after the header."""
         return not len(self._rest)
 
     def rows(self) -> pa.RecordBatchReader:

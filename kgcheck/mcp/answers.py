@@ -1,18 +1,41 @@
-"""What tools give, as types: their fields and descriptions are what a client is shown as the schema of an answer.
+"""What tools give: types whose fields say what a client is shown, and which of them hold text from outside.
 
 A name in a graph, a line of a paper or somebody's note may be written to be taken for an instruction by whoever reads
-it. Here it stands alone in a `Quoted`, never inside a sentence of kgcheck's.
+it. It stands alone in a `Quoted`, never inside a sentence of kgcheck's. Everything else is one bounded line in which
+nothing is hidden.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from kgcheck.model import Value
+from kgcheck.curation.compare import ComparedFinding
+from kgcheck.model import CheckTask, Evidence, Finding, Tally, Value
+from kgcheck.report.tables import outcomes
+from kgcheck.visible import visible
+
+if TYPE_CHECKING:
+    from kgcheck.curation.decisions import Decision
+    from kgcheck.ledger.run import Run
+    from kgcheck.ledger.verified import Verified
+    from kgcheck.literature.verify import ClaimVerdict
+    from kgcheck.questions.answer import Answer
+    from kgcheck.workspace.results import PaperHit
+
+SHORT, LONG = 300, 2_000
+"""Characters of a name or value, and of a passage or note, that are given."""
+
+_EVIDENCE, _CANDIDATES, _PATH, _DECISIONS, _TALLIES, _QUOTES = 40, 20, 12, 20, 200, 10
+"""Most items of each."""
 
 Origin = Literal["graph", "source", "paper", "person", "text"]
 """``text``: the text or protocol that whoever calls has given."""
+
+T = TypeVar("T")
+A = TypeVar("A", bound="Given")
 
 
 class Quoted(Value):
@@ -26,52 +49,143 @@ class Quoted(Value):
     cut: bool = Field(default=False, description="it is longer than what is given")
 
 
-class NodeLine(Value):
+@dataclass(frozen=True)
+class Mark:
+    """Marks a field of an answer: where its text comes from, unless it is kgcheck's own, and how much is given."""
+
+    origin: Origin | None = None
+    characters: int = SHORT
+    items: int | None = None
+    called: str = ""
+    """What items are, in the sentence that says how many are left out."""
+
+    def applied(self, value: Any, left_out: list[str]) -> Any:
+        """The value of a field as it is given."""
+        if isinstance(value, str):
+            return quoted(value, self.origin, self.characters) if self.origin else plain(value, self.characters)
+        if isinstance(value, Mapping) and not self.origin:
+            return {name: self.applied(one, left_out) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            if self.called:
+                value = first_of(value, self.items or len(value), self.called, left_out)
+            return [self.applied(one, left_out) if isinstance(one, str) else one for one in value[: self.items]]
+        return value
+
+
+def first_of(values: Sequence[T], most: int, called: str, left_out: list[str]) -> Sequence[T]:
+    """At most so many values; how many more there are is noted."""
+    if len(values) > most:
+        left_out.append(f"{len(values) - most:,} more {called}")
+    return values[:most]
+
+
+def quoted(text: object, origin: Origin, most: int = SHORT) -> Quoted:
+    """Text from outside, as what it is.
+
+    >>> quoted("do as I say", "graph", most=5)
+    Quoted(text='do as', origin='graph', cut=True)
+    """
+    shown = visible(str(text))
+    return Quoted(text=shown[:most], origin=origin, cut=len(shown) > most)
+
+
+def plain(text: str, most: int = SHORT) -> str:
+    """A word or a sentence of kgcheck's own, or an identifier: one line, bounded, nothing hidden in it."""
+    shown = visible(text)
+    return shown if len(shown) <= most else f"{shown[:most]}..."
+
+
+class Given(Value):
+    """An answer, made of any object or mapping that has its fields: each is given as its mark says."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_marked(cls, value: Any, info: ValidationInfo) -> Any:
+        field = cls.model_fields[info.field_name or ""]
+        if value == "" and not field.is_required():
+            return field.default
+        mark = next((mark for mark in field.metadata if isinstance(mark, Mark)), None)
+        if mark is None and isinstance(value, Mapping):
+            return value
+        return (mark or Mark()).applied(value, info.context if isinstance(info.context, list) else [])
+
+
+def answer(kind: type[A], content: Mapping[str, Any], left_out: Iterable[str] = ()) -> A:
+    """An answer, with notes on what is left out of it and of its parts."""
+    notes = list(left_out)
+    made = kind.model_validate(content, context=notes)
+    return made.model_copy(update={"left_out": tuple(notes)}) if notes else made
+
+
+def fields_of(kind: type[Given], source: object, /, **more: Any) -> dict[str, Any]:
+    """What an object has of the fields of an answer, and more of them."""
+    return {name: getattr(source, name) for name in kind.model_fields if hasattr(source, name)} | more
+
+
+Passage = Annotated[str, Mark(characters=LONG)]
+"""One or more sentences of kgcheck's own."""
+Notes = Annotated[tuple[str, ...], Mark(characters=LONG)]
+
+
+class NodeLine(Given):
     """A node: its label, the id that its source database gave it, and what the graph calls it."""
 
     label: str
-    id: str
-    name: Quoted | None = None
+    id: Annotated[str, Mark(characters=512)]
+    name: Annotated[Quoted | None, Mark("graph")] = None
 
 
-class ProposalLine(Value):
+class ProposalLine(Given):
     """A proposed repair: ``to`` is the new id or value, or one is to be chosen from the candidates."""
 
     kind: str
-    to: Quoted | None = None
-    candidates: tuple[Quoted, ...] = ()
-    because: str = ""
+    to: Annotated[Quoted | None, Mark("source")] = None
+    candidates: Annotated[tuple[Quoted, ...], Mark("source", items=_CANDIDATES, called="candidates")] = ()
+    because: Passage = ""
 
 
-class EvidenceLine(Value):
+class EvidenceLine(Given):
     """One observation: which record of which release of which source, and whether it supports or contradicts."""
 
     source: str
     release: str
     record: str
-    url: str = ""
+    url: Passage = ""
     stance: str
     tier: str = Field(description="owner (issues the identifier), curated, computed or text")
     about: str = Field(description="fact, head or tail: which part it speaks of")
     reason: str | None = None
     retrieved_at: datetime
     value: Quoted | None = None
-    quote: Quoted | None = Field(default=None, description="an exact substring of the passage that it rests on")
+    quote: Annotated[Quoted | None, Mark("paper", LONG)] = Field(
+        default=None, description="an exact substring of the passage that it rests on"
+    )
     score: float | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_origin(cls, one: Any) -> Any:
+        if not isinstance(one, Evidence):
+            return one
+        # What a graph says of itself is evidence of structure; all else is of a source, or of a paper.
+        origin: Origin = "paper" if one.quote else "graph" if one.source in ("graph", "profile") else "source"
+        return fields_of(cls, one, value=quoted(one.value, origin) if one.value else None)
 
-class DecisionLine(Value):
+
+class DecisionLine(Given):
     """What somebody decided about a finding."""
 
     action: str
-    by: Quoted
+    by: Annotated[Quoted, Mark("person")]
     at: datetime
-    note: Quoted | None = None
-    chosen: Quoted | None = None
+    note: Annotated[Quoted | None, Mark("person", LONG)] = None
+    chosen: Annotated[Quoted | None, Mark("source")] = None
     until: date | None = None
 
 
-class FindingLine(Value):
+class FindingLine(Given):
     """A finding in short: what was checked, and what came out."""
 
     fingerprint: str = Field(description="names the finding in every run; `explain` takes it")
@@ -81,7 +195,9 @@ class FindingLine(Value):
     object: NodeLine | None = None
     attribute: str | None = None
     rule: str | None = None
-    value: Quoted | None = Field(default=None, description="what the graph says, where it says something")
+    value: Annotated[Quoted | None, Mark("graph")] = Field(
+        default=None, description="what the graph says, where it says something"
+    )
     outcome: str = Field(
         description="supported, refuted, insufficient (looked, cannot tell) or unavailable (could not look)"
     )
@@ -94,30 +210,32 @@ class FindingLine(Value):
     decision: str | None = Field(default=None, description="open, reopened, accepted, rejected or deferred")
 
 
-class FormerLine(Value):
+class FormerLine(Given):
     """A finding that a run has no more, or was not asked for again, where the ledger keeps no more of it than this."""
 
     fingerprint: str
     state: str
     type: str
-    about: Quoted = Field(description="what it was about, in words")
+    about: Annotated[Quoted, Mark("graph")] = Field(description="what it was about, in words")
     outcome: str
     reason: str
 
 
-class FindingWhole(Value):
+class FindingWhole(Given):
     """A finding with all that it rests on."""
 
     finding: FindingLine
     run: str
-    evidence: tuple[EvidenceLine, ...]
+    evidence: Annotated[tuple[EvidenceLine, ...], Mark(items=_EVIDENCE, called="observations")]
     missing: tuple[str, ...] = Field(description="sources that would decide it and could not be looked at")
-    note: str = ""
-    history: tuple[DecisionLine, ...] = Field(default=(), description="what was decided about it, the newest first")
+    note: Passage = ""
+    history: Annotated[tuple[DecisionLine, ...], Mark(items=_DECISIONS, called="decisions")] = Field(
+        default=(), description="what was decided about it, the newest first"
+    )
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
-class FindingsGiven(Value):
+class FindingsGiven(Given):
     """A page of findings."""
 
     run: str
@@ -126,14 +244,14 @@ class FindingsGiven(Value):
     next: str | None = Field(default=None, description="give it as `after` to get the next page; null at the end")
 
 
-class CheckGiven(Value):
+class CheckGiven(Given):
     """What a check came to. It is kept nowhere."""
 
     whole: FindingWhole
-    notes: tuple[str, ...] = ()
+    notes: Notes = ()
 
 
-class EdgeLine(Value):
+class EdgeLine(Given):
     """An edge of the graph."""
 
     head: NodeLine
@@ -141,79 +259,91 @@ class EdgeLine(Value):
     tail: NodeLine
 
 
-class AnswerLine(Value):
+class AnswerLine(Given):
     """One node that answers a question, and the edges that lead to it."""
 
     node: NodeLine
-    path: tuple[EdgeLine, ...] = ()
+    path: Annotated[tuple[EdgeLine, ...], Mark(items=_PATH)] = ()
 
 
-class AnswerGiven(Value):
+GraphPassage = Annotated[Quoted | None, Mark("graph", LONG)]
+
+
+class AnswerGiven(Given):
     """What came of a question to the graph."""
 
     status: str = Field(
         description="answered; nothing (understood, and the graph has none); not understood; stopped; unsupported"
     )
-    read_as: Quoted | None = Field(default=None, description="how the question was read, with names of the graph")
+    read_as: Annotated[Quoted | None, Mark("graph", LONG)] = Field(
+        default=None, description="how the question was read, with names of the graph"
+    )
     count: int | None = None
     holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
     answers: tuple[AnswerLine, ...] = ()
     more: int = Field(default=0, description="answers that are not given here")
-    because: Quoted | None = Field(default=None, description="why there is no answer, and what to do")
-    notes: tuple[Quoted, ...] = ()
+    because: Annotated[Quoted | None, Mark("graph", LONG)] = Field(
+        default=None, description="why there is no answer, and what to do"
+    )
+    notes: Annotated[tuple[Quoted, ...], Mark("graph", LONG)] = ()
 
 
-class PaperLine(Value):
+Heading = Annotated[Quoted | None, Mark("paper")]
+
+
+class PaperLine(Given):
     """A paper that a search found, with its best passage."""
 
     id: str
-    also: tuple[str, ...] = ()
+    also: Annotated[tuple[str, ...], Mark(items=_CANDIDATES)] = ()
     year: int | None = None
     retracted: bool
     score: float
-    title: Quoted
+    title: Annotated[Quoted, Mark("paper")]
     section: str = Field(description="kind of the section that the passage stands in")
-    heading: Quoted | None = Field(default=None, description="headings of that section, the outermost first")
-    passage: Quoted
+    heading: Heading = Field(default=None, description="headings of that section, the outermost first")
+    passage: Annotated[Quoted, Mark("paper", LONG)]
 
 
-class PapersGiven(Value):
+class PapersGiven(Given):
     """Papers, the best first."""
 
     papers: tuple[PaperLine, ...]
-    also: tuple[Quoted, ...] = Field(default=(), description="further names that were looked for")
-    notes: tuple[str, ...] = ()
+    also: Annotated[tuple[Quoted, ...], Mark("graph", items=50)] = Field(
+        default=(), description="further names that were looked for"
+    )
+    notes: Notes = ()
 
 
-class OpinionLine(Value):
+class OpinionLine(Given):
     """What one paper says of a claim."""
 
     paper: str
-    title: Quoted
+    title: Annotated[Quoted, Mark("paper")]
     year: int | None = None
     stance: str
     probability: float
     section: str = Field(description="kind of the section that was read, where the quotes stand")
-    heading: Quoted | None = Field(default=None, description="headings of that section, the outermost first")
-    quotes: tuple[Quoted, ...]
-    note: str = ""
+    heading: Heading = Field(default=None, description="headings of that section, the outermost first")
+    quotes: Annotated[tuple[Quoted, ...], Mark("paper", LONG, items=_QUOTES)]
+    note: Passage = ""
     dropped: bool = Field(description="it took a side, and does not count: see the note")
 
 
-class ClaimGiven(Value):
+class ClaimGiven(Given):
     """What papers say of a claim, all together."""
 
-    claim: Quoted
+    claim: Annotated[Quoted, Mark("graph", LONG)]
     stance: str = Field(description="supports, contradicts or silent (looked, cannot tell)")
     probability: float
     conflict: bool = Field(description="papers disagree")
     opinions: tuple[OpinionLine, ...]
     retracted: tuple[str, ...] = Field(description="papers that were found and do not count")
-    note: str = ""
-    notes: tuple[str, ...] = ()
+    note: Passage = ""
+    notes: Notes = ()
 
 
-class FactLine(Value):
+class FactLine(Given):
     """What the newest audit that looked at a fact found; without `outcome`, nobody has looked, which says nothing."""
 
     type: str
@@ -231,14 +361,14 @@ class FactLine(Value):
     at: datetime | None = None
 
 
-class FactsGiven(Value):
+class FactsGiven(Given):
     """What is verified."""
 
     facts: tuple[FactLine, ...]
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here")
 
 
-class DecidedLine(Value):
+class DecidedLine(Given):
     """A decision that was made."""
 
     fingerprint: str
@@ -246,14 +376,14 @@ class DecidedLine(Value):
     before: str = Field(description="where the finding stood before: open, reopened, accepted, rejected or deferred")
 
 
-class DecisionsGiven(Value):
+class DecisionsGiven(Given):
     """Decisions that were made, all by whom the token names."""
 
     by: str
     decided: tuple[DecidedLine, ...]
 
 
-class RunLine(Value):
+class RunLine(Given):
     """A run: one audit, or one check, with how many tasks ended how."""
 
     id: str
@@ -262,11 +392,11 @@ class RunLine(Value):
     kind: str = Field(description="audit or check")
     profile: str
     releases: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: Annotated[tuple[str, ...], Mark(items=_CANDIDATES)] = ()
     outcomes: dict[str, int]
 
 
-class TallyLine(Value):
+class TallyLine(Given):
     """How many tasks of one kind ended alike."""
 
     type: str
@@ -277,16 +407,86 @@ class TallyLine(Value):
     count: int
 
 
-class RunWhole(Value):
+class RunWhole(Given):
     """A run with its counts."""
 
     run: RunLine
-    tallies: tuple[TallyLine, ...]
+    tallies: Annotated[tuple[TallyLine, ...], Mark(items=_TALLIES, called="counts")]
     left_out: tuple[str, ...] = ()
 
 
-class RunsGiven(Value):
+class RunsGiven(Given):
     """Runs, the newest first."""
 
     runs: tuple[RunLine, ...]
     left_out: tuple[str, ...] = ()
+
+
+def finding_fields(finding: Finding, **more: Any) -> dict[str, Any]:
+    """The fields of a FindingLine."""
+    known = finding.as_fields()
+    return (
+        {name: known[name] for name in FindingLine.model_fields if name in known} | {"proposal": finding.change} | more
+    )
+
+
+def finding_whole(
+    finding: Finding, state: str | None = None, decision: str | None = None, history: "Sequence[Decision]" = ()
+) -> FindingWhole:
+    """A finding with all that it rests on; of the history, the oldest decision comes first."""
+    known = finding.as_fields()
+    line = finding_fields(finding, state=state, decision=decision)
+    whole = {name: known[name] for name in ("run", "evidence", "missing", "note")}
+    return answer(FindingWhole, {**whole, "finding": line, "history": history[::-1]})
+
+
+def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
+    """A finding of a list."""
+    if one.finding:
+        return FindingLine(**finding_fields(one.finding, state=one.state, decision=one.decided.state))
+    nothing = dict.fromkeys(("type", "about", "outcome", "reason"), "")
+    return FormerLine(**nothing | fields_of(FormerLine, one.former, fingerprint=one.fingerprint, state=one.state))
+
+
+def answer_given(found: "Answer", notes: Iterable[str], most: int) -> AnswerGiven:
+    """What came of a question."""
+    lines = [
+        {"node": {**dict(one.ref), "name": one.name}, "path": [edge.triple for edge in one.path]}
+        for one in found.found[:most]
+    ]
+    more = {"answers": lines, "more": max(0, len(found.found) - most), "notes": [*found.notes, *notes]}
+    return AnswerGiven(**fields_of(AnswerGiven, found, **more))
+
+
+def paper_line(hit: "PaperHit") -> PaperLine:
+    """A paper that a search found."""
+    document = hit.document
+    more = {"also": document.ids[1:], "score": round(hit.score, 4), "passage": hit.passage}
+    return PaperLine(**fields_of(PaperLine, document, **more))
+
+
+def claim_given(verdict: "ClaimVerdict", notes: Iterable[str]) -> ClaimGiven:
+    """What papers say of a claim."""
+    opinions = [
+        fields_of(
+            OpinionLine, one, paper=one.document, probability=one.probability, quotes=[q.text for q in one.quotes]
+        )
+        for one in verdict.opinions
+    ]
+    return ClaimGiven(**fields_of(ClaimGiven, verdict, opinions=opinions, notes=list(notes)))
+
+
+def fact_line(task: CheckTask, verified: "Verified | None") -> FactLine:
+    """What is verified of a task."""
+    return FactLine(**fields_of(FactLine, task) | fields_of(FactLine, verified))
+
+
+def run_line(run: "Run", tallies: Iterable[Tally]) -> RunLine:
+    """A run in short."""
+    more = {
+        "kind": "check" if run.is_check else "audit",
+        "profile": run.profile.rpartition("/")[2],
+        "releases": [f"{pinned.source} {pinned.release}" for pinned in run.releases],
+        "outcomes": outcomes(tallies),
+    }
+    return RunLine(**fields_of(RunLine, run, **more))

@@ -8,9 +8,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 
+from kgcheck import clock
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.actions import ActionEntry, ActionTable
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.service.access import BodyTooLarge
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
@@ -36,7 +37,7 @@ class ActionRecord:
     async def add(self, who: Principal | None, address: str, route: str, about: str, status: int) -> None:
         """Write an action down; that it cannot be written stops nobody, and stands in the log."""
         action = ActionEntry(
-            at=now(),
+            at=clock.now(),
             name=who.name if who else "",
             role=who.role.value if who else "",
             address=address,

@@ -16,7 +16,10 @@ def triage(
     run: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="a run, or latest")] = "latest",
     count: Annotated[str, Field(pattern=r"^[1-9][0-9]?$", description="how many findings, up to 99")] = "10",
 ) -> str:
-    """Triage findings."""
+    """Triage findings.
+
+    Go through the open findings of a run, the refuted first, and propose a decision for each.
+    """
     return (
         f"Go through the first {count} open findings of the kgcheck run {run}: call findings with run={run!r},"
         f' decisions=["open", "reopened"] and limit={count}, then explain for each. For each finding tell me in three'
@@ -26,7 +29,10 @@ def triage(
 
 
 def finding(fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", description="of the finding")]) -> str:
-    """Look into one finding."""
+    """Look into one finding.
+
+    Its evidence, what papers say, and whether the repair is right.
+    """
     return (
         f"Look into the kgcheck finding {fingerprint}: call explain; where it is about an edge and there are papers,"
         f" call verify with that edge; where the evidence is old, call check for the newest. {_CAREFUL}{_LEAVE}"
@@ -36,7 +42,10 @@ def finding(fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", descr
 def whats_new(
     run: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="a run, or latest")] = "latest",
 ) -> str:
-    """What is new."""
+    """What is new.
+
+    Sum up what became of the graph since the audit before.
+    """
     return (
         f"Sum up what is new in the kgcheck run {run}: read kgcheck://runs, then call findings with run={run!r} and"
         ' states=["new", "changed"], and again with states=["fixed", "gone"]. Group what you find by reason and label,'

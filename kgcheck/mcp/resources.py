@@ -5,8 +5,7 @@ from itertools import islice
 from typing import Any
 
 from kgcheck.mcp.access import Asking
-from kgcheck.mcp.answers import FindingWhole, RunsGiven, RunWhole
-from kgcheck.mcp.giving import run_line, run_whole
+from kgcheck.mcp.answers import RunsGiven, RunWhole, answer, run_line
 from kgcheck.mcp.tools import whole_of
 from kgcheck.model import Value
 from kgcheck.service.roles import Role
@@ -31,25 +30,34 @@ class Resources:
         }
 
     def runs(self) -> str:
-        """Runs."""
+        """Runs.
+
+        Audits and checks, the newest first, each with how many tasks ended how.
+        """
         self._asking.needs(Role.VIEWER)
         known = self._workspace.runs()
         left_out = (f"{len(known) - MOST_RUNS:,} older runs",) if len(known) > MOST_RUNS else ()
         lines = [run_line(run, tallies) for run, tallies in islice(known, MOST_RUNS)]
-        return _json(RunsGiven(runs=tuple(lines), left_out=left_out))
+        return _json(answer(RunsGiven, {"runs": lines}, left_out))
 
     def run(self, run: str) -> str:
-        """A run."""
+        """A run.
+
+        Its references and warnings, and its counts by type, part of the graph, outcome and reason.
+        """
         self._asking.needs(Role.VIEWER)
         found = self._workspace.run(run[:64])
-        whole: RunWhole = run_whole(found, self._workspace.tallies(found))
-        return _json(whole)
+        tallies = self._workspace.tallies(found)
+        counts = [tally.as_row() for tally in tallies]
+        return _json(answer(RunWhole, {"run": run_line(found, tallies), "tallies": counts}))
 
     def finding(self, fingerprint: str) -> str:
-        """A finding."""
+        """A finding.
+
+        With all evidence and what was decided about it, as the tool `explain` gives it.
+        """
         self._asking.needs(Role.VIEWER)
-        whole: FindingWhole = whole_of(self._workspace, fingerprint[:64])
-        return _json(whole)
+        return _json(whole_of(self._workspace, fingerprint[:64]))
 
 
 def _json(value: Value) -> str:

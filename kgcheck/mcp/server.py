@@ -1,6 +1,7 @@
 """The server: tools, resources and prompts under their names, and one way for everything that goes wrong."""
 
 import functools
+import inspect
 import logging
 import re
 import threading
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 from kgcheck import __version__, deadline
 from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.inputs import wrong_parts
-from kgcheck.mcp import prompts, words
+from kgcheck.mcp import prompts
 from kgcheck.mcp.access import Asking
 from kgcheck.mcp.guards import ActionRecord, about
 from kgcheck.mcp.resources import Resources
@@ -67,8 +68,8 @@ class ToolServer(MCPServer[Any]):
     def offer(self, name: str, offered: OfferedTool) -> None:
         """Add a tool."""
         self.offered[name] = offered
-        how = {**words.TOOLS[name]._asdict(), "annotations": offered.annotations}
-        self.add_tool(offered.function, name, **how, structured_output=True)
+        documented, annotations = _documented(offered.function), offered.annotations
+        self.add_tool(offered.function, name, annotations=annotations, structured_output=True, **documented)
 
     async def list_tools(self) -> list[Tool]:
         """The tools that whoever asks may use, each with what it takes and gives."""
@@ -147,12 +148,17 @@ def make_server(
         writes = not offered.annotations.read_only_hint
         server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError, writes=writes)))
     for uri, read in Resources(workspace, asking).offered().items():
-        how = words.RESOURCES[read.__name__]._asdict()
-        add = server.resource(uri, name=read.__name__, **how, mime_type="application/json")
+        add = server.resource(uri, name=read.__name__, **_documented(read), mime_type="application/json")
         add(calls.guarded(read, ResourceError))
     for prompt in prompts.ALL:
-        server.prompt(prompt.__name__, **words.PROMPTS[prompt.__name__]._asdict())(prompt)
+        server.prompt(prompt.__name__, **_documented(prompt))(prompt)
     return server
+
+
+def _documented(function: Callable[..., Any]) -> dict[str, Any]:
+    """Title and description as a model reads them: the first line of the docstring, and the rest of it."""
+    title, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+    return {"title": title.removesuffix("."), "description": " ".join(description.split())}
 
 
 def _instructions(schema: Schema) -> str:

@@ -1,19 +1,58 @@
-"""What tools about whole texts give, as types: a text that was grounded, a brief, a protocol that was checked."""
+"""What tools about whole texts give: a text that was grounded, a brief, a protocol that was checked; alarms first."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from kgcheck.mcp.answers import EvidenceLine, NodeLine, Quoted
-from kgcheck.model import Value
+from kgcheck.grounding.remarks import REMARKS, Check, Remarked, state_of
+from kgcheck.grounding.rendering import alarms
+from kgcheck.mcp.answers import (
+    LONG,
+    EvidenceLine,
+    Given,
+    Mark,
+    NodeLine,
+    Notes,
+    Origin,
+    Passage,
+    Quoted,
+    answer,
+    fields_of,
+    first_of,
+    quoted,
+)
+from kgcheck.protocols.checking.remarks import StudyState, check_rules
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.brief import Brief, BriefFact
+    from kgcheck.grounding.ground import Grounded
+    from kgcheck.protocols.checking.check import CheckedProtocol, FallenStep
+
+MOST_REMARKS, MOST_OBSERVATIONS, MOST_OF_KIND, MOST_GROUNDS, MOST_STEPS = 10, 5, 25, 20, 50
+"""Remarks about one sentence, evidence of one remark, facts of a kind, what one of them rests on, and steps."""
+
+_SPEAKS: dict[Check, Origin] = {
+    Check.GRAPH: "graph",
+    Check.PAPERS: "paper",
+    Check.CITATION: "source",
+    Check.NUMBER: "text",
+}
+"""By check, where what was found instead comes from."""
+
+TextPart = Annotated[Quoted, Mark("text", LONG)]
+Name = Annotated[Quoted | None, Mark("text")]
+Reasons = Annotated[dict[str, str], Mark(characters=LONG)]
 
 
-class RemarkLine(Value):
+class RemarkLine(Given):
     """A remark about a sentence or a reference, with what it rests on."""
 
     remark: str
     means: str = Field(description="the remark in words")
     state: str
     unavailable: bool = Field(default=False, description="it could not be looked: no verdict on the text")
-    words: Quoted | None = Field(default=None, description="the words that it is about")
+    words: Name = Field(default=None, description="the words that it is about")
     note: Quoted
     found: Quoted | None = Field(default=None, description="what stands in their place elsewhere")
     repair: Quoted | None = Field(default=None, description="words that would put it right in their place")
@@ -25,18 +64,18 @@ class RemarkLine(Value):
     evidence: tuple[EvidenceLine, ...] = ()
 
 
-class RemarkedLine(Value):
+class RemarkedLine(Given):
     """A sentence or a reference of the text with all remarks about it."""
 
     number: int | None = Field(default=None, description="of a sentence, from 1, headings not counted")
     section: str | None = None
     key: str | None = Field(default=None, description="of a reference")
-    text: Quoted
+    text: TextPart
     state: str
     remarks: tuple[RemarkLine, ...]
 
 
-class TextGiven(Value):
+class TextGiven(Given):
     """What the sentences of a text rest on."""
 
     alarms: int = Field(description="remarks that somebody should look at")
@@ -49,12 +88,12 @@ class TextGiven(Value):
     )
     out_of_range: float | None = Field(default=None, description="share of citations that the list does not have")
     coverage: float | None = Field(default=None, description="share of its references that the text cites")
-    not_looked: dict[str, str] = Field(default={}, description="by check, why nothing was looked at there")
-    notes: tuple[str, ...] = ()
+    not_looked: Reasons = Field(default={}, description="by check, why nothing was looked at there")
+    notes: Notes = ()
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
-class BriefLine(Value):
+class BriefLine(Given):
     """A sentence of a brief, with what it rests on."""
 
     id: str
@@ -66,38 +105,41 @@ class BriefLine(Value):
     text: Quoted
     outcome: str | None = None
     reason: str | None = None
-    rests_on: tuple[str, ...] = Field(description="finding by fingerprint, source with release and record, id of paper")
+    rests_on: Notes = Field(description="finding by fingerprint, source with release and record, id of paper")
 
 
-class BriefReferenceLine(Value):
+class BriefReferenceLine(Given):
     """What sentences of a brief rest on."""
 
-    id: str
-    about: Quoted
-    url: str = ""
+    id: Passage
+    about: Annotated[Quoted, Mark("source")]
+    url: Passage = ""
 
 
-class BriefGiven(Value):
+class BriefGiven(Given):
     """What is known of a node or a topic."""
 
-    of: Quoted
+    of: Annotated[Quoted, Mark("graph", LONG)]
     nodes: tuple[NodeLine, ...] = ()
     facts: tuple[BriefLine, ...]
     references: tuple[BriefReferenceLine, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Notes = ()
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
-class FallenLine(Value):
+class FallenLine(Given):
     """A step that fell: what it rests on held when the protocol was made, and does not now."""
 
     step: str
-    text: Quoted
-    because: tuple[Quoted, ...] = Field(description="ids of its facts and passages that fell")
+    text: TextPart
+    because: Annotated[tuple[Quoted, ...], Mark("text")] = Field(description="ids of its facts and passages that fell")
     downstream: tuple[str, ...] = Field(default=(), description="steps that use what comes of it")
 
 
-class StudyRemarkLine(Value):
+SourcePassage = Annotated[Quoted | None, Mark("source", LONG)]
+
+
+class StudyRemarkLine(Given):
     """A remark about a step of a protocol."""
 
     remark: str
@@ -105,21 +147,103 @@ class StudyRemarkLine(Value):
     state: str = Field(description="fallen, wrong, lacking or open")
     unavailable: bool = Field(default=False, description="it could not be looked: no verdict on the protocol")
     step: str = ""
-    about: Quoted | None = None
-    note: Quoted | None = None
-    repair: Quoted | None = None
+    about: Name = None
+    note: Annotated[Quoted | None, Mark("text", LONG)] = None
+    repair: SourcePassage = None
     finding: str = Field(default="", description="fingerprint; `explain` takes it")
-    rests_on: Quoted | None = None
+    rests_on: SourcePassage = None
 
 
-class ProtocolGiven(Value):
+class ProtocolGiven(Given):
     """What was found of a protocol."""
 
-    title: Quoted
+    title: Annotated[Quoted, Mark("text")]
     steps: int
     counts: dict[str, int] = Field(description="remarks by state: fallen, wrong, lacking, open, holds")
     fallen: tuple[FallenLine, ...]
     alarms: tuple[StudyRemarkLine, ...] = Field(description="all remarks but those that hold, the worst first")
-    not_looked: dict[str, str] = Field(default={}, description="by what, why it was not looked at")
-    notes: tuple[str, ...] = ()
+    not_looked: Reasons = Field(default={}, description="by what, why it was not looked at")
+    notes: Notes = ()
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
+
+
+def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:
+    """What the sentences of a text rest on."""
+    left_out: list[str] = []
+    loud = alarms(found)
+    first = dict.fromkeys((one.sentence, one.reference) for one in (*loud, *found.remarks))
+    places = first_of(list(first), most, "sentences and references with remarks", left_out)
+    content = {
+        "alarms": len(loud),
+        "states": {state.value: count for state, count in found.states.items()},
+        "lines": [_remarked(found, *place, left_out) for place in places],
+        **fields_of(TextGiven, found.citations),
+        "not_looked": dict(found.not_looked),
+        "notes": list(notes),
+    }
+    return answer(TextGiven, content, left_out)
+
+
+def _remarked(found: "Grounded", number: int | None, key: str | None, left_out: list[str]) -> dict[str, Any]:
+    remarks = found.of_references[key or ""] if number is None else found.of_sentences[number]
+    about = f"remarks about {f'reference {key}' if number is None else f'sentence {number}'}"
+    return {
+        "number": number,
+        "section": None if number is None else found.manuscript.sentences[number - 1].section,
+        "key": key,
+        "text": found.text_of(remarks[0]),
+        "state": state_of(remarks).value,
+        "remarks": [_remark(found, one, left_out) for one in first_of(remarks, MOST_REMARKS, about, left_out)],
+    }
+
+
+def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> dict[str, Any]:
+    origin = _SPEAKS[one.check]
+    return {
+        **fields_of(RemarkLine, one),
+        **fields_of(RemarkLine, one.task),
+        "means": REMARKS[one.remark],
+        "words": found.text_of(one)[one.start : one.end],
+        "note": quoted(one.note, origin, LONG),
+        "found": quoted(one.found, origin, LONG) if one.found else None,
+        "repair": quoted(one.repair.to, origin) if one.repair and one.repair.to else None,
+        "evidence": first_of(one.evidence, MOST_OBSERVATIONS, f"observations of a remark {one.remark.value}", left_out),
+    }
+
+
+def brief_given(brief: "Brief") -> BriefGiven:
+    """What is known of a node or a topic."""
+    left_out: list[str] = []
+    facts: list[BriefFact] = []
+    for part in brief.parts:
+        own = [fact for theme in part.themes for fact in theme.facts]
+        facts += first_of(own, MOST_OF_KIND, f"facts of the kind {part.kind.value}", left_out)
+    lines = [_fact(fact, left_out) for fact in facts]
+    named = {name for line in lines for name in line["rests_on"]}
+    references = [one for one in brief.references if one.id in named]
+    return answer(BriefGiven, fields_of(BriefGiven, brief, facts=lines, references=references), left_out)
+
+
+def _fact(fact: "BriefFact", left_out: list[str]) -> dict[str, Any]:
+    grounds = first_of(fact.rests_on, MOST_GROUNDS, f"ids that {fact.id} rests on", left_out)
+    text = quoted(fact.text, "paper" if fact.quote else "graph", LONG)
+    return fields_of(BriefLine, fact, text=text, rests_on=grounds)
+
+
+def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) -> ProtocolGiven:
+    """What was found of a protocol."""
+    left_out: list[str] = []
+    fallen = [_fallen(step, left_out) for step in first_of(checked.fallen, most, "steps that fell", left_out)]
+    remarks = [
+        fields_of(StudyRemarkLine, one, means=check_rules().remarks[one.remark].means)
+        for one in first_of(checked.alarms, most, "remarks", left_out)
+    ]
+    counts = {state.value: checked.counts[state] for state in StudyState}
+    more = {"counts": counts, "fallen": fallen, "alarms": remarks, "notes": list(notes)}
+    return answer(ProtocolGiven, fields_of(ProtocolGiven, checked, **more), left_out)
+
+
+def _fallen(step: "FallenStep", left_out: list[str]) -> dict[str, Any]:
+    because = first_of(step.because, MOST_GROUNDS, f"grounds of {step.step} that fell", left_out)
+    after = first_of(step.downstream, MOST_STEPS, f"steps that use what comes of {step.step}", left_out)
+    return fields_of(FallenLine, step, because=because, downstream=after)

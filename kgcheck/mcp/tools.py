@@ -26,20 +26,16 @@ from kgcheck.mcp.answers import (
     FindingWhole,
     FormerLine,
     PapersGiven,
-)
-from kgcheck.mcp.giving import (
-    LONG,
+    answer,
     answer_given,
     claim_given,
     compared_line,
     fact_line,
+    fields_of,
     finding_whole,
     paper_line,
-    plain,
-    quoted,
 )
-from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven
-from kgcheck.mcp.text_giving import brief_given, protocol_given, text_given
+from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven, brief_given, protocol_given, text_given
 from kgcheck.mcp.text_sources import TextSources
 from kgcheck.service.roles import Role
 from kgcheck.workspace.results import PaperHit
@@ -125,8 +121,12 @@ class Tools:
         ] = None,
         seconds: Annotated[float, Field(gt=0, le=300, description="most seconds that it may take")] = 60,
     ) -> CheckGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Check one fact.
+
+        Is an edge, a node or an attribute of the graph right? Looks into the graph and into every source that decides
+        it, now, and gives the verdict with all evidence. Takes seconds; sends its progress, and stops when it is
+        cancelled. Nothing is kept.
+        """
         steps = 0
 
         def listen(event: Event) -> None:
@@ -138,15 +138,19 @@ class Tools:
             anyio.from_thread.run(ctx.report_progress, steps, None, f"{event.stage.value}: {event.role.value}")
 
         done = self._workspace.check(what, graph_date=graph_date, seconds=seconds, on_event=listen, keep=False)
-        return CheckGiven(whole=finding_whole(done.finding), notes=tuple(plain(note, LONG) for note in done.notes))
+        return CheckGiven(whole=finding_whole(done.finding), notes=done.notes)
 
     def ask(
         self,
         question: Annotated[Text, Field(description="in English words, with names or ids that the graph has")],
         limit: Annotated[int, Field(ge=1, le=200, description="most answers that are given")] = 25,
     ) -> AnswerGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Ask the graph.
+
+        A question in words, answered from the graph alone, with the path of edges to every answer. `read_as` says how
+        it was understood; look at it before you use the answers. That a graph does not state something is no proof that
+        it is not so.
+        """
         result = self._workspace.ask(question, papers=False)
         return answer_given(result.answer, result.notes, limit)
 
@@ -157,13 +161,15 @@ class Tools:
         papers: Annotated[Words, Field(description="search only in these, by id")] = [],  # noqa: B006
         expand: Annotated[bool, Field(description="also look for the synonyms that graph and sources know")] = False,
     ) -> PapersGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Search papers.
+
+        Those of the literature index, the best first, each with its best passage, quoted.
+        """
         found = self._workspace.search(query, limit=limit, documents=papers, expand=expand)
         return PapersGiven(
-            papers=tuple(paper_line(hit) for hit in found.hits if isinstance(hit, PaperHit)),
-            also=tuple(q for name in found.also[:50] if (q := quoted(name, "graph"))),
-            notes=tuple(plain(note, LONG) for note in found.notes),
+            papers=[paper_line(hit) for hit in found.hits if isinstance(hit, PaperHit)],
+            also=[name for name in found.also if name],
+            notes=found.notes,
         )
 
     def verify(
@@ -175,8 +181,11 @@ class Tools:
         papers: Annotated[Words, Field(description="read only these, by id")] = [],  # noqa: B006
         top: Annotated[int, Field(ge=1, le=20, description="papers to read where none is named")] = 3,
     ) -> ClaimGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Read papers about a claim.
+
+        Do they support or contradict it? Gives each paper's opinion with exact quotes. `silent` means that they were
+        read and do not say.
+        """
         result = self._workspace.verify(claim or "", triple=edge, documents=papers, top=top)
         return claim_given(result.verdict, result.notes)
 
@@ -197,8 +206,11 @@ class Tools:
         after: Annotated[Fingerprint | None, Field(description="`next` of the page before")] = None,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> FindingsGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """List findings.
+
+        What an audit found wrong or could not tell, the refuted first, page by page. A filter that is left out means
+        any; several values of one filter mean any of them.
+        """
         listed = self._workspace.list_findings(
             run,
             states=states,
@@ -215,14 +227,17 @@ class Tools:
         lines = [compared_line(one) for one in page]
         return FindingsGiven(
             run=page.run,
-            findings=tuple(line for line in lines if isinstance(line, FindingLine)),
-            former=tuple(line for line in lines if isinstance(line, FormerLine)),
+            findings=[line for line in lines if isinstance(line, FindingLine)],
+            former=[line for line in lines if isinstance(line, FormerLine)],
             next=page.next,
         )
 
     def explain(self, fingerprint: Fingerprint) -> FindingWhole:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Explain a finding.
+
+        All evidence, each piece with its source, release and record, what is proposed, and what people decided about
+        it.
+        """
         return whole_of(self._workspace, fingerprint)
 
     def verified_facts(
@@ -232,8 +247,12 @@ class Tools:
         id: Annotated[Identity | None, Field(description="of the node")] = None,
         limit: Annotated[int, Field(ge=1, le=200, description="most facts of a node")] = 50,
     ) -> FactsGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Look up what is verified.
+
+        For edges, or for a node with its attributes and edges, what the newest audit that looked found, by which record
+        of which release, in which run. Asks nothing anew, so it is quick. A fact without `outcome` was never looked at,
+        which says nothing about it.
+        """
         if (label is None) != (id is None) or bool(edges) == (label is not None):
             raise UsageError(
                 "name edges, or a node by its label and id",
@@ -245,7 +264,7 @@ class Tools:
             left_out += [] if is_all else [f"the node has more than {limit} facts"]
         else:
             facts = workspace.verified_edges(edges)
-        return FactsGiven(facts=tuple(fact_line(*fact) for fact in facts), left_out=tuple(left_out))
+        return answer(FactsGiven, {"facts": [fact_line(*fact) for fact in facts]}, left_out)
 
     def ground_text(
         self,
@@ -253,8 +272,13 @@ class Tools:
         form: Annotated[Literal["markdown", "text"], Field(description="how it is written")] = "markdown",
         limit: Annotated[int, Field(ge=1, le=100, description="most sentences and references that are given")] = 30,
     ) -> TextGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Ground a text.
+
+        What does each sentence of a text rest on? Holds what it states against the audited graph, the papers and the
+        reference, and its citations against its list of references. Gives sentences with remarks and their evidence,
+        alarms first; `not_looked` says what there was nothing for. A sentence without a remark states nothing that
+        could be looked up, and is only counted in `states`. Nothing is kept.
+        """
         found, notes = self._workspace.ground_text(text, form, **self._sources._asdict())
         return text_given(found, notes, limit)
 
@@ -267,8 +291,12 @@ class Tools:
             int, Field(ge=1, le=100, description="most facts of the graph that are looked at of each node")
         ] = 50,
     ) -> BriefGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Sum up what is known.
+
+        Of a node or a topic: what is verified, what papers state and deny, and what is contested, refuted, missing or
+        not verified, each sentence with what it rests on. Made by rules alone. State as true only what is of the kind
+        verified.
+        """
         return brief_given(self._workspace.brief(what, limit=limit, prose=False))
 
     def check_protocol(
@@ -279,8 +307,11 @@ class Tools:
         ],
         limit: Annotated[int, Field(ge=1, le=200, description="most remarks that are given")] = 50,
     ) -> ProtocolGiven:
-        """See `kgcheck.mcp.words`."""
-        self._asking.needs(Role.VIEWER)
+        """Check a protocol.
+
+        Which steps of a dry-lab protocol fell: what they rest on held when it was made, and does not now? Also what is
+        wrong in it and what it lacks. Takes a protocol.json as kgcheck protocol design writes it. Nothing is kept.
+        """
         text = json.dumps(protocol, ensure_ascii=False, separators=(",", ":"))
         if len(text) > LONGEST_PROTOCOL:
             raise UsageError(f"the protocol has more than {LONGEST_PROTOCOL:,} characters", "check it part by part")
@@ -305,20 +336,18 @@ class Tools:
             str | None, Field(max_length=10, description="with defer: the day on which it comes back")
         ] = None,
     ) -> DecisionsGiven:
-        """See `kgcheck.mcp.words`."""
+        """Decide about findings.
+
+        In the name of the person whose token this is, so only what that person has asked for. All or none is decided.
+        Nothing is overwritten and the graph is not changed; reopen takes a decision back.
+        """
         by = self._asking.needs(Role.CURATOR).name
         made = self._workspace.decide(findings, action, by=by, choose=choose, note=note, until=until)
-        lines = [
-            DecidedLine(
-                fingerprint=one.decision.fingerprint, action=one.decision.action.value, before=one.before.state.value
-            )
-            for one in made
-        ]
-        return DecisionsGiven(by=by, decided=tuple(lines))
+        return DecisionsGiven(by=by, decided=[fields_of(DecidedLine, m.decision, before=m.before.state) for m in made])
 
 
 def whole_of(workspace: Workspace, fingerprint: str) -> FindingWhole:
     """A finding with its evidence and its history."""
     found = workspace.finding(fingerprint)
-    state, decided = workspace.state_of(found), workspace.decided(found)
-    return finding_whole(found, state, decided, workspace.history(found.fingerprint))
+    decided = workspace.decided(found)
+    return finding_whole(found, workspace.state_of(found), decided.state, workspace.history(found.fingerprint))

@@ -103,26 +103,3 @@ STATE_REASONS: dict[State, Reason] = {
 
 NAMING = (State.PREVIOUS, State.ALIAS)
 """States of a name of something else, which may become an id of its own in a later release."""
-
-STRUCTURE_RULES: dict[Reason, bool] = {
-    Reason.MALFORMED_ID: True,
-    Reason.ID_ON_TWO_LABELS: False,
-    Reason.SHARED_NAME: False,
-    Reason.ORPHAN_NODE: False,
-    Reason.SHARED_ID: True,
-    Reason.PARALLEL_DUPLICATE: True,
-    Reason.PARALLEL_SCORES: True,
-    Reason.REVERSED_DUPLICATE: False,
-    Reason.SELF_LOOP: True,
-    Reason.WRONG_END_LABEL: True,
-    Reason.PARENT_CYCLE: True,
-    Reason.SPECIES_MISMATCH: True,
-    Reason.LENGTH_MISMATCH: True,
-    Reason.MISSING_PROVENANCE: False,
-    Reason.MISSING_SCORE: False,
-    Reason.SCORE_OUT_OF_RANGE: True,
-    Reason.NUMBER_AS_TEXT: True,
-    Reason.PLACEHOLDER_VALUE: False,
-    Reason.COUNT_MOVED: False,
-}
-"""The rules that need no outside source: true where a hit is a fault (refuted), false where it is suspicious."""

@@ -71,7 +71,6 @@ class _Rows(Value):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
         tested = [self.where.column] if self.where else []
         return list(dict.fromkeys([*self.keys.values(), *self.properties.values(), *tested]))
 
@@ -139,12 +138,10 @@ class Recipe(Value):
 
     @property
     def files(self) -> tuple[NodeFile | EdgeFile, ...]:
-        """All entries, nodes before edges."""
         return (*self.nodes, *self.edges)
 
     @cached_property
     def by_file(self) -> dict[str, tuple[NodeFile | EdgeFile, ...]]:
-        """The entries that read each file."""
         return {
             name: tuple(f for f in self.files if f.file == name) for name in dict.fromkeys(f.file for f in self.files)
         }

@@ -253,7 +253,6 @@ class Schema(Value):
 
     @property
     def folder(self) -> Path:
-        """The folder of the profile."""
         return self.place or profile_dir(self.profile.name)
 
     @property
@@ -290,25 +289,21 @@ class Schema(Value):
 
     @cached_property
     def relation_types(self) -> list[str]:
-        """Distinct relation types, in the order of the file."""
         return list(dict.fromkeys(p.type for p in self.relations))
 
     def label(self, name: str) -> Label:
-        """The label of that name."""
         try:
             return self._by_label[name]
         except KeyError:
             raise UnknownName("label", name, self._by_label) from None
 
     def patterns(self, relation: str) -> list[Pattern]:
-        """The patterns of a relation type."""
         found = [p for p in self.relations if p.type == relation]
         if not found:
             raise UnknownName("relation", relation, self.relation_types)
         return found
 
     def pattern(self, head: str, relation: str, tail: str) -> Pattern:
-        """The pattern with these ends."""
         self.label(head), self.label(tail)
         for p in self.patterns(relation):
             if (p.head, p.tail) == (head, tail):

@@ -4,17 +4,51 @@ Ids are the protocol's own: ``F1`` a fact, ``Q1`` a passage, ``S1.2`` a step of 
 their accession. A step names only ids that the protocol has.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, Self
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
 from kgcheck.model import CheckTask, Outcome, Reason, Value
-from kgcheck.protocols.objective import Objective
 from kgcheck.providers.data_sets import RecordState
+
+
+class Objective(Value):
+    """A research objective.
+
+    ``about`` has names or ids of nodes of the graph (genes, proteins, diseases …): their facts stand beside the steps.
+    """
+
+    title: str = Field(min_length=1, max_length=300)
+    objective: str = Field(min_length=1, max_length=5_000, description="what is to be found out")
+    conditions: tuple[str, ...] = Field(default=(), description="what there is: samples, data, machines")
+    requirements: tuple[str, ...] = Field(default=(), description="what the protocol must do, or not do")
+    about: tuple[str, ...] = Field(default=(), description="names or ids of nodes of the graph")
+    species: str = Field(default="Homo sapiens", description="scientific name")
+    assays: tuple[str, ...] = Field(default=(), description="kinds of data that are wanted, e.g. RNA-seq")
+
+    @property
+    def text(self) -> str:
+        """All of it as running text, for search and likeness."""
+        return " ".join((self.title, self.objective, *self.conditions, *self.requirements, *self.about, *self.assays))
+
+
+def read_objective(path: Path) -> Objective:
+    """Read an objective."""
+    try:
+        return Objective.model_validate(read_toml(path))
+    except ValueError as error:
+        hint = f"write it in TOML; its fields are {', '.join(Objective.model_fields)}"
+        raise InputFormat(f"{path} is no objective: {wrong_parts(error, 5)}", hint) from None
+
 
 ItemKind = Literal["data_set", "table", "matrix", "gene_set", "network", "model", "figure", "text", "sample", "other"]
 """What a step takes or makes."""
@@ -187,3 +221,70 @@ class StudyProtocol(Value):
                 if named:
                     raise ValueError(f"the step {step.id} rests on {min(named)}, which the protocol does not have")
         return self
+
+
+V = TypeVar("V", bound=Value)
+
+
+def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | None = None) -> V:
+    """A JSON file with the number of its format."""
+    newest = kind.model_fields["format"].default
+    try:
+        raw = parse_json(read_whole(path) if text is None else text)
+        found = raw.get("format") if isinstance(raw, dict) else None
+        if isinstance(found, int) and found > newest:
+            raise InputFormat(f"{path} has the format {found}, newer than {newest}", "upgrade kgcheck")
+        return kind.model_validate(raw)
+    except ValueError as error:
+        raise InputFormat(f"{path} is no {what}: {wrong_parts(error)}"[:500], hint) from None
+
+
+def digest_of_things(things: object) -> str:
+    """SHA-256 of what JSON can hold: whether something was made of just these things."""
+    return sha256(json.dumps(things, sort_keys=True).encode()).hexdigest()
+
+
+def read_protocol(path: Path, text: str | None = None) -> StudyProtocol:
+    """Read a protocol; see `read_formatted`."""
+    return read_formatted(
+        path, StudyProtocol, "protocol", "give a protocol.json as kgcheck protocol design writes it", text
+    )
+
+
+def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
+    """Steps as rows."""
+    return [
+        {
+            "step": step.id,
+            "what to do": step.text,
+            "takes": ", ".join(item.name for item in step.inputs),
+            "makes": ", ".join(item.name for item in step.outputs),
+            "rests on": few((*step.passages, *step.facts)),
+            "analysis": step.analysis,
+        }
+        for step in steps
+    ]
+
+
+def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
+    """The passages and facts of a step as rows."""
+    passages = [
+        {
+            "id": p.id,
+            "what it rests on": f"\u201c{p.quote}\u201d",
+            "where": " ".join(filter(None, (p.paper, p.heading))),
+        }
+        for p in protocol.passages
+        if p.id in step.passages
+    ]
+    facts = [
+        {"id": f.id, "what it rests on": f.stated, "where": " ".join(filter(None, (f.source, f.release, f.record)))}
+        for f in protocol.facts
+        if f.id in step.facts
+    ]
+    return [*passages, *facts]
+
+
+def few(names: Sequence[str], most: int = 6) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")

@@ -12,10 +12,18 @@ from kgcheck.errors import InputFormat, SourceAnswer
 from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.reference_files import ReferenceFile
 from kgcheck.providers.tsv import open_text
-from kgcheck.providers.uniprot_comments import NO_TERMS, XREF, Terms
-from kgcheck.providers.uniprot_entry import Record, UniProtEntry, record_of_entry
-from kgcheck.providers.uniprot_flat import entry_of_flat
-from kgcheck.providers.uniprot_rows import Rows, add_record, empty_rows
+from kgcheck.providers.uniprot_entry import (
+    NO_TERMS,
+    XREF,
+    Record,
+    Rows,
+    Terms,
+    UniProtEntry,
+    add_record,
+    empty_rows,
+    entry_of_flat,
+    record_of_entry,
+)
 
 Row = dict[str, Any]
 _Entry = tuple[Record, tuple[str, ...], str]

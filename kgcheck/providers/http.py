@@ -6,17 +6,32 @@ was read whole. What goes wrong is an error of the tree under `SourceError`, or 
 is wrong.
 """
 
+import contextlib
+import socket
+import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from typing import TypeVar
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import requests
+from filelock import FileLock, Timeout
+from requests import PreparedRequest, Response, Session
+from requests.adapters import HTTPAdapter
+from requests.exceptions import ReadTimeout
+from requests_cache.backends.sqlite import SQLiteCache
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.response import HTTPResponse
 
-from kgcheck import __version__, deadline
+from kgcheck import __version__, clock, deadline
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.closing import Closing
 from kgcheck.errors import (
@@ -29,12 +44,264 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
+from kgcheck.outputs import make_folder, make_private_file
 from kgcheck.providers.answers import ProviderService, ServiceAnswer, answer_of
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
-from kgcheck.providers.kept_answers import KeptAnswers
-from kgcheck.providers.pace import Pace
-from kgcheck.providers.transport import BoundedAdapter, TooLarge, WatchedAdapter, session_over
 from kgcheck.settings import Settings
+
+
+class Pace:
+    """At most so many calls a second to a host, with a file that says when the last one went out.
+
+    The lock on the file is held while waiting, so that processes go one after the other.
+    """
+
+    def __init__(self, folder: Path, host: str, calls_per_s: float) -> None:
+        name = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
+        self._last = folder / f"{name}.last"
+        self._gap_s = 1 / calls_per_s
+        self._lock = FileLock(folder / f"{name}.lock")
+        try:
+            make_folder(folder, secret=True)
+            with self._lock:
+                self._last.touch()
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot keep the pace of calls in {folder}: {error}", "set KGCHECK_CACHE_DIR to a writable folder"
+            ) from error
+
+    def wait(self, most_s: float | None = None) -> bool:
+        """Wait until the next call may go out."""
+        ends = None if most_s is None else time.monotonic() + most_s
+        try:
+            with self._lock.acquire(timeout=-1 if most_s is None else most_s):
+                # The clock on the wall, for processes share it; where it was turned back, one gap is waited, no more.
+                rest = min(self._gap_s - (clock.exact_now().timestamp() - self._went_out()), self._gap_s)
+                if ends is not None and time.monotonic() + rest > ends:
+                    return False
+                if rest > 0:
+                    time.sleep(rest)
+                self._last.write_text(repr(clock.exact_now().timestamp()))
+                return True
+        except Timeout:
+            return False
+
+    def _went_out(self) -> float:
+        with suppress(ValueError):
+            return float(self._last.read_text())
+        return 0.0
+
+
+_CHUNK = 1 << 16
+
+
+class TooLarge(Exception):
+    """An answer that is larger than the limit."""
+
+
+class WatchedAdapter(HTTPAdapter):
+    """Waits for headers no longer than a limit that the sockets of urllib3 do not know; the body is for the caller.
+
+    A timeout of a socket is one of silence: a server that sends a byte now and then would keep a client for ever.
+    Those of requests and urllib3 are such, the total of urllib3 too ("only between read operations on the socket"), and
+    neither has a hook between the connection and the headers. So the connections of its pools, classes which urllib3
+    lets a pool manager choose, are subclassed for the one method that reads them. Redirects, retries, silence, size and
+    the time of the body are guarded by what the libraries offer to all: `allow_redirects`, `max_retries`, `timeout`,
+    `read1`, `shutdown`.
+    """
+
+    def __init__(self, total_s: Callable[[], float]) -> None:
+        self._total_s = total_s
+        super().__init__(max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """See HTTPAdapter: the pools' connections watch the time that headers take."""
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = _watched_pools(self._total_s)
+
+    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        """Send a request and read the headers of the answer."""
+        ends = time.monotonic() + self._total_s()
+        try:
+            response = super().send(request, *args, **{**kwargs, "stream": True})
+        except Exception as error:
+            if time.monotonic() >= ends:
+                raise ReadTimeout("the headers took too long", request=request) from error
+            raise
+        if time.monotonic() >= ends:
+            response.raw.close()
+            raise ReadTimeout("the headers took too long", request=request)
+        return response
+
+
+class BoundedAdapter(WatchedAdapter):
+    """Reads every answer whole, within limits."""
+
+    def __init__(self, total_s: Callable[[], float], max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        super().__init__(total_s)
+
+    def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        """Send a request and read the answer."""
+        raw = super().send(request, *args, **kwargs).raw
+        try:
+            body = self._read(raw, request)
+        except Exception:
+            raw.close()
+            raise
+        raw.release_conn()
+        return self.build_response(request, _whole(raw, body))
+
+    def _read(self, raw: HTTPResponse, request: PreparedRequest) -> bytes:
+        body, longest = bytearray(), self._total_s()
+        ends = time.monotonic() + longest
+        try:
+            with _cut_after(longest, raw.shutdown):
+                while (chunk := raw.read1(_CHUNK, decode_content=True)) and time.monotonic() < ends:
+                    body += chunk
+                    if len(body) > self._max_bytes:
+                        raise TooLarge(f"over {self._max_bytes:,} bytes")
+        except HTTPError as error:
+            if time.monotonic() >= ends:
+                raise ReadTimeout("the body took too long", request=request) from error
+            raise
+        if time.monotonic() >= ends:
+            raise ReadTimeout("the body took too long", request=request)
+        if raw.length_remaining:
+            # Some reads of urllib3 end quietly where the connection did.
+            raise ProtocolError(f"{raw.length_remaining} bytes are missing")
+        return bytes(body)
+
+
+def session_over(adapter: WatchedAdapter) -> Session:
+    """A session that asks through an adapter, whatever the scheme."""
+    session = Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, adapter)
+    return session
+
+
+def _whole(raw: HTTPResponse, body: bytes) -> HTTPResponse:
+    """The answer with an unpacked body in memory."""
+    headers = raw.headers.copy()
+    for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
+        headers.discard(name)
+    return HTTPResponse(
+        body=BytesIO(body),
+        headers=headers,
+        status=raw.status,
+        version=raw.version,
+        reason=raw.reason,
+        preload_content=False,
+        request_url=raw.url,
+    )
+
+
+def without_body(response: Response) -> Response:
+    """An answer's status and headers alone."""
+    return HTTPAdapter().build_response(response.request, _whole(response.raw, b""))
+
+
+@contextlib.contextmanager
+def _cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
+    """Cut a connection that is still being read from after so many seconds."""
+
+    def quietly() -> None:
+        # It may have been closed, or given back, in the meantime.
+        with contextlib.suppress(OSError, AttributeError, ValueError, RuntimeError):
+            cut()
+
+    timer = threading.Timer(seconds, quietly)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _watched_pools(total_s: Callable[[], float]) -> dict[str, type[HTTPConnectionPool]]:
+    class Watched(HTTPConnection):
+        def getresponse(self) -> Any:
+            with _cut_after(total_s(), lambda: self.sock.shutdown(socket.SHUT_RDWR)):
+                return super().getresponse()
+
+    class Secure(Watched, HTTPSConnection):
+        pass
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Watched
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+class KeptAnswers(Closing):
+    """Answers by release and question. What is kept was read whole before, and is read as strictly again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        with self._keeping():
+            make_folder(settings.cache_dir, secret=True)
+            file = settings.cache_dir / "answers.sqlite"
+            make_private_file(file)
+            self._cache = SQLiteCache(file, serializer="json", busy_timeout=30_000)
+
+    def find(self, service: ProviderService, request: requests.PreparedRequest) -> ServiceAnswer | None:
+        """The answer to a question, or None where none of the newest known release is kept."""
+        release = self._release(service)
+        with self._keeping():
+            found = self._cache.get_response(self._key(release, request)) if release else None
+        if found is None or (found.is_expired and not self._settings.offline):
+            return None
+        return answer_of(found, release, found.created_at, cached=True)
+
+    def keep(
+        self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
+    ) -> None:
+        """Keep an answer, and that its release is the newest."""
+        ends = clock.now() + timedelta(days=self._settings.cache_days)
+        # The question is kept with the answer, and a key may be among the headers of the service.
+        response.request = response.request.copy()
+        for name in service.headers:
+            response.request.headers.pop(name, None)
+        with self._keeping():
+            self._cache.save_response(response, self._key(release, request), ends)
+        if service.release_header and release != self._release(service):
+            ends = clock.now() + timedelta(hours=self._settings.release_hours)
+            with self._keeping():
+                self._cache.save_response(without_body(response), f"release {service.url}", ends)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._cache.close()  # type: ignore[no-untyped-call]
+
+    def _release(self, service: ProviderService) -> str:
+        """The service's release as far as it is known."""
+        if not service.release_header:
+            return service.release
+        with self._keeping():
+            found = self._cache.get_response(f"release {service.url}")
+        if found is None or (found.is_expired and not self._settings.offline):
+            return ""
+        return str(found.headers.get(service.release_header, ""))
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Say where answers are kept if they cannot be."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigurationError(
+                f"cannot keep answers in {self._settings.cache_dir}: {error}",
+                "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
+            ) from error
+
+    def _key(self, release: str, request: requests.PreparedRequest) -> str:
+        return f"{release} {self._cache.create_key(request)}"
+
 
 __all__ = ["Http", "ProviderService"]
 
@@ -240,7 +507,7 @@ class Http(Closing):
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        answer = answer_of(response, release, datetime.now(UTC), cached=False)
+        answer = answer_of(response, release, clock.now(), cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)

@@ -1,9 +1,9 @@
 """PubMed over NCBI's E-utilities: ids by search, then records in lots; whole papers come from Europe PMC."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -36,6 +36,8 @@ PAGE = 200
 MOST = 9_999
 """Records of one search that PubMed gives by ESearch."""
 
+T = TypeVar("T")
+
 _NAME = "PubMed"
 _Pmid = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
 
@@ -55,20 +57,6 @@ class _LinkSets(WireRecord):
 
 
 _LINKED = TypeAdapter(_LinkSets)
-
-
-class ArticleFields(NamedTuple):
-    """What the XML of a record says of a paper."""
-
-    pmid: str
-    title: str
-    abstract: list[str]
-    year: str
-    journal: str
-    types: list[str]
-    retracted: bool
-    ids: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 class PubMed:
@@ -98,7 +86,7 @@ class PubMed:
         """See PaperService."""
         found: dict[str, PaperRecord] = {}
         for lot in lots(ids, PAGE):
-            found |= by_wanted_id(_NAME, lot, self._fetched([i.removeprefix("pmid:") for i in lot]))
+            found |= by_wanted_id(_NAME, lot, self._each([i.removeprefix("pmid:") for i in lot], _records))
         return found
 
     def _page(self, query: str, sort: str, start: int, size: int) -> RecordPage:
@@ -108,21 +96,19 @@ class PubMed:
             )
         wanted = min(size, PAGE, MOST - start)
         ids, total, unknown = self._entrez.search("pubmed", query, wanted, start=start, sort=sort)
-        records = self._fetched(ids) if ids else ()
+        records = self._each(ids, _records) if ids else ()
         seen = start + len(ids)
         return RecordPage(records, str(seen) if seen < total and ids else "", total, unknown)
 
-    def _fetched(self, ids: Sequence[str]) -> tuple[PaperRecord, ...]:
+    def _each(self, ids: Sequence[str], read: Callable[..., T]) -> T:
         form = {"db": "pubmed", "id": ",".join(ids), "retmode": "xml", **self._own}
-        return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_records, requested=tuple(ids)), form=form)
+        return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(read, requested=tuple(ids)), form=form)
 
     def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
         """What PubMed states of works."""
         found: dict[str, WorkFields | None] = {}
-        for at in range(0, len(pmids), PAGE):
-            some = tuple(pmids[at : at + PAGE])
-            form = {"db": "pubmed", "id": ",".join(some), "retmode": "xml", **self._own}
-            found |= self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_works, requested=some), form=form)
+        for lot in lots(pmids, PAGE):
+            found |= self._each(lot, _works)
         return found
 
     def whole(self, record: PaperRecord) -> bytes | None:
@@ -145,20 +131,10 @@ def _records(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> tuple[Pape
     root = _record_set(answer)
     found: dict[str, PaperRecord] = {}
     for element in root.findall("PubmedArticle"):
-        fields = article_fields(element)
-        if fields is None or fields.pmid not in requested or fields.pmid in found:
-            raise stray_answer(_NAME, f"the record {fields.pmid if fields else 'without an id'!s}")
-        found[fields.pmid] = PaperRecord(
-            key=fields.pmid,
-            ids=fields.ids,
-            title=fields.title,
-            abstract=fields.abstract,
-            year=fields.year,
-            journal=fields.journal,
-            types=tuple(fields.types),
-            retracted=fields.retracted,
-            references=fields.references,
-        )
+        record = article_record(element)
+        if record is None or record.key not in requested or record.key in found:
+            raise stray_answer(_NAME, f"the record {record.key if record else 'without an id'!s}")
+        found[record.key] = record
     return tuple(found[i] for i in requested if i in found)
 
 
@@ -195,7 +171,7 @@ def _works(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> dict[str, Wo
 
 def work_of_article(element: Any) -> WorkFields | None:
     """What an element ``PubmedArticle`` states of a work, without its abstract; None where it has no record."""
-    fields = article_fields(element)
+    fields = article_record(element)
     if fields is None:
         return None
     article = element.find("MedlineCitation/Article")
@@ -206,7 +182,7 @@ def work_of_article(element: Any) -> WorkFields | None:
     for link in element.findall("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         linked.setdefault(str(link.get("RefType")), []).extend(pmid_id(link.findtext("PMID")))
     return WorkFields(
-        key=fields.pmid,
+        key=fields.key,
         ids=fields.ids,
         titles=tuple(filter(None, (fields.title, article.findtext("VernacularTitle") or ""))),
         years=tuple(dict.fromkeys(y for text in (fields.year, *online) for y in year_in(text))),
@@ -218,11 +194,11 @@ def work_of_article(element: Any) -> WorkFields | None:
         notices=tuple(linked.get("RetractionIn", ())),
         retracts=tuple(linked.get("RetractionOf", ())),
         cites=fields.references,
-        url=f"https://pubmed.ncbi.nlm.nih.gov/{fields.pmid}/",
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{fields.key}/",
     )
 
 
-def article_fields(element: Any) -> ArticleFields | None:
+def article_record(element: Any) -> PaperRecord | None:
     """What an element ``PubmedArticle`` says; None where it has no record."""
     citation = element.find("MedlineCitation")
     article = element.find("MedlineCitation/Article")
@@ -240,13 +216,13 @@ def article_fields(element: Any) -> ArticleFields | None:
         for ids in element.findall("PubmedData/ReferenceList//Reference/ArticleIdList")
     ]
     references = [i for known in cited for i in (*pmid_id(known.get("pubmed")), *doi_id(known.get("doi")))[:1]]
-    return ArticleFields(
-        pmid=pmid.strip(),
+    return PaperRecord(
+        key=pmid.strip(),
         title=text("ArticleTitle"),
         abstract=["".join(part.itertext()) for part in article.findall("Abstract/AbstractText")],
         year=text("Journal/JournalIssue/PubDate/Year") or text("Journal/JournalIssue/PubDate/MedlineDate"),
         journal=text("Journal/Title"),
-        types=["".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")],
+        types=tuple("".join(t.itertext()) for t in article.findall("PublicationTypeList/PublicationType")),
         retracted=any(
             c.get("RefType") == "RetractionIn" for c in citation.findall("CommentsCorrectionsList/CommentsCorrections")
         ),

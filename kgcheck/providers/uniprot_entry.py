@@ -1,15 +1,18 @@
 """An entry of UniProtKB as its REST service and its JSON files give it; what is new or not needed is ignored."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
+import duckdb
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from kgcheck.errors import SourceAnswer
 from kgcheck.profile.catalogue import State
+from kgcheck.profile.reference_files import Modification
 
 
 class NoState(StrEnum):
@@ -32,7 +35,6 @@ class Wire(BaseModel):
 class EvidenceOrigin(Wire):
     """What a statement rests on."""
 
-    evidence_code: str = ""
     source: str = ""
     id: str = ""
 
@@ -49,8 +51,6 @@ class GeneNames(Wire):
 
     gene_name: Named | None = None
     synonyms: tuple[Named, ...] = ()
-    ordered_locus_names: tuple[Named, ...] = ()
-    orf_names: tuple[Named, ...] = ()
 
 
 class ProteinName(Wire):
@@ -64,7 +64,6 @@ class ProteinDescription(Wire):
 
     recommended_name: ProteinName | None = None
     submission_names: tuple[ProteinName, ...] = ()
-    alternative_names: tuple[ProteinName, ...] = ()
 
 
 class Organism(Wire):
@@ -87,41 +86,29 @@ class Sequence(Wire):
         return self
 
 
-class CrossReferenceProperty(Wire):
-    """A property of a cross-reference."""
-
-    key: str
-    value: str = ""
-
-
 class CrossReference(Wire):
     """A record of another database."""
 
     database: str
     id: str
-    properties: tuple[CrossReferenceProperty, ...] = ()
 
 
 class Interactant(Wire):
-    """One side of an interaction; one of another species' virus may have no accession."""
+    """The other side of an interaction; one of another species' virus may have no accession."""
 
     accession: str = Field(default="", alias="uniProtKBAccession")
-    gene_name: str = ""
 
 
 class Interaction(Wire):
     """An interaction that IntAct curated."""
 
-    interactant_one: Interactant
     interactant_two: Interactant
-    number_of_experiments: Count = 0
 
 
 class Disease(Wire):
     """A disease that the protein is involved in."""
 
     disease_id: str = ""
-    acronym: str = ""
     disease_cross_reference: CrossReference | None = None
     evidences: tuple[EvidenceOrigin, ...] = ()
 
@@ -153,14 +140,12 @@ class Place(Wire):
     """A position; none where it is unknown."""
 
     value: Count | None = None
-    modifier: str = "EXACT"
 
 
 class Location(Wire):
-    """Where a feature is; ``sequence`` names an isoform where it is not the canonical sequence."""
+    """Where a feature begins; ``sequence`` names an isoform where it is not the canonical sequence."""
 
     start: Place
-    end: Place
     sequence: str | None = None
 
 
@@ -292,3 +277,325 @@ def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: d
             return gone._replace(state=State.DELETED, successors=())
         case other:
             raise SourceAnswer(f"{url} says that {accession} is inactive for an unknown reason: {other!r}")
+
+
+TISSUE, DISEASE = "tissue", "disease"
+"""Kinds of links."""
+
+XREF = "xref"
+"""Attribute under which a snapshot keeps the cross-references of terms."""
+
+_LONGEST_NAME = 6
+
+_EXPRESSION = re.compile(r"(?i)\b(?:express\w*|detected|found|present|abundant\w*|ubiquitous\w*|restricted)\b")
+_DOUBT = re.compile(
+    r"(?i)\b(?:no|not|non|nor|neither|never|none|absen\w*|lack\w*|undetect\w*|un\w*express\w*|without|except\w*|but|although"
+    r"|low\w*|weak\w*|little|less|least|barely|hardly|negligibl\w*|minim\w*|faint\w*|trace\w*|scarce\w*|rare\w*|few"
+    r"|limited|moderate\w*|reduc\w*|decreas\w*|down\w*|loss|lost|declin\w*|suppress\w*|silenc\w*|inhibit\w*"
+    r"|may|might|could|possibl\w*|probabl\w*|putativ\w*|unclear|unknown|suggest\w*|predict\w*|contrast|instead|than"
+    r"|cancer\w*|carcinom\w*|tumou?r\w*|malignan\w*|leuk\w*|lymphoma\w*|sarcom\w*|blastom\w*|glioma\w*|melanoma\w*"
+    r"|patient\w*|disease\w*|disorder\w*|patholog\w*|lesion\w*|injur\w*|inflam\w*|infect\w*|mutant\w*|mutat\w*"
+    r"|mouse|mice|murine|rats?|rodent\w*|chicken|bovine|monkey\w*|transfect\w*|knock\w*|overexpress\w*|induc\w*"
+    r"|stimulat\w*|treat\w*|upregulat\w*|up|cultur\w*|cells?|lines?)\b"
+)
+_HEDGED = re.compile(
+    r"(?i)\b(?:no|not|non|nor|neither|never|unlikely|unclear|unknown|uncertain|may|might|could|possibl\w*|probabl\w*"
+    r"|putativ\w*|suggest\w*|protect\w*|resist\w*|refut\w*|controvers\w*|disput\w*|question\w*|modif\w*|contribut\w*)\b"
+)
+_CITED = re.compile(r"\((?:PubMed|Ref)[^()]*\)|\{[^{}]*\}")
+_WORD = re.compile(r"[A-Za-z0-9][\w'/+-]*|[^\s\w]")
+_BEFORE = frozenset({"in", "the", "and", "or", "adult", "human", "normal", "including", ",", ":"})
+_AFTER = frozenset({"", "and", "or", "where", ",", ".", ";", ")", "("})
+_NO_TISSUE = frozenset(
+    "adult animal body cell culture embryo fetus female head male organ plant region root seed stem tissue".split()
+)
+"""Names of terms that are words of every day, too."""
+
+
+class Terms(NamedTuple):
+    """Live terms of the ontologies, each by what it alone is called: names in lower case, and numbers of OMIM."""
+
+    tissues: Mapping[str, str] = {}
+    diseases: Mapping[str, str] = {}
+    by_mim: Mapping[str, str] = {}
+
+
+NO_TERMS = Terms()
+"""Without ontologies, no comment is understood."""
+
+
+def terms_of(db: duckdb.DuckDBPyConnection, catalog: str = "") -> Terms:
+    """The terms that a snapshot knows."""
+
+    def alone(source: str, attribute: str, value: str) -> dict[str, str]:
+        rows = db.execute(
+            f"""
+            SELECT {value} AS called, any_value(id) FROM {catalog}value
+            WHERE source = $source AND attribute = $attribute AND status = 'current' AND {value} <> ''
+              AND id NOT IN (SELECT id FROM {catalog}entity WHERE source = $source AND state <> 'current')
+            GROUP BY called HAVING count(DISTINCT id) = 1
+            """,
+            {"source": source, "attribute": attribute},
+        ).fetchall()
+        return {str(called): str(term) for called, term in rows}
+
+    tissues = alone("bto", "name", "lower(value)")
+    return Terms(
+        {name: term for name, term in tissues.items() if len(name) > 3 and name not in _NO_TISSUE},
+        alone("do", "name", "lower(value)"),
+        alone("do", XREF, "regexp_extract(value, '^O?MIM:([0-9]+)$', 1)"),
+    )
+
+
+def tissues_in(text: str, terms: Terms) -> list[str]:
+    """The tissues in which a text says plainly that a protein is."""
+    found: dict[str, None] = {}
+    for sentence in re.split(r"[.;](?:\s|$)", _CITED.sub("", text)):
+        if _EXPRESSION.search(sentence) and not _DOUBT.search(sentence.replace("-", " ")):
+            found |= dict.fromkeys(_mentions(_WORD.findall(sentence.lower()), terms.tissues))
+    return list(found)
+
+
+def _mentions(words: list[str], names: Mapping[str, str]) -> Iterator[str]:
+    """Terms whose whole name stands between words that end no longer name, the longest names first."""
+    at = 0
+    while at < len(words):
+        for size in range(min(_LONGEST_NAME, len(words) - at), 0, -1):
+            if term := names.get(" ".join(words[at : at + size])):
+                after = words[at + size] if at + size < len(words) else ""
+                if at and words[at - 1] in _BEFORE and after in _AFTER:
+                    yield term
+                at += size - 1
+                break
+        at += 1
+
+
+def disease_of(name: str, mim: str, note: str, terms: Terms) -> str | None:
+    """The term of a disease that a comment names."""
+    if _HEDGED.search(note):
+        return None
+    return terms.by_mim.get(mim) if mim else terms.diseases.get(name.lower())
+
+
+def links_of_entry(entry: UniProtEntry, terms: Terms) -> Iterator[dict[str, Any]]:
+    """The links to diseases and tissues that an entry's comments state, as rows of a snapshot."""
+    accession = entry.primary_accession
+    for comment in entry.comments_of("DISEASE"):
+        disease = comment.disease
+        if disease is None:
+            continue
+        reference = disease.disease_cross_reference
+        mim = reference.id if reference and reference.database == "MIM" else ""
+        texts = comment.note.texts if comment.note else ()
+        term = disease_of(disease.disease_id, mim, " ".join(t.value for t in texts), terms)
+        if term:
+            origins = [*disease.evidences, *(o for t in texts for o in t.evidences)]
+            yield _row(DISEASE, accession, term, _papers(origins))
+    for comment in entry.comments_of("TISSUE SPECIFICITY"):
+        for text in comment.texts:
+            for term in tissues_in(text.value, terms):
+                yield _row(TISSUE, accession, term, _papers(text.evidences))
+
+
+def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict[str, Any]:
+    row = {"relation": kind, "head": accession, "tail": term, "negated": False, "record": accession}
+    return row | {"citations": papers}
+
+
+def _papers(origins: Iterable[EvidenceOrigin]) -> list[str] | None:
+    """The papers that a statement rests on, or None where it rests on anything else, too."""
+    sources = list(origins)
+    if not sources or any(origin.source != "PubMed" or not origin.id for origin in sources):
+        return None
+    return sorted({f"PMID:{origin.id}" for origin in sources})
+
+
+Rows = dict[str, list[dict[str, Any]]]
+"""Rows by table: entity, value, link, covered."""
+
+STRUCTURE, SEQUENCE, PATHWAY, INTERACTION = "structure", "sequence", "pathway", "interaction"
+GO_ANNOTATION, GENE_PRODUCT, MODIFIED_SITE = "go_annotation", "gene_product", "modified_site"
+COVERED = (
+    *(STRUCTURE, SEQUENCE, GO_ANNOTATION, TISSUE, DISEASE, PATHWAY),
+    *(INTERACTION, MODIFIED_SITE, GENE_PRODUCT),
+)
+"""Kinds of links of which an entry lists every one that it knows."""
+
+MODIFICATION = "modification"
+"""From a site to a term. An entry covers the sites that it lists, which are parts of it, and not itself."""
+
+DATABASES = {"PDB": STRUCTURE, "GO": GO_ANNOTATION, "Reactome": PATHWAY}
+"""Databases whose cross-references are links of a kind."""
+
+
+def add_record(rows: Rows, record: Record, modifications: Mapping[str, Modification], terms: Terms = NO_TERMS) -> None:
+    """Add what UniProt says of one accession: its state, or that it knows none, and its entry."""
+    if record.state is NoState.UNKNOWN:
+        rows["covered"].append({"topic": "entity", "id": record.accession})
+    if isinstance(record.state, NoState):
+        return
+    uniparc = f"UniParc {record.uniparc}" if record.uniparc and record.state is not State.CURRENT else ""
+    rows["entity"].append(
+        {
+            "id": record.accession,
+            "state": record.state.value,
+            "name": record.entry.protein_name if record.entry else None,
+            "successors": list(record.successors) if record.state is State.MERGED else [],
+            "candidates": list(record.successors) if record.state is State.DEMERGED else [],
+            "detail": "; ".join(part for part in (record.reason, uniparc) if part),
+            "record": record.accession,
+        }
+    )
+    if record.state is State.CURRENT and record.entry:
+        add_entry(rows, record.entry, modifications, terms)
+
+
+def add_entry(
+    rows: Rows, entry: UniProtEntry, modifications: Mapping[str, Modification], terms: Terms = NO_TERMS
+) -> None:
+    """Add the values and links of an active entry, and that it covers them."""
+    accession = entry.primary_accession
+    for attribute, value, status in _values(entry):
+        if value:
+            rows["value"].append(
+                {"id": accession, "attribute": attribute, "value": value, "status": status, "record": accession}
+            )
+    for relation, head, tail in (*_links(entry), *_sites(entry, modifications)):
+        rows["link"].append({"relation": relation, "head": head, "tail": tail, "negated": False, "record": accession})
+        if relation == MODIFICATION:
+            rows["covered"].append({"topic": relation, "id": head})
+    rows["link"] += links_of_entry(entry, terms)
+    rows["covered"] += [{"topic": topic, "id": accession} for topic in COVERED]
+
+
+def _values(entry: UniProtEntry) -> Iterator[tuple[str, str | None, str]]:
+    yield "entry_name", entry.entry_name, "current"
+    yield "sequence", entry.sequence.value, "current"
+    length = entry.sequence.length or len(entry.sequence.value)
+    yield "length", str(length) if length else None, "current"
+    yield "protein_name", entry.protein_name, "current"
+    yield "taxid", str(entry.organism.taxon_id) if entry.organism else None, "current"
+    for gene in entry.genes:
+        if gene.gene_name:
+            yield "gene_name", gene.gene_name.value, "current"
+        for synonym in gene.synonyms:
+            yield "gene_name", synonym.value, "synonym"
+
+
+def _links(entry: UniProtEntry) -> Iterator[tuple[str, str, str]]:
+    accession = entry.primary_accession
+    yield SEQUENCE, accession, accession
+    for database, kind in DATABASES.items():
+        for reference in entry.references_to(database):
+            yield kind, accession, reference.id
+    for gene in entry.genes:
+        if gene.gene_name:
+            yield GENE_PRODUCT, gene.gene_name.value, accession
+    for partner in entry.partners:
+        yield INTERACTION, accession, partner
+
+
+def _sites(entry: UniProtEntry, modifications: Mapping[str, Modification]) -> Iterator[tuple[str, str, str]]:
+    accession, residues = entry.primary_accession, entry.sequence.value
+    for feature in entry.features:
+        known = modifications.get(feature.description.split(";")[0])
+        position = feature.location.start.value
+        # A position in an isoform is no position in the sequence of the entry.
+        if feature.type != "Modified residue" or not known or feature.location.sequence not in (None, accession):
+            continue
+        if position and position <= len(residues):
+            site = f"{accession}_{residues[position - 1]}{position}-{known.code}"
+            yield MODIFIED_SITE, accession, site
+            yield MODIFICATION, site, known.term
+
+
+def empty_rows() -> Rows:
+    """No rows yet."""
+    return {"entity": [], "value": [], "link": [], "covered": []}
+
+
+def rename_links(rows: Rows, links: Mapping[str, str]) -> Rows:
+    """Rows whose links are called as a recipe calls them."""
+    if not links:
+        return rows
+    link = [row | {"relation": links.get(row["relation"], row["relation"])} for row in rows["link"]]
+    covered = [row | {"topic": links.get(row["topic"], row["topic"])} for row in rows["covered"]]
+    return rows | {"link": link, "covered": covered}
+
+
+_EVIDENCE_TAG = re.compile(r"(?<!\s)\s*+\{[^{}]*\}")
+_FULL_NAME = re.compile(r"(?:RecName|SubName): Full=([^;]+)")
+_DISEASE = re.compile(r"DISEASE: (?P<name>[^\[]+?) \([^()]+\) \[MIM:(?P<mim>\d+)\]: (?P<rest>.*)", re.DOTALL)
+_ORIGIN = re.compile(r"ECO:\d+(?:\|([^,}\s]+))?")
+
+
+def entry_of_flat(record: Any) -> UniProtEntry:
+    """What a record of the flat file says."""
+    accession, *secondary = record.accessions
+    name = _FULL_NAME.search(record.description)
+    return UniProtEntry(
+        entry_type=record.data_class,
+        primary_accession=accession,
+        secondary_accessions=tuple(secondary),
+        entry_name=record.entry_name,
+        protein_description=ProteinDescription(
+            recommended_name=ProteinName(full_name=Named(value=_untagged(name[1]))) if name else None
+        ),
+        genes=tuple(_gene(gene) for gene in record.gene_name),
+        organism=next((Organism(taxon_id=int(taxid)) for taxid in record.taxonomy_id), None),
+        sequence=Sequence(value=record.sequence, length=len(record.sequence)),
+        comments=tuple(comments_of_flat(accession, record.comments)),
+        features=tuple(map(_residue, (f for f in record.features if f.type == "MOD_RES"))),
+        cross_references=tuple(CrossReference(database=x[0], id=x[1]) for x in record.cross_references),
+    )
+
+
+def comments_of_flat(accession: str, comments: list[str]) -> Iterator[Comment]:
+    """The comments on diseases, tissues and interactions."""
+    for comment in comments:
+        kind, _, text = comment.partition(": ")
+        if disease := _DISEASE.fullmatch(comment):
+            note = _untagged(disease["rest"].partition("Note=")[2])
+            yield Comment(
+                comment_type=kind,
+                disease=Disease(
+                    disease_id=disease["name"],
+                    disease_cross_reference=CrossReference(database="MIM", id=disease["mim"]),
+                    evidences=_origins(comment),
+                ),
+                note=Note(texts=(Named(value=note),)),
+            )
+        elif kind == "TISSUE SPECIFICITY":
+            yield Comment(comment_type=kind, texts=(Named(value=text, evidences=_origins(comment)),))
+        elif kind == "INTERACTION":
+            partners = re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", text)
+            others = (Interaction(interactant_two=Interactant(accession=partner)) for partner in partners)
+            yield Comment(comment_type=kind, interactions=tuple(others))
+
+
+def _gene(gene: dict[str, Any]) -> GeneNames:
+    return GeneNames(
+        gene_name=Named(value=_untagged(gene["Name"])) if "Name" in gene else None,
+        synonyms=tuple(Named(value=_untagged(synonym)) for synonym in gene.get("Synonyms", [])),
+    )
+
+
+def _residue(feature: Any) -> Feature:
+    start = feature.location.start
+    # One that is unknown is no number.
+    place = Place(value=int(start) + 1 if isinstance(start, int) else None)
+    return Feature(
+        type="Modified residue",
+        location=Location(start=place, sequence=feature.location.ref),
+        description=_untagged(str(feature.qualifiers.get("note", ""))),
+    )
+
+
+def _origins(comment: str) -> tuple[EvidenceOrigin, ...]:
+    found = (origin.partition(":") for origin in _ORIGIN.findall(comment))
+    return tuple(EvidenceOrigin(source=source, id=number) for source, _, number in found)
+
+
+def _untagged(text: str) -> str:
+    """A text without its evidence tags, ``{ECO:...}``."""
+    return _EVIDENCE_TAG.sub("", text).strip()

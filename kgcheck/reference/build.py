@@ -23,8 +23,7 @@ from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.files import STREAMS, iso_day, read_obo
 from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open_tsv
-from kgcheck.providers.uniprot_comments import terms_of
-from kgcheck.providers.uniprot_rows import Rows, rename_links
+from kgcheck.providers.uniprot_entry import Rows, rename_links, terms_of
 from kgcheck.reference.facts import COLUMNS as FACTS
 from kgcheck.reference.facts import add_facts
 from kgcheck.reference.selects import refusal

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import requests
 from pydantic import Field, TypeAdapter, ValidationError
 
+from kgcheck import clock
 from kgcheck.errors import (
     InputError,
     SourceAnswer,
@@ -190,7 +191,6 @@ class _Download:
                 since, came = now, 0
 
     def _total(self, response: requests.Response, start: int) -> int | None:
-        """How long the whole file is."""
         match response.status_code:
             case 200:
                 length = response.headers.get("Content-Length", "")
@@ -221,7 +221,7 @@ class _Download:
                 "bytes": self._partial.stat().st_size,
                 "etag": response.headers.get("ETag", ""),
                 "last_modified": response.headers.get("Last-Modified", ""),
-                "fetched_at": datetime.now(UTC).replace(microsecond=0),
+                "fetched_at": clock.now(),
                 "md5": md5,
             }
         )
@@ -244,7 +244,6 @@ class _Download:
         return found[1] if found else ""
 
     def _text(self, response: requests.Response) -> str:
-        """A list of sums, which is short."""
         body = bytearray()
         for chunk in self._chunks(response):
             body += chunk

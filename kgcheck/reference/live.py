@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck import clock
 from kgcheck.errors import SourceError, SourceUnanswerable
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import EdgeCheck, State
@@ -15,12 +16,73 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.providers.http import Http
 from kgcheck.providers.stringdb import LOWEST, Link, Network, StringDb, StringNames, batches, pair
 from kgcheck.providers.uniprot import UniProt
-from kgcheck.providers.uniprot_comments import Terms, terms_of
-from kgcheck.providers.uniprot_entry import Record, UniProtEntry
-from kgcheck.providers.uniprot_rows import COVERED, MODIFICATION, Rows, add_record, empty_rows, rename_links
+from kgcheck.providers.uniprot_entry import (
+    COVERED,
+    MODIFICATION,
+    Record,
+    Rows,
+    Terms,
+    UniProtEntry,
+    add_record,
+    empty_rows,
+    rename_links,
+    terms_of,
+)
 from kgcheck.reference.ids_sql import STRING_ID, unmapped_topic
-from kgcheck.reference.live_rows import LiveRelease, attach_live_rows
-from kgcheck.reference.overlay import attach_overlay
+from kgcheck.reference.overlay import FIRST_LIVE_RELEASE, attach_overlay
+from kgcheck.reference.retractions import mark_retracted, retracted_among
+from kgcheck.reference.writer import SnapshotWriter
+
+
+class LiveRelease(NamedTuple):
+    """A live release and its rows."""
+
+    source: str
+    release: str
+    at: datetime
+    url_template: str
+    rows: Rows
+    topics: tuple[str, ...] = ()
+    """What the release speaks of even where it has no row of it."""
+
+
+def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Sequence[LiveRelease]) -> None:
+    """Put rows into a snapshot of their own, in memory, and attach it as ``live`` in place of the one before."""
+    # Another connection, as what it uses and what it begins are its own.
+    with db.cursor() as live:
+        live.execute("DETACH live; ATTACH ':memory:' AS live; USE live").fetchall()
+        # Few rows, and many statements: what is written at each end of a transaction is most of the work.
+        live.begin()
+        writer = SnapshotWriter(live, schema, FIRST_LIVE_RELEASE)
+        for one in releases:
+            _write(writer, one)
+        writer.finish({}, lasting=False)
+        cited = {paper for one in releases for row in one.rows["link"] for paper in row.get("citations") or ()}
+        if cited:
+            mark_retracted(live, retracted_among(db, cited, "base"))
+        live.commit()
+
+
+def _write(writer: SnapshotWriter, release: LiveRelease) -> None:
+    number = writer.add_release(
+        {
+            "source": release.source,
+            "name": f"{release.source}, live",
+            "release": release.release,
+            "released": release.at.date().isoformat(),
+            "licence": "",
+            "url_template": release.url_template,
+            "file": "",
+            "sha256": "",
+            "retrieved_at": release.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
+            "built_at": None,
+        }
+    )
+    spoken = {*(row["relation"] for row in release.rows["link"]), *(row["topic"] for row in release.rows["covered"])}
+    writer.add_topics(number, release.source, dict.fromkeys(sorted({*release.topics, *spoken}), False))
+    for table, filled in release.rows.items():
+        if filled:
+            writer.add_rows(table, release.source, number, filled)
 
 
 class _Task(NamedTuple):
@@ -229,9 +291,7 @@ class LiveReference:
         accessions = {
             p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
         }
-        network = Network(
-            frozenset(), {link.pair: link for link in links}, release, self._network_url, datetime.now(UTC)
-        )
+        network = Network(frozenset(), {link.pair: link for link in links}, release, self._network_url, clock.now())
         return [self._network_rows(network, accessions, check)]
 
     @property
@@ -280,7 +340,7 @@ class LiveReference:
             for a in dict.fromkeys(apart)
             if (p := self._string_ids[a])
         ]
-        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _release_if(self, some: Sequence[str]) -> str | None:
         """STRING's release, if it is needed and can be had."""
@@ -325,7 +385,7 @@ class LiveReference:
             return []
         rows = empty_rows()
         rows["covered"] = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
-        return [LiveRelease(check.source, release, datetime.now(UTC), self._ids_url, rows)]
+        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
         """Remember why a task could not be looked at; what may be gone later comes before what never will be."""

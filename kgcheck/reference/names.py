@@ -69,5 +69,4 @@ class SnapshotNames:
             return [str(row[0]) for row in self._db.cursor().execute(statement, parameters).fetchall()]
 
     def close(self) -> None:
-        """Close the snapshot."""
         self._db.close()

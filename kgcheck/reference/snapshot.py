@@ -141,7 +141,6 @@ class Snapshot(Closing):
         return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 
@@ -303,3 +302,24 @@ def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
+
+
+_KEY = "'bare link ' || to_json([{source}, {relation}])::VARCHAR"
+"""SQL for the key in ``meta``."""
+
+
+def note_bare(db: duckdb.DuckDBPyConnection) -> None:
+    """Note in ``meta`` of a snapshot that is being built, whose links are up to date, which relations are bare."""
+    db.execute(
+        f"""
+        INSERT INTO meta SELECT {_KEY.format(source="source", relation="relation")}, '' FROM link
+        GROUP BY source, relation
+        HAVING bool_and(score IS NULL AND record IS NOT DISTINCT FROM head_now || ' ' || tail_now)
+        """
+    ).fetchall()
+
+
+def is_bare(db: duckdb.DuckDBPyConnection, source: str, relation: str) -> bool:
+    """Whether the snapshot notes a relation of a source as bare."""
+    noted = f"SELECT 1 FROM ref.meta WHERE key = {_KEY.format(source='$source', relation='$relation')}"
+    return bool(db.execute(noted, {"source": source, "relation": relation}).fetchall())

@@ -1,18 +1,16 @@
 """Writes the tables of a snapshot: releases, what they speak of, and their rows."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck import __version__
+from kgcheck import __version__, clock
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
-from kgcheck.reference.bare import note_bare
 from kgcheck.reference.derive import derive
 from kgcheck.reference.hashes import fill_digests, fill_hashes
-from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES
+from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES, note_bare
 
 COLUMNS = {
     "entity": ("id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
@@ -38,11 +36,10 @@ class SnapshotWriter:
         self._db = db
         self._schema = schema
         self._next = first
-        self._now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        self._now = clock.now().replace(tzinfo=None)
         db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
-        """Add a release."""
         release_id, self._next = self._next, self._next + 1
         dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
         filled = {"id": release_id, **dates, **row}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from kgcheck.ledger.decisions import Action
 from kgcheck.model import Finding
 
 
@@ -61,7 +62,7 @@ def decision_words(decided: Decided | None) -> str:
     """A decision in a few words; empty where there is none."""
     if not decided:
         return ""
-    done = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}[decided.action]
+    done = Action(decided.action).done
     until = f" until {decided.until}" if decided.until else ""
     note = f": {decided.note}" if decided.note else ""
     was = "" if decided.stands else "was "

@@ -18,17 +18,15 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
 from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
 from kgcheck.report.tables import called_in, deciding, outcomes
-from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, task_words
+from kgcheck.report.wording import OUTCOMES, TYPES, graph_value, proposed, task_words
 from kgcheck.visible import visible
 
 FEW = 20
 """Findings that every reason gets before the refuted ones take the rest of the room."""
-
-WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
-"""The outcomes in the order of reports."""
 
 _SLACK = 2
 _K = TypeVar("_K", bound=Hashable)
@@ -159,7 +157,7 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *
 
 def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     """A page of one of the templates, in which every value is escaped."""
-    names = {"version": __version__, "reasons": REASONS}
+    names = {"version": __version__}
     if format_ == "html":
         return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
     return _markdown().get_template(f"{template}.md").render(names, **content)
@@ -210,7 +208,7 @@ def unasked(tallies: Iterable[Tally]) -> list[Unasked]:
     found = [
         Unasked(
             gap.source,
-            REASONS.get(gap.cause, gap.cause.value),
+            gap.cause.words,
             n[True],
             n[False],
             [name for name, _ in targets[gap].most_common()],
@@ -260,7 +258,6 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
         "unasked": unasked(tallies),
         "releases": releases,
         "meaning": OUTCOMES,
-        "reasons": REASONS,
         "types": TYPES,
     }
 

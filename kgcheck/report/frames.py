@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kgcheck.errors import MissingExtra
+from kgcheck.ledger.rows import finding_columns
 from kgcheck.model import Finding
 
 if TYPE_CHECKING:
@@ -85,30 +86,10 @@ def _some(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    task, verdict, change = finding.task, finding.verdict, finding.change
+    verdict = finding.verdict
     return {
-        "run": finding.run,
-        "fingerprint": finding.fingerprint,
-        "type": task.type.value,
-        "subject_label": task.subject.label,
-        "subject_id": task.subject.id,
-        "subject_name": finding.names[0],
-        "relation": task.relation,
-        "object_label": task.object.label if task.object else None,
-        "object_id": task.object.id if task.object else None,
-        "object_name": finding.names[1] if task.object else None,
-        "attribute": task.attribute,
-        "rule": task.rule,
-        "value": task.value,
-        "outcome": verdict.outcome.value,
-        "reason": verdict.reason.value,
-        "confidence": verdict.confidence,
-        "note": verdict.note,
+        **finding_columns(finding),
         "missing": [{"source": gap.source, "cause": gap.cause.value} for gap in verdict.missing],
-        "change_kind": change.kind.value if change else None,
-        "change_to": change.to if change else None,
-        "change_because": change.because if change else None,
-        "change_candidates": list(change.candidates) if change else [],
         "evidence": [{name: _plain(value) for name, value in e} for e in verdict.evidence],
     }
 

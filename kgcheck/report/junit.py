@@ -16,7 +16,6 @@ from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
-from kgcheck.report.wording import REASONS
 from kgcheck.visible import visible
 
 _Suite = tuple[CheckType, str]
@@ -88,7 +87,7 @@ def _target(finding: Finding) -> Target:
 def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *, fails: bool) -> TestCase:
     verdict = finding.verdict
     case = TestCase(_shown(str(finding.task)), _class_name(suite))
-    words = f"{verdict.reason.value}: {REASONS[verdict.reason]}"
+    words = f"{verdict.reason.value}: {verdict.reason.words}"
     lines = [
         f"finding {finding.fingerprint} of run {run.id}: {verdict.outcome.value}, confidence {verdict.confidence:.3f}",
         *([f"called: {called}"] if (called := called_in(finding)) else []),
@@ -111,7 +110,7 @@ def _decision(decided: Decided) -> str:
 def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:
     sources = f" ({tally.sources_line})" if tally.sources_line else ""
     case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
-    words = f"{tally.count:,} tasks: {REASONS[tally.reason]}"
+    words = f"{tally.count:,} tasks: {tally.reason.words}"
     _end(case, tally.outcome, words, tally.reason.value, fails=fails)
     return case
 

@@ -17,7 +17,7 @@ from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.documents import is_web
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
-from kgcheck.report.wording import OUTCOMES, REASONS, reason_help
+from kgcheck.report.wording import OUTCOMES, reason_help
 from kgcheck.visible import as_json, visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -104,7 +104,7 @@ class _Rules:
                 {
                     "id": name,
                     "name": "".join(word.capitalize() for word in reason.value.split("_")),
-                    "shortDescription": {"text": sarif_text(f"{REASONS[reason]}.")},
+                    "shortDescription": {"text": sarif_text(f"{reason.words}.")},
                     "fullDescription": {"text": helped},
                     "help": {
                         "text": f"{helped} {OUTCOMES[finding.verdict.outcome]} kgcheck explain shows the evidence."
@@ -147,7 +147,7 @@ def _message(finding: Finding) -> str:
     verdict = finding.verdict
     called = called_in(finding)
     value = f" = {finding.task.value!r}" if finding.task.attribute and finding.task.value else ""
-    parts = [f"{finding.task}{value}{f' ({called})' if called else ''}: {REASONS[verdict.reason]}"]
+    parts = [f"{finding.task}{value}{f' ({called})' if called else ''}: {verdict.reason.words}"]
     parts += [evidence_line(e) for e in deciding(finding)[:1]]
     if change := proposal(finding.change):
         parts.append(f"proposal: {change}")

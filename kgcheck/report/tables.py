@@ -16,7 +16,6 @@ from kgcheck.report.cells import cell, lines
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
-    from kgcheck.audit.papers import PapersOnEdge
     from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import PatchEntry
@@ -131,17 +130,6 @@ def claim_table(judged: "ClaimVerdict") -> RenderableType:
             lines(quotes or [opinion.note or opinion.title]),
         )
     return Group(head, table)
-
-
-def papers_table(edges: "Sequence[PapersOnEdge]") -> Table:
-    """Opinions of papers on edges, a line a paper."""
-    table = Table(
-        "edge", "references", "papers", "paper", "quote", title="What papers say of edges", title_justify="left"
-    )
-    for edge in edges:
-        for e in edge.evidence:
-            table.add_row(str(edge.triple), edge.before, e.stance.value, e.record, e.quote or "")
-    return table
 
 
 def load_table(summary: "LoadSummary") -> Table:

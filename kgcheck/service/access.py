@@ -37,7 +37,6 @@ class NotSignedIn(Refused):
 
     @classmethod
     def wrong(cls, message: str, hint: str = "") -> "NotSignedIn":
-        """Somebody tried."""
         error = cls(message, hint)
         error.is_wrong = True
         return error
@@ -111,7 +110,6 @@ class Needs:
         self.role = role
 
     async def __call__(self, request: Request) -> Principal:
-        """Let somebody in."""
         caller = caller_of(request)
         principal = self.admit(caller)
         if caller.csrf and request.method not in SAFE and CSRF_HEADER not in request.headers:

@@ -16,7 +16,6 @@ from kgcheck.service.api import (
     findings,
     health,
     jobs,
-    metrics,
     patches,
     problems,
     questions,
@@ -34,7 +33,7 @@ from kgcheck.service.state import Service
 
 _API = (
     *(runs, findings, decisions, diff, patches, checks, questions),
-    *(jobs, references, tasks, actions, health, metrics, problems),
+    *(jobs, references, tasks, actions, health, problems),
 )  # fmt: skip
 
 

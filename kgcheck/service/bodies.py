@@ -1,8 +1,8 @@
-"""Bodies of requests, read and checked in a thread: nobody else waits for what one client sends."""
+"""Bodies of requests, read and checked in a thread, so that nobody waits for what another sends; and of answers."""
 
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Self
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kgcheck.model import Value
 from kgcheck.service.access import BodyTooLarge
 
 MOST_VALUES = 10_000
@@ -46,11 +47,20 @@ def json_of(body: bytes) -> Any:
     return document
 
 
+class Shown(Value):
+    """A part of an answer, with the fields that a thing has under the same names."""
+
+    @classmethod
+    def of(cls, thing: object, **more: Any) -> Self:
+        """Show a thing, and more than it has."""
+        names = (name for name in cls.model_fields if name not in more and hasattr(thing, name))
+        return cls(**{name: getattr(thing, name) for name in names} | more)
+
+
 class JsonRoute(APIRoute):
     """A route whose body FastAPI looks at only once it is known to be right, or to have a few errors."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the route, behind the check of its body."""
         handle = super().get_route_handler()
 
         async def handle_checked(request: Request) -> Response:

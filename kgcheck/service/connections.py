@@ -82,12 +82,10 @@ class Connection(H11Protocol):
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Look at it no more."""
         self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes of a request."""
         if not self._received:
             self._since = self.loop.time()
         self._received += len(data)
@@ -95,7 +93,6 @@ class Connection(H11Protocol):
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
         super().on_response_complete()
         self._watch()
 
@@ -105,7 +102,6 @@ class Connection(H11Protocol):
         self._watch()
 
     def resume_writing(self) -> None:
-        """Go on with the answer."""
         super().resume_writing()
         self._watch()
 

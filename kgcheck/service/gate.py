@@ -15,9 +15,9 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kgcheck import clock
 from kgcheck.errors import KgcheckError, LedgerError
 from kgcheck.ledger.actions import ActionEntry
-from kgcheck.ledger.ledger import now
 from kgcheck.service.access import (
     CSRF_HEADER,
     SAFE,
@@ -32,8 +32,7 @@ from kgcheck.service.access import (
     somebody,
 )
 from kgcheck.service.origin import check_host, check_site, comes_by_proxy
-from kgcheck.service.problems import paged, problem_of, status_of
-from kgcheck.service.refusals import refusal
+from kgcheck.service.problems import paged, problem_of, refusal, status_of
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
@@ -56,12 +55,8 @@ class Door(NamedTuple):
     is_open: bool
 
 
-def doors_of(app: FastAPI) -> list[Door]:
-    """Every route of an application, in the order in which they are looked for."""
-    return list(_doors(app))
-
-
 def _doors(app: FastAPI) -> Iterator[Door]:
+    """Every route of an application, in the order in which they are looked for."""
     for route in iter_route_contexts(app.routes):
         calls = list(_calls(getattr(route, "dependant", None)))
         wanted = [call for call in calls if isinstance(call, Needs)]
@@ -122,7 +117,7 @@ class Gate:
 
     def _door(self, scope: Scope) -> Door | None:
         # Not at the beginning: routes are added until the first request comes.
-        self._doors = self._doors or doors_of(self._of)
+        self._doors = self._doors or list(_doors(self._of))
         partial = None
         for door in self._doors:
             match, _ = door.matches(scope)
@@ -210,7 +205,7 @@ class Gate:
         who = caller.principal
         places = door.matches(request.scope)[1].get("path_params", {}) if door else {}
         action = ActionEntry(
-            at=now(),
+            at=clock.now(),
             name=who.name if who else "",
             role=who.role.value if who else "",
             address=address_of(request),
@@ -240,3 +235,37 @@ def _bearer(request: Request) -> str:
 
 def _short(text: str, most: int) -> str:
     return visible(text)[:most]
+
+
+class RouteRow(NamedTuple):
+    """A method of a path, and the least role that it needs."""
+
+    method: str
+    path: str
+    role: Role | None
+    is_open: bool
+    """For everybody. A route with neither a role nor this is for nobody."""
+
+    @property
+    def is_safe(self) -> bool:
+        return self.method in SAFE
+
+    def allows(self, role: Role | None) -> bool:
+        """Whether somebody of that role may call it; None is somebody who is not signed in."""
+        return self.is_open or (role is not None and self.role is not None and role.may(self.role))
+
+
+def routes_of(app: FastAPI) -> Iterator[RouteRow]:
+    """Every method of every route, by path."""
+    for door in sorted(_doors(app), key=lambda door: door.path):
+        for method in sorted(door.methods - {"HEAD"}):
+            yield RouteRow(method, door.path, door.needs.role if door.needs else None, door.is_open)
+
+
+def routes_table(app: FastAPI) -> str:
+    """The routes as a table in Markdown."""
+    lines = ["| method | path | everybody | viewer | curator | admin |", "| --- | --- | :-: | :-: | :-: | :-: |"]
+    for row in routes_of(app):
+        cells = " | ".join("yes" if row.allows(role) else "" for role in (None, *Role))
+        lines.append(f"| {row.method} | `{row.path}` | {cells} |")
+    return "\n".join(lines) + "\n"

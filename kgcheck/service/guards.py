@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgcheck.service.access import BodyTooLarge, Refused, TookTooLong
 from kgcheck.service.gate import Gate
 from kgcheck.service.headers import SecurityHeaders
-from kgcheck.service.refusals import add_refusals, refusal
+from kgcheck.service.problems import refusal
 from kgcheck.service.state import Service
 
 _MOST_FIELDS = 1_000
@@ -19,13 +19,11 @@ class Application(FastAPI):
     """FastAPI with the security headers around all of it: also around what answers when something fails."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The application as a server calls it."""
         return SecurityHeaders(super().build_middleware_stack())
 
 
 def add_guards(app: FastAPI, service: Service) -> None:
     """Guard an application."""
-    add_refusals(app)
     app.add_middleware(BodyLimit, most=service.options.limits.body_bytes)
     app.add_middleware(Gate, of=app, service=service)
     app.add_middleware(TimeLimit, seconds=service.options.limits.seconds)

@@ -41,7 +41,6 @@ class Metrics:
         self._registry.register(_Ledger(service))
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         shown = method if method in _METHODS else "other"
         self._requests.labels(shown, route, status).inc()
         self._seconds.labels(shown, route).observe(seconds)
@@ -59,7 +58,6 @@ class Measured:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -84,7 +82,6 @@ class _Ledger(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Metric]:
-        """Read the latest run and the tasks."""
         yield from self._outcomes()
         yield from self._tasks()
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -32,6 +33,7 @@ from kgcheck.errors import (
     UsageError,
 )
 from kgcheck.model import Value
+from kgcheck.service.access import SAFE, NotSignedIn, Refused
 from kgcheck.service.bodies import SHOWN_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
@@ -176,6 +178,10 @@ def is_api(request: Request) -> bool:
 def add_handlers(app: FastAPI) -> None:
     """Answer with problems wherever a request under the API ends with an error; a page has its own way."""
 
+    @app.exception_handler(Refused)
+    def not_let_in(request: Request, error: Refused) -> Response:
+        return refusal(request, error)
+
     @app.exception_handler(KgcheckError)
     def refused(request: Request, error: KgcheckError) -> Response:
         return paged(request, status_of(error), error) or problem_of(request, error)
@@ -249,3 +255,26 @@ def _status_of(kind: type[KgcheckError]) -> int:
         return HTTPStatus(stated).value
     found = next((status for of, status in _STATUS if issubclass(kind, of)), None)
     return found or (503 if kind.exit_code == EXIT_INCOMPLETE else 400)
+
+
+def refusal(request: Request, error: Refused) -> Response:
+    """The answer to a request that is not let in."""
+    if isinstance(error, NotSignedIn) and wants_sign_in(request):
+        from kgcheck.service.signing import sign_in_page
+
+        after = None if request.method in SAFE else _page_before(request)
+        return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, after=after, headers=error.headers)
+    return paged(request, status_of(error), error) or problem_of(request, error)
+
+
+def wants_sign_in(request: Request) -> bool:
+    """Whether a person looks at a page, or sends a form of one, and no program at the API."""
+    return (request.method in SAFE or not is_api(request)) and "text/html" in request.headers.get("accept", "")
+
+
+def _page_before(request: Request) -> str:
+    """The page that a form was on: what it was sent to is none that can be looked at."""
+    before = urlsplit(request.headers.get("referer", ""))
+    if before.netloc != request.headers.get("host", ""):
+        return "/"
+    return before.path + (f"?{before.query}" if before.query else "")

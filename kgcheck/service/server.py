@@ -4,17 +4,38 @@ import gc
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 
 import uvicorn
 
 from kgcheck.errors import UsageError
 from kgcheck.service.app import create_app
 from kgcheck.service.connections import ListeningConfig
-from kgcheck.service.loading import load
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import is_loopback
+from kgcheck.service.page import charts
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.telemetry import start_telemetry, traced
+
+_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search")
+_OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
+
+
+def load(options: ServiceOptions) -> None:
+    """Import what requests need. Nothing is opened: a store that nobody has asked about can still be written to."""
+    charts.load()
+    for name in _ALWAYS:
+        import_module(name)
+    if not options.literature:
+        return
+    # Without the extra, papers are searched by words.
+    with suppress(ImportError):
+        for name in _OF_PAPERS:
+            import_module(name)
+        from kgcheck.literature.bert import import_openvino
+
+        import_openvino()
+
 
 HEALTH = ("/v1/health/live", "/v1/health/ready")
 """Paths that are answered also where there are too many connections."""
@@ -47,7 +68,8 @@ def serve(
         )
     start_logging()
     with service.reading() as workspace:
-        provider = start_telemetry() if workspace.settings.telemetry else None
+        settings = workspace.settings
+        provider = start_telemetry(cleartext_hosts=settings.cleartext_hosts) if settings.telemetry else None
     app = RequestLog(traced(create_app(service), provider))
     health = [prefix + path for path in HEALTH for prefix in {"", options.prefix}]
     config = ListeningConfig(app, host, port, limits=options.limits, health=health, proxies=proxies, end_s=END_S)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger, new_run_id
@@ -17,6 +18,7 @@ from kgcheck.progress import Progress
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.looks import Looks
 from kgcheck.service.origin import LOOPBACK
+from kgcheck.service.problems import NotServed
 from kgcheck.service.start_token import StartToken
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.users import Users
@@ -73,17 +75,14 @@ class Service:
 
     @cached_property
     def users(self) -> Users:
-        """Who may use the service."""
         return Users(self.ledger.database)
 
     @cached_property
     def actions(self) -> ActionTable:
-        """The record of what was done."""
         return ActionTable(self.ledger.database)
 
     @cached_property
     def tasks(self) -> Tasks:
-        """Long work."""
         return Tasks(self)
 
     def open(self, progress: Progress | None = None) -> Workspace:
@@ -100,9 +99,14 @@ class Service:
             progress=progress,
         )
 
+    def project(self) -> Project:
+        """The kgcheck.toml of the service, as it stands now."""
+        if self.options.config is None:
+            raise NotServed("this service has no jobs", "start it with --config kgcheck.toml")
+        return read_project(self.options.config)
+
     @cached_property
     def looks(self) -> Looks:
-        """Whether it is ready."""
         return Looks(self)
 
     @property

@@ -8,20 +8,19 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import anyio
 from fastapi.sse import ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from kgcheck import clock
 from kgcheck.choices import chosen
-from kgcheck.errors import KgcheckError, LedgerError, UsageError
-from kgcheck.ledger.leases import Ending, Lease
-from kgcheck.ledger.ledger import now
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
-from kgcheck.ledger.workers import is_gone, this_worker
+from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
+from kgcheck.ledger.leases import Ending, Lease, ended_by
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, is_gone, this_worker
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.telemetry import task_span
@@ -32,16 +31,10 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)
-"""How long a worker counts as alive without a sign."""
+LOOK_EVERY_S = 10.0
+"""How often the service looks for tasks whose worker is gone."""
 
-SIGN_EVERY_S = 10.0
-"""How often it gives one, and looks for tasks whose worker is gone."""
-
-SHOWN_EVERY_S = 1.0
-"""How often progress is written down, at most."""
-
-LOOK_EVERY_S = 0.5
+FOLLOW_EVERY_S = 0.5
 """How often those who follow a task look for something new."""
 
 GRACE_S = 30.0
@@ -60,7 +53,7 @@ class Tasks:
         self._table = WorkTable(service.ledger.database)
         self._worker = f"{this_worker()}-{uuid4().hex[:8]}"
         self._news = threading.Condition()
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, tuple[Lease, threading.Thread]] = {}
         self._stopping = threading.Event()
         self._looking: threading.Thread | None = None
 
@@ -68,15 +61,18 @@ class Tasks:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
+        return self._start(kind, parameters, asking.name)
+
+    def _start(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = WorkItem(id=uuid4().hex[:16], kind=kind, parameters=wanted, by=asking.name, created=now())
-        task = self._table.add(task)
+        task = self._table.add(
+            WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
+        )
         self.go_on()
         self._look()
         return task
 
     def get(self, name: str) -> WorkItem:
-        """A task by its id; UnknownName where there is none."""
         return self._table.task(name)
 
     def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
@@ -88,10 +84,10 @@ class Tasks:
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
-        task = self._table.cancel(name, now())
+        task = self._table.cancel(name, clock.now())
         with self._news:
             if name in self._running:
-                self._running[name].lease.cancelled.set()
+                self._running[name][0].cancelled.set()
             self._news.notify_all()
         return task
 
@@ -108,7 +104,7 @@ class Tasks:
                 yield ServerSentEvent(data=task.as_row(), event="end" if over else "task", id=str(seen), retry=2_000)
             if over or self._stopping.is_set():
                 return
-            await anyio.sleep(LOOK_EVERY_S)
+            await anyio.sleep(FOLLOW_EVERY_S)
 
     def go_on(self) -> None:
         """Take up what waits, and what a service that is gone was at; look for more from now on."""
@@ -124,10 +120,9 @@ class Tasks:
             self._news.notify_all()
 
     def close(self) -> None:
-        """Stop, and wait until everything has."""
         self.stop()
         until = time.monotonic() + GRACE_S
-        for thread in (self._looking, *(running.thread for running in list(self._running.values()))):
+        for thread in (self._looking, *(thread for _, thread in list(self._running.values()))):
             # What takes longer is cut off, and taken up again as after a kill.
             if thread:
                 thread.join(max(until - time.monotonic(), 0.1))
@@ -137,29 +132,20 @@ class Tasks:
             self._news.notify_all()
 
     def _keep_looking(self) -> None:
-        signed = time.monotonic()
         while not self._stopping.is_set():
             try:
-                is_due = time.monotonic() - signed >= SIGN_EVERY_S
-                self._look_after(with_sign=is_due)
                 self._begin_what_may()
-                signed = time.monotonic() if is_due else signed
             except LedgerError as error:
                 # Who cannot write to the ledger cannot take over either: the next time it may come through.
                 LOG.warning("the tasks cannot be looked at: %s", error.message)
             with self._news:
                 if not self._stopping.is_set():
-                    self._news.wait(SHOWN_EVERY_S if self._running else SIGN_EVERY_S)
-
-    def _look_after(self, *, with_sign: bool) -> None:
-        """Write down how far tasks have come, and see who wants them to end."""
-        for running in list(self._running.values()):
-            running.lease.look(with_sign=with_sign)
+                    self._news.wait(LOOK_EVERY_S)
 
     def _begin_what_may(self) -> None:
         """In the order in which they came: one that writes to the store waits for all, and all wait for it."""
-        at, most = now(), self._service.options.limits.tasks
-        others = [running.lease.work for running in self._running.values()]
+        at, most = clock.now(), self._service.options.limits.tasks
+        others = [lease.work for lease, _ in self._running.values()]
         for task in self._table.open():
             if task.id in self._running:
                 continue
@@ -175,80 +161,60 @@ class Tasks:
             if len(self._running) >= most or not is_free:
                 # Those that came later wait behind it: it would never begin otherwise.
                 return
-            if mine := self._table.take(task, self._worker, at, LEASE):
-                self._begin(mine, kind)
-                others.append(mine)
+            try:
+                mine = self._table.begin(task, self._worker, at)
+            except JobUnderWay as error:
+                # Nothing is written where another service was quicker.
+                self._table.change(task, **ended_by(error, task))
+                continue
+            self._begin(mine, kind)
+            others.append(mine)
 
     def _writes(self, task: WorkItem) -> bool:
         kind = self._kinds.get(task.kind)
         return kind is None or kind.writes(task, self._service.options.config)
 
     def _begin(self, task: WorkItem, kind: TaskKind) -> None:
-        lease = Lease(self._table, task, LEASE, stopping=self._stopping)
+        lease = Lease(self._table, task, stopping=self._stopping).keep()
         thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {task.id}", daemon=True)
         with self._news:
-            self._running[task.id] = _Running(lease, thread)
+            self._running[task.id] = lease, thread
         thread.start()
 
     def _work(self, lease: Lease, kind: TaskKind) -> None:
+        task = lease.work
         try:
-            with task_span(lease.work.kind, lease.work.id):
-                values = self._outcome(lease, kind)
-            if values:
-                self._finish(lease, values)
+            with lease, task_span(task.kind, task.id):
+                self._perform(lease, kind)
         finally:
             with self._news:
-                del self._running[lease.work.id]
+                del self._running[task.id]
                 self._news.notify_all()
 
-    def _outcome(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
-        """Values of a task that has ended; none where it is another's by now."""
-        over: dict[str, Any] = {}
+    def _perform(self, lease: Lease, kind: TaskKind) -> None:
+        task = lease.work
         try:
-            if lease.work.attempt > MOST_ATTEMPTS:
-                raise KgcheckError(
-                    f"the service ended {MOST_ATTEMPTS} times while it was at this",
-                    "begin it anew, with less at a time",
-                )
-            lease.look(with_sign=False)
-            lease.check()
-            work = TaskWork(lease.work, lease.note, lease.watch(), self._service.options.config)
-            if kind.writes(work.task, work.config):
-                # A store that is written to is open for nobody else, also not for those who read pages.
-                with self._service.writing(), self._service.open(work.progress) as workspace:
-                    result = kind.work(workspace, work)
-            else:
-                with self._service.open(work.progress) as workspace:
-                    result = kind.work(workspace, work)
-            over = {"state": WorkState.DONE, "result": result}
+            lease.perform(lambda: self._result(lease, kind))
+            for parameters in kind.following(task, self._service.options.config):
+                self._start(task.kind, parameters, task.by)
         except Ending:
-            if lease.lost.is_set():
-                return {}
-            if not lease.cancelled.is_set():
-                return {"state": WorkState.WAITING, "worker": "", "lease_until": None, "attempt": 0}
-            over = {"state": WorkState.CANCELLED}
-        except KgcheckError as error:
-            over = {"state": WorkState.FAILED, "error": _failure(type(error).__name__, error.message, error.hint)}
-        except Exception as error:
-            LOG.exception("task %s ended with a fault", lease.work.id)
-            fault = _failure("Fault", f"this is a fault in kgcheck: {type(error).__name__}", "please report it")
-            over = {"state": WorkState.FAILED, "error": fault}
-        return over | {"ended": now(), "lease_until": None}
-
-    def _finish(self, lease: Lease, values: dict[str, Any]) -> None:
-        try:
-            self._table.change(lease.work, **{**lease.step, **values})
+            pass
         except LedgerError as error:
-            # Its lease runs out, and it is taken up again: work that is done is found done.
-            LOG.error("how task %s ended could not be written down: %s", lease.work.id, error.message)
+            # Where its end could not be written, its lease runs out, and it is taken up again: done work is found done.
+            LOG.error("task %s met an error of the ledger: %s", task.id, error.message)
+        except KgcheckError as error:
+            LOG.info("task %s failed: %s", task.id, type(error).__name__)
+        except Exception:
+            LOG.exception("task %s ended with a fault", task.id)
 
-
-class _Running(NamedTuple):
-    """A task under way in this process."""
-
-    lease: Lease
-    thread: threading.Thread
-
-
-def _failure(title: str, detail: str, hint: str) -> dict[str, Any]:
-    return {"title": title, "detail": detail} | ({"hint": hint} if hint else {})
+    def _result(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
+        config = self._service.options.config
+        if lease.work.attempt > MOST_ATTEMPTS + kind.retries(lease.work, config):
+            raise KgcheckError(
+                f"the service ended {MOST_ATTEMPTS} times while it was at this", "begin it anew, with less at a time"
+            )
+        work = TaskWork(lease, self._service.ledger, config)
+        # A store that is written to is open for nobody else, also not for those who read pages.
+        alone = self._service.writing() if kind.writes(lease.work, config) else nullcontext()
+        with alone, self._service.open(lease.watch()) as workspace:
+            return kind.work(workspace, work)

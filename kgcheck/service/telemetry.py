@@ -9,8 +9,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from kgcheck import __version__
+from kgcheck.cleartext import refuse_cleartext
 from kgcheck.errors import MissingExtra
 from kgcheck.service.logs import request_id, route_of
 
@@ -43,12 +45,14 @@ def task_span(kind: str, name: str) -> Iterator[None]:
             yield
 
 
-def start_telemetry(exporter: "SpanExporter | None" = None) -> "TracerProvider":
+def start_telemetry(exporter: "SpanExporter | None" = None, *, cleartext_hosts: str = "") -> "TracerProvider":
     """Send spans to where OpenTelemetry's variables say, over HTTP; in batches, so that no request waits for it.
 
     What is left is sent when the process ends.
     """
     global _started
+    if exporter is None:
+        _refuse_cleartext(cleartext_hosts)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -70,6 +74,17 @@ def stop_telemetry() -> None:
     if _started is not None:
         _started.shutdown()
         _started = None
+
+
+def _refuse_cleartext(named: str) -> None:
+    """Refuse to send headers, which may carry a token, or a password of the address, in the clear."""
+    endpoint, headers = (
+        os.environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""
+        for name in ("ENDPOINT", "HEADERS")
+    )
+    address = urlsplit(endpoint)
+    if address.scheme != "https" and address.hostname and (headers or "@" in address.netloc):
+        refuse_cleartext(address.hostname, named, "write OTEL_EXPORTER_OTLP_ENDPOINT with https://")
 
 
 class _Traced:

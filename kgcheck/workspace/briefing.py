@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from kgcheck import clock
 from kgcheck.errors import UnknownName
 from kgcheck.grounding.brief import LONGEST_VALUE, Brief, BriefMaker, Known
 from kgcheck.literature.names import candidates
@@ -60,7 +60,7 @@ def make_brief(workspace: "Workspace", what: str, limit: int, spending: Spending
         of=" and ".join(dict.fromkeys(f"{called[n]} ({n})" for n in nodes)) or what,
         nodes=nodes,
         store=workspace.store,
-        made_at=datetime.now(UTC).replace(microsecond=0),
+        made_at=clock.now(),
         facts=maker.facts,
         references=maker.references,
         notes=tuple(dict.fromkeys(notes)),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from kgcheck import clock
 from kgcheck.agents.outside import with_papers
 from kgcheck.agents.request import Request, forms, parse_request
 from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
@@ -13,7 +14,7 @@ from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.run import pinned_releases, store_place
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
-from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Tally, Target, Triple
@@ -82,7 +83,7 @@ def check(
     """Check one thing; see Workspace.check."""
     settings, schema, reference = workspace.settings, workspace.schema, workspace.reference
     request, graph = request_of(what, schema), workspace.graph
-    started, name = now(), run_id or new_run_id()
+    started, name = clock.now(), run_id or new_run_id()
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,

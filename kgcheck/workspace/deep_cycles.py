@@ -2,9 +2,9 @@
 
 import ast
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kgcheck import clock
 from kgcheck.errors import MissingExtra, ModelAnswer, ProgramError, StoreMissing
 from kgcheck.grounding.facts.named import NameTable
 from kgcheck.grounding.improve import Experiment, ExperimentRequest
@@ -110,8 +110,7 @@ def _chosen(
 def _protocol(
     request: ExperimentRequest, analysis: "ReadyAnalysis", genes: Iterable[str], *, with_program: bool
 ) -> "StudyProtocol":
-    from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StepItem, StudyProtocol, StudySection, StudyStep
+    from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
 
     steps = (
         StudyStep(id=_ANALYSIS, text=analysis.title, outputs=analysis.outputs, analysis=analysis.name),
@@ -127,7 +126,7 @@ def _protocol(
         title=(request.text.title or "a manuscript")[:300], objective=request.wanted[:5_000], about=tuple(genes)
     )
     section = StudySection(id="S1", heading="Analysis", steps=steps if with_program else steps[:1])
-    return StudyProtocol(objective=objective, made_at=datetime.now(UTC), sections=(section,))
+    return StudyProtocol(objective=objective, made_at=clock.now(), sections=(section,))
 
 
 def _experiment(

@@ -60,6 +60,8 @@ _PROGRAMS = (
 _PROBE_S = 20
 """Longest time for a program to tell its version."""
 
+_STATEMENT_MEMORY = "db.memory.transaction.max"
+
 OPTION_VARIABLES = frozenset(f"KGCHECK_{name}" for name in ("BY", "CONFIG", "INDEX", "REFERENCE", "STORE"))
 """Variables that stand for options of commands and are no settings."""
 
@@ -207,10 +209,30 @@ def _parts(workspace: "Workspace") -> Iterator[Facility]:
                 command=part.hint,
                 is_required=True,
             )
+            if name == "store" and part.is_ready:
+                yield from _statement_memory(workspace)
     if "://" not in workspace.store:
         yield _unnamed("Neo4j", "a graph on a server", "kgcheck doctor --store bolt://HOST")
     if "://" not in str(workspace.ledger):
         yield _unnamed("PostgreSQL", "a ledger that many share", "kgcheck doctor --ledger postgresql://HOST/DATABASE")
+
+
+def _statement_memory(workspace: "Workspace") -> Iterator[Facility]:
+    """The memory that a server lets one statement take, which no client can bound."""
+    from kgcheck.graph.neo4j import Neo4jStore
+
+    store = workspace.graph
+    if not isinstance(store, Neo4jStore):
+        return
+    found = store.setting(_STATEMENT_MEMORY)
+    is_bounded = found not in (None, "0", "0B")
+    yield Facility(
+        name="memory of a statement",
+        state="ok" if is_bounded else "missing",
+        found=f"{found} of the server" if is_bounded else "not shown to this user" if found is None else "no limit",
+        needed_for="statements of a model, which may exhaust the server",
+        command="" if is_bounded else f"set {_STATEMENT_MEMORY} in neo4j.conf (docs/howto_neo4j.md)",
+    )
 
 
 def _unnamed(name: str, needed_for: str, command: str) -> Facility:

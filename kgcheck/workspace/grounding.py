@@ -330,7 +330,7 @@ class Grounding(ReadingPapers):
 
     def _paper_checks(self, facts: "FactCheck | None", notes: list[str]) -> "list[SentenceCheck]":
         """What asks the papers: all of them, and those that a sentence cites."""
-        from kgcheck.grounding.citations.cited import CitedPapers
+        from kgcheck.grounding.citations.check import CitedPapers
         from kgcheck.grounding.paper_support import PaperSupport
 
         index = self.index(notes)

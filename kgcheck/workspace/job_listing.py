@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.curation.project import Project
 from kgcheck.curation.schedule import firings
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.workspace.jobs import job_ledger
 
@@ -27,7 +28,7 @@ def job_rows(project: Project) -> list[dict[str, Any]]:
                     "kind": job.kind,
                     "store": store.place if store else None,
                     "schedule": schedule.text if schedule else None,
-                    "next": _shown(schedule.after(now())) if schedule else None,
+                    "next": _shown(schedule.after(clock.now())) if schedule else None,
                     "last": _shown(last.created) if last else None,
                     "state": last.state.value if last else None,
                     "severity": last.severity if last else None,
@@ -47,7 +48,7 @@ def job_row(project: Project, name: str) -> dict[str, Any]:
         **job.model_dump(mode="json"),
         "store": store.model_dump(mode="json") if store else None,
         "time_zone": str(schedule.zone) if schedule else None,
-        "next": _shown(schedule.after(now())) if schedule else None,
+        "next": _shown(schedule.after(clock.now())) if schedule else None,
         **project.places_of(job),
     }
 
@@ -57,7 +58,7 @@ def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
     schedules = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
     return [
         {"at": _shown(at), "zone": str(schedules[name].zone), "job": name}
-        for at, name in firings(schedules, now(), count)
+        for at, name in firings(schedules, clock.now(), count)
     ]
 
 
@@ -72,7 +73,7 @@ def history_rows(project: Project, name: str | None, limit: int) -> list[dict[st
 
 def _history_row(run: WorkItem) -> dict[str, Any]:
     row = run.as_job_run()
-    lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < datetime.now(UTC)
+    lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < clock.now()
     times = {"planned": run.planned, "started": run.started, "finished": run.ended}
     shown = {name: _shown(at) if at else None for name, at in times.items()}
     return row | shown | ({"message": "no sign of life: the next run takes it over"} if lost else {})

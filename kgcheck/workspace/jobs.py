@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kgcheck import clock
 from kgcheck.audit.plan import AuditOptions
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.config import (
@@ -22,20 +23,20 @@ from kgcheck.curation.config import (
     Retention,
 )
 from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, perform
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, work_by_rule
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
 from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.model import CheckType, Outcome
 from kgcheck.plurals import how_many
-from kgcheck.progress import NoProgress, Progress
+from kgcheck.progress import Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
@@ -51,38 +52,18 @@ from kgcheck.workspace.workspace import Workspace
 def run_job(
     project: Project, name: str, *, planned: datetime | None = None, progress: Progress | None = None
 ) -> tuple[WorkItem, JobWork]:
-    """Run a job of a project.
-
-    Args:
-        project: kgcheck.toml, read.
-        name: The job.
-        planned: The time of the schedule that the run is of.
-        progress: Where to show progress.
-
-    Returns:
-        The run as it ended, and what its work came to; its notes say how the jobs ended that come after it.
-
-    Raises:
-        UnknownName: There is no such job.
-        JobUnderWay: It is under way elsewhere.
-        KgcheckError: It failed.
-    """
-    job = project.job(name)
-    if job.notify:
-        # Refused before the work, not after it.
-        project.check_trusted()
-    settings = project_settings(project)
+    """Run a job, and those that come after it; JobUnderWay where it is under way elsewhere."""
+    project.check_outputs(project.job(name))
     with Ledger(job_ledger(project)) as ledger:
         runs = WorkTable(ledger.database)
-        worker = _Worker(project, name, ledger, runs, settings, progress or NoProgress())
-        ended = perform(runs, name, job.retry, worker.work, worker.notify, planned=planned)
-        old = old_runs(job.keep, runs.history(name), now()) - needed(ledger) if job.keep != Retention() else set()
-        forget(ledger.database, sorted(old))
-        files = VerifiedFiles.of(ledger, settings.home)
-        for run in old:
-            files.remove(run)
+        wanted = WorkItem(job=name, parameters={"job": name}, planned=planned, created=clock.now())
+        run = runs.begin(wanted, this_worker(), clock.now())
+        with Lease(runs, run).keep() as lease:
+            worker = JobWorker(project, lease, ledger, progress)
+            lease.perform(worker.work)
+        ended, done = runs.get(run.number), worker.done
     notes = [_follow(project, follower, progress) for follower in project.following(name)]
-    return ended[0], replace(ended[1], notes=(*ended[1].notes, *notes))
+    return ended, replace(done, notes=(*done.notes, *notes))
 
 
 def _follow(project: Project, name: str, progress: Progress | None) -> str:
@@ -112,23 +93,42 @@ def project_settings(project: Project) -> Settings:
     return read_settings() if "KGCHECK_HOME" in os.environ else read_settings(home=project.folder / ".kgcheck")
 
 
-class _Worker:
-    """The work of one job."""
+class JobWorker:
+    """The work of one run of a job, or of what a run before left."""
 
-    def __init__(
-        self, project: Project, name: str, ledger: Ledger, runs: WorkTable, settings: Settings, progress: Progress
-    ) -> None:
+    done: JobWork
+
+    def __init__(self, project: Project, lease: Lease, ledger: Ledger, progress: Progress | None = None) -> None:
         self._project = project
-        self._name = name
-        self._job = project.job(name)
+        self._lease = lease
+        self._name = lease.work.job or ""
+        self._job = project.job(self._name)
         self._ledger = ledger
-        self._runs = runs
-        self._settings = settings
-        self._progress = progress
+        self._runs = WorkTable(ledger.database)
+        self._settings = project_settings(project)
+        self._progress = lease.watch(progress)
 
-    def work(self, run: WorkItem, lease: Lease) -> JobWork:
-        """Do the work, or go on with what a run before began."""
-        progress = lease.watch(self._progress)
+    def work(self) -> dict[str, Any]:
+        """Do the work, tell of it, and forget the audits that the job does not keep; what the ledger has of it."""
+        self._project.check_outputs(self._job)
+        if self._job.notify:
+            # Refused before the work, not after it.
+            self._project.check_trusted()
+        self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
+        keep, ledger = self._job.keep, self._ledger
+        old = (
+            old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
+            if keep != Retention()
+            else set()
+        )
+        forget(ledger.database, sorted(old))
+        files = VerifiedFiles.of(ledger, self._settings.home)
+        for run in old:
+            files.remove(run)
+        return self._lease.work.result
+
+    def _work(self) -> JobWork:
+        run, progress = self._lease.work, self._progress
         match self._job:
             case LoadJob() as job:
                 return self._load(job, run, progress)
@@ -141,8 +141,7 @@ class _Worker:
             case job:
                 return self._check_files(job, run, progress)
 
-    def notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
-        """Send what there is reason to send."""
+    def _notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
         return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
 
@@ -210,7 +209,7 @@ class _Worker:
         if changes is None:
             changes = self._build(job, reference, Path(reference.files), progress)
             # Written down first: a run that goes on from here must not compare the new snapshot with itself.
-            self._runs.change(run, result={"changes": changes})
+            self._lease.note(result={"changes": changes})
         # Where it was put in place by a run before, there is no newer one any more.
         if newer.exists():
             _take_place(newer, snapshot)
@@ -371,7 +370,7 @@ class _Worker:
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
-        return Path(self._project.place(filled))
+        return Path(self._project.output(pattern, filled))
 
 
 def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:

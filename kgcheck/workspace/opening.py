@@ -155,7 +155,7 @@ def trained_verifier(
     folder = inference or settings.inference
     if folder is None:
         return TrainedVerifier(embedder)
-    from kgcheck.literature.inference_reader import InferenceReader
+    from kgcheck.literature.inference import InferenceReader
 
     return TrainedVerifier(embedder, inference=InferenceReader.of(folder))
 

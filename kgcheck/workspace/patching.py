@@ -6,6 +6,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgcheck import clock
 from kgcheck.audit.run import check_store
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.export import Exported, export_patch
@@ -15,7 +16,7 @@ from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, che
 from kgcheck.curation.proposals import Wanted
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import OpenedStore, is_address, open_store
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _keep(
         by=header.by,
         operations=header.operations,
         state=state,
-        state_at=now(),
+        state_at=clock.now(),
         state_by=by,
         digest=header.digest if is_new else None,
     )

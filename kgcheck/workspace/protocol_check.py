@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from kgcheck.literature.store import DocumentStore
     from kgcheck.literature.works import Works
     from kgcheck.model import Change, CheckTask
-    from kgcheck.protocols.checking.check import CheckedProtocol
+    from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup, PaperStanding
     from kgcheck.protocols.checking.quality import StudyQuality
-    from kgcheck.protocols.checking.sources import DataSetLookup, PaperStanding
     from kgcheck.protocols.protocol import StudyProtocol
 
 
@@ -51,7 +50,7 @@ class ProtocolChecks(Grounding):
             InputFormat: A file is no protocol.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.protocols.files import read_protocol
+        from kgcheck.protocols.protocol import read_protocol
 
         # All are read before anything is opened or asked.
         protocols = [(path, read_protocol(path)) for path in map(Path, files)]
@@ -74,7 +73,7 @@ class ProtocolChecks(Grounding):
             InputFormat: It is no protocol.
             StoreMissing: The graph that is named is not there.
         """
-        from kgcheck.protocols.files import read_protocol
+        from kgcheck.protocols.protocol import read_protocol
 
         name = "what was given"
         protocol = read_protocol(Path(name), text)
@@ -135,7 +134,7 @@ class ProtocolChecks(Grounding):
             UsageError: Judges are named, and the brain is not ``llm``; or there is no step to judge.
         """
         from kgcheck.protocols.checking.quality import measured
-        from kgcheck.protocols.files import read_protocol
+        from kgcheck.protocols.protocol import read_protocol
 
         protocol = read_protocol(Path(file))
         if self.brain != "llm":
@@ -146,7 +145,7 @@ class ProtocolChecks(Grounding):
             raise UsageError(f"{file} has no step to judge", "design one with steps")
         from kgcheck.llm.budget import Meter
         from kgcheck.llm.client import ChatClient
-        from kgcheck.protocols.checking.judge import judge_protocol
+        from kgcheck.protocols.checking.quality import judge_protocol
 
         total = total_meter(self.settings, Spending(tokens, money))
         judgements = []
@@ -248,7 +247,7 @@ class _Papers:
         return found | self._in_works([p for p in papers if not found[p].retracted], found) if self._works else found
 
     def _in_index(self, papers: Sequence[str]) -> "dict[str, PaperStanding]":
-        from kgcheck.protocols.checking.sources import PaperStanding
+        from kgcheck.protocols.checking.check import PaperStanding
 
         found = {}
         for paper in papers:

@@ -103,8 +103,8 @@ def run_steps(
 def _run_analysis(
     workspace: "Workspace", protocol: "StudyProtocol", step: "StudyStep", folder: Path, given: RunOptions
 ) -> StepOutcome:
-    from kgcheck.protocols.files import digest_of_things
     from kgcheck.protocols.programs.analyses import ready_analysis, write_result
+    from kgcheck.protocols.protocol import digest_of_things
 
     analysis = ready_analysis(step.analysis)
     named = {p.name.casefold().replace(" ", "_"): str(p.number or p.value) for p in step.parameters}

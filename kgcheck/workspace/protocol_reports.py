@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kgcheck.workspace.opening import Spending, read_settings, spent_note, total_meter
 
 if TYPE_CHECKING:
-    from kgcheck.protocols.objective import Objective
+    from kgcheck.protocols.protocol import Objective
     from kgcheck.protocols.report import ExperimentalReport
 
 

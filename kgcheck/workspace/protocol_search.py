@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgcheck.workspace.opening import Spending, total_meter
 
 if TYPE_CHECKING:
-    from kgcheck.protocols.objective import Objective
+    from kgcheck.protocols.protocol import Objective
     from kgcheck.protocols.search.found import SearchPlace, StudySearch
     from kgcheck.workspace.workspace import Workspace
 

@@ -8,8 +8,7 @@ from kgcheck.errors import InputFormat
 
 if TYPE_CHECKING:
     from kgcheck.literature.search import LiteratureIndex
-    from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StudyDataSet
+    from kgcheck.protocols.protocol import Objective, StudyDataSet
     from kgcheck.protocols.report import ExperimentalReport
     from kgcheck.protocols.reports.reading import PaperFound
     from kgcheck.protocols.search.found import StudySearch
@@ -101,7 +100,7 @@ def _of_index(index: "LiteratureIndex", objective: "Objective", notes: list[str]
 
 
 def _read_search(folder: Path, objective: "Objective") -> "StudySearch":
-    from kgcheck.protocols.files import read_formatted
+    from kgcheck.protocols.protocol import read_formatted
     from kgcheck.protocols.search.found import StudySearch
     from kgcheck.protocols.search.run import SEARCH_FILE
 

@@ -1,10 +1,10 @@
 """Protocols of dry-lab studies, designed from what a workspace has."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from kgcheck import clock
 from kgcheck.errors import InputFormat, StoreMissing
 from kgcheck.workspace.grounding import Grounding
 from kgcheck.workspace.opened import noting
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kgcheck.model import Ref
+    from kgcheck.protocols.design.conversation import DesignFolder
     from kgcheck.protocols.design.material import DesignMaterial, StudyNode
-    from kgcheck.protocols.design.transcript import DesignFolder
-    from kgcheck.protocols.objective import Objective
-    from kgcheck.protocols.protocol import StudyFact, StudyProtocol
+    from kgcheck.protocols.protocol import Objective, StudyFact, StudyProtocol
     from kgcheck.protocols.report import ExperimentalReport
     from kgcheck.workspace.protocol_sources import StudySources
     from kgcheck.workspace.workspace import Workspace
@@ -67,7 +66,7 @@ class Protocols(Grounding):
             JobUnderWay: Another process is at work in that folder.
         """
         from kgcheck.protocols.design.by_rules import design_by_rules
-        from kgcheck.protocols.design.transcript import DesignFolder
+        from kgcheck.protocols.design.conversation import DesignFolder
         from kgcheck.protocols.rendering import write
         from kgcheck.workspace.protocol_sources import study_sources
 
@@ -127,7 +126,7 @@ class Protocols(Grounding):
         nodes = self._study_nodes(objective, notes)
         return DesignMaterial(
             objective=objective,
-            made_at=datetime.now(UTC).replace(microsecond=0),
+            made_at=clock.now(),
             nodes=nodes,
             facts=self._study_facts(nodes, notes),
             reports=found.reports,

@@ -106,7 +106,7 @@ class StepPrograms:
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
-        from kgcheck.protocols.files import digest_of_things
+        from kgcheck.protocols.protocol import digest_of_things
 
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
         model = "" if program else self._model
@@ -122,7 +122,7 @@ class StepPrograms:
             last = record.attempts[-1]
             why = (*last.problems, *last.lacks, _last_line(last))
             return StepOutcome(step, "failed", folder, f"level {last.level}: {next(filter(None, why), '')}", record)
-        from kgcheck.protocols.programs.made import read_program_results
+        from kgcheck.protocols.programs.record import read_program_results
 
         # What a program left is data of others: it goes on only as what it was read as.
         results = read_program_results(folder / FILES)
@@ -134,8 +134,7 @@ class StepPrograms:
         self, task: "ProgramTask", text: str, inputs: Mapping[str, Path], folder: Path
     ) -> "tuple[str, ProgramRecord]":
         from kgcheck.protocols.programs.sandbox import run_program
-        from kgcheck.protocols.programs.tasks import ProgramRecord, attempt_of
-        from kgcheck.protocols.programs.writer import checked, write_program
+        from kgcheck.protocols.programs.tasks import ProgramRecord, attempt_of, checked, write_program
 
         def attempt(program: str) -> "ProgramAttempt":
             run = run_program(program, folder / FILES, language=task.language, inputs=inputs, limits=self._limits)

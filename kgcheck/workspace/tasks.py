@@ -4,27 +4,25 @@ Whatever makes a run gets its id written down before it begins: after a kill it 
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool, ValidationError
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 from kgcheck.curation.config import LoadJob
-from kgcheck.curation.jobs import LEASE
-from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName, UsageError
+from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.ledger.ledger import Run, new_run_id
+from kgcheck.ledger.leases import Lease
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id
+from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
-from kgcheck.progress import Progress
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kgcheck.curation.project import Project
+    from kgcheck.curation.project import AnyJob, Project
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
@@ -46,20 +44,18 @@ Number = Annotated[float, BeforeValidator(_is_number)]
 """A number of the body of a request."""
 
 
-class Noting(Protocol):
-    """Writes down what a task has come to: ``run`` and ``noted``."""
-
-    def __call__(self, **values: Any) -> None: ...
-
-
 class TaskWork(NamedTuple):
     """A task for who works on it."""
 
-    task: WorkItem
-    note: Noting
-    progress: Progress
+    lease: Lease
+    ledger: Ledger
     config: Path | None = None
     """kgcheck.toml, where there is one."""
+
+    @property
+    def task(self) -> WorkItem:
+        """The task as it stands."""
+        return self.lease.work
 
 
 class AuditWanted(Value):
@@ -110,7 +106,11 @@ class TaskKind(NamedTuple):
     wanted: type[BaseModel]
     work: Callable[[Workspace, TaskWork], dict[str, Any]]
     writes: Callable[[WorkItem, Path | None], bool] = lambda task, config: False
-    """Whether it writes to the store, which is then open for nobody else; by the task and kgcheck.toml."""
+    """Tells whether it writes to the store, which is then open for nobody else; by the task and kgcheck.toml."""
+    retries: Callable[[WorkItem, Path | None], int] = lambda task, config: 0
+    """Attempts that it may make by itself."""
+    following: Callable[[WorkItem, Path | None], list[dict[str, Any]]] = lambda task, config: []
+    """Parameters of tasks of the same kind that begin when it is done."""
 
     def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as they are written down.
@@ -149,7 +149,7 @@ def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
 
 
 def _begin_audit(workspace: Workspace, work: TaskWork, wanted: AuditWanted, run: str) -> dict[str, Any]:
-    work.note(run=run)
+    work.lease.note(run=run)
     return _audited(workspace.audit(**wanted.model_dump(), run_id=run))
 
 
@@ -192,10 +192,10 @@ def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     wanted = ChecksWanted.model_validate(work.task.parameters)
     done: list[dict[str, Any]] = list(work.task.noted.get("done", ()))
     next_ = str(work.task.noted.get("next") or new_run_id())
-    with work.progress.step("checking", len(wanted.what)) as step:
+    with work.lease.watch().step("checking", len(wanted.what)) as step:
         step.advance(len(done))
         for what in wanted.what[len(done) :]:
-            work.note(noted={"done": done, "next": next_})
+            work.lease.note(noted={"done": done, "next": next_})
             done.append(_checked(workspace, wanted, what, next_))
             next_ = new_run_id()
             step.advance()
@@ -221,39 +221,37 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) ->
 
 
 def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
-    # They run jobs of their own, by workspaces of their own.
-    from kgcheck.workspace.jobs import run_job
+    # It works by a workspace of its own.
+    from kgcheck.workspace.jobs import JobWorker, job_ledger
 
-    wanted, project = JobWanted.model_validate(work.task.parameters), _project(work.config)
-
-    def wait(seconds: float) -> None:
-        with work.progress.step("waiting until the run that was killed counts as lost"):
-            time.sleep(seconds)
-
-    # Where nobody can see that its process is gone, the run of a killed service counts as alive until its lease ends.
-    once = stop_after_delay(LEASE.total_seconds() + 60) if work.task.attempt > 1 else stop_after_attempt(1)
-    again = Retrying(
-        retry=retry_if_exception_type(JobUnderWay), stop=once, wait=wait_fixed(5), sleep=wait, reraise=True
-    )
-    ended, done = again(run_job, project, wanted.job, progress=work.progress)
-    work.note(run=done.run)
-    return {
-        "number": ended.number,
-        "state": ended.state.value,
-        "severity": done.severity.value,
-        "message": done.message,
-        "run": done.run,
-        "new": done.new,
-        "notes": list(done.notes),
-    }
+    project = _project(work.config)
+    if not is_same_place(job_ledger(project), workspace.ledger):
+        raise UsageError(
+            f"{project.path} keeps its runs in {job_ledger(project)}, and this service in {workspace.ledger}",
+            "start the service with --ledger and the ledger of kgcheck.toml",
+        )
+    return JobWorker(project, work.lease, work.ledger).work()
 
 
 def _loads(task: WorkItem, config: Path | None) -> bool:
-    """Whether a job loads into a store; what cannot be looked up now fails when it is begun."""
+    return isinstance(_known_job(task, config), LoadJob)
+
+
+def _retries(task: WorkItem, config: Path | None) -> int:
+    job = _known_job(task, config)
+    return job.retry.times if job else 0
+
+
+def _following(task: WorkItem, config: Path | None) -> list[dict[str, Any]]:
+    return [{"job": name} for name in _project(config).following(task.job or "")]
+
+
+def _known_job(task: WorkItem, config: Path | None) -> "AnyJob | None":
+    """The job of a task; one that cannot be looked up now fails when it is begun."""
     try:
-        return isinstance(_project(config).job(str(task.parameters.get("job"))), LoadJob)
+        return _project(config).job(task.job or "")
     except KgcheckError:
-        return False
+        return None
 
 
 def _project(config: Path | None) -> "Project":
@@ -273,7 +271,7 @@ KINDS: dict[str, TaskKind] = {
     for kind in (
         TaskKind("audit", AuditWanted, _audit),
         TaskKind("checks", ChecksWanted, _check),
-        TaskKind("job", JobWanted, _job, writes=_loads),
+        TaskKind("job", JobWanted, _job, writes=_loads, retries=_retries, following=_following),
         TaskKind("patch_apply", PatchWanted, _apply, writes=_always),
         TaskKind("patch_undo", PatchWanted, _undo, writes=_always),
     )

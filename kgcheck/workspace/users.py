@@ -12,10 +12,10 @@ from hashlib import sha256
 from typing import NamedTuple
 from unicodedata import normalize
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.ledger.database import Database
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.sessions import SessionEntry, SessionTable
 from kgcheck.ledger.users import Role, TokenEntry, TokenTable
 
@@ -77,7 +77,7 @@ class Users:
         """
         known = checked_name(name)
         kind = Role(chosen("role", role, [one.value for one in Role]))
-        at, id_ = now(), secrets.token_hex(6)
+        at, id_ = clock.now(), secrets.token_hex(6)
         token = f"kgc_{id_}_{secrets.token_urlsafe(_BYTES)}"
         expires = at + expires_in if expires_in else None
         entry = TokenEntry(
@@ -107,7 +107,7 @@ class Users:
         if not found:
             names = [one for token in known for one in (token.id, token.name)]
             raise UnknownName("token", name, names, "" if names else "kgcheck token list shows those that were revoked")
-        self._tokens.revoke([token.id for token in found], now())
+        self._tokens.revoke([token.id for token in found], clock.now())
         return found
 
     def by_token(self, token: str) -> TokenEntry | None:
@@ -119,7 +119,7 @@ class Users:
         Returns:
             What the ledger knows of it; None where it is none, has expired or was revoked.
         """
-        form, at = _TOKEN.fullmatch(token), now()
+        form, at = _TOKEN.fullmatch(token), clock.now()
         entry = self._tokens.one(form[1]) if form else None
         same = hmac.compare_digest(digest_of(token), entry.digest if entry else "")
         if not entry or not same or entry.state(at) != "active":
@@ -140,7 +140,7 @@ class Users:
         entry = self.by_token(token.strip())
         if entry is None:
             return None
-        secret, at = secrets.token_urlsafe(_BYTES), now()
+        secret, at = secrets.token_urlsafe(_BYTES), clock.now()
         session = SessionEntry(
             digest=digest_of(secret),
             token=entry.id,
@@ -162,7 +162,7 @@ class Users:
         """
         if not _SESSION.fullmatch(secret):
             return None
-        digest, at = digest_of(secret), now()
+        digest, at = digest_of(secret), clock.now()
         found = self._sessions.one(digest)
         if found is None:
             return None
@@ -181,7 +181,7 @@ class Users:
         Args:
             digest: As the session has it.
         """
-        self._sessions.end(digest, now())
+        self._sessions.end(digest, clock.now())
 
 
 def digest_of(secret: str) -> str:

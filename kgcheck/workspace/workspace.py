@@ -389,7 +389,7 @@ class Workspace(Protocols, ProtocolChecks):
         Raises:
             UsageError: Not one of claim and edge, or the workspace names no literature.
         """
-        from kgcheck.literature.reading import to_read
+        from kgcheck.literature.search import to_read
         from kgcheck.literature.verify import verify
 
         chosen("verifier", verifier, VERIFIERS)

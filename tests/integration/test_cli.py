@@ -14,11 +14,11 @@ import pytest
 
 from kgcheck.cli.main import _COMMANDS
 from kgcheck.ledger.ledger import Ledger
+from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import demo, demo_audit, kgcheck
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "kgcheck"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHONPATH}
 HEAVY = ("pydantic", "duckdb", "pyarrow", "neo4j", "ladybug", "sqlalchemy", "rich", "jinja2", "numpy")
 
 
@@ -480,7 +480,7 @@ def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
     script = (
         "import resource, sys\n"
-        "from kgcheck.ledger.ledger import Ledger, Run, now\n"
+        "from kgcheck.ledger.ledger import Ledger, Run\n"
         "from pathlib import Path\n"
         "from kgcheck.cli.main import run\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"

@@ -47,7 +47,7 @@ def states(ledger: Path, before: str | None = None, after: str | None = None) ->
     """The states by what the finding is about."""
     with Ledger(ledger) as opened:
         return {
-            str(one.finding.task): one.state.value for one in diff_of(opened, before, after).findings() if one.finding
+            str(one.finding.task): str(one.state) for one in diff_of(opened, before, after).findings() if one.finding
         }
 
 
@@ -188,7 +188,7 @@ def test_a_finding_that_stood_for_many_is_not_fixed_while_some_of_them_are_left(
             found = [one for one in diff_of(opened, after=run).findings() if one.finding]
         rows = [(one.finding.task.subject.id == "(all)", one) for one in found if one.finding]
         orphans = [(fold, one) for fold, one in rows if one.finding and one.finding.task.rule == "orphan_node"]
-        return Counter(("fold" if fold else "one", one.state.value) for fold, one in orphans)
+        return Counter(("fold" if fold else "one", str(one.state)) for fold, one in orphans)
 
     assert look(*genes) == {("fold", "new"): 1}
     assert look(*genes[:12]) == {("one", "changed"): 12, ("fold", "fixed"): 1}
@@ -314,7 +314,7 @@ def assert_states_are_what_the_words_say(folder: Path, pair: Any, options: dict[
     with Ledger(folder / "ledger.sqlite") as ledger:
         diff = diff_of(ledger)
         assert (diff.before, diff.after) == (before.run, after.run)
-        found = {one.fingerprint: one.state.value for one in diff.findings()}
+        found = {one.fingerprint: str(one.state) for one in diff.findings()}
         counts = {state.value: n for state, n in diff.counts.items() if n}
         one_by_one = {f: state.value for f, state in diff.states(expected).items()}
     # An edge that is gone and one that is missing have the same words.

@@ -78,7 +78,7 @@ def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None)
     with Ledger(ledger) as opened:
         diff = diff_of(opened)
         assert (diff.before, diff.after) == (before.run, after.run)
-        found = {one.fingerprint: one.state.value for one in diff.findings()}
+        found = {one.fingerprint: str(one.state) for one in diff.findings()}
     about = {f.fingerprint: f"{f.task.type.value} {f.task}" for f in (*before.findings, *after.findings)}
     assert {about[f]: state for f, state in found.items()} == {about[f]: state for f, state in wanted.items()}
 
@@ -88,7 +88,7 @@ def of_a_part(folder: Path, pair: Any, part: dict[str, Any], *, cut: int | None)
         if diff_of(opened).before:
             # The part is the whole: the same question once more.
             return Counter(wanted.values())
-        beside = {one.fingerprint: one.state.value for one in diff_of(opened, whole.run, last.run).findings()}
+        beside = {one.fingerprint: str(one.state) for one in diff_of(opened, whole.run, last.run).findings()}
     again = {f.fingerprint: f for f in last.findings}
     old = {f.fingerprint: basis_of(f) for f in whole.findings}
     assert beside == {f: "unchecked" for f in old if f not in again} | {

@@ -15,10 +15,14 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.cli.main import cli
+from kgcheck.graph.neo4j import Neo4jStore
+from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import doctor
 from tests.support import ROOT
 from tests.support.audits import demo, kgcheck
+from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +62,37 @@ def test_what_is_there_is_looked_at() -> None:
 
     assert code == 0
     assert (found["store"]["state"], found["reference"]["state"]) == ("ok", "ok")
+    assert "memory of a statement" not in found
+
+
+def memory_of_a_statement(address: str) -> tuple[str, str]:
+    """What is told of a server, on which a graph is made first."""
+    with Neo4jStore(address, load_schema(), Settings(), create=True) as store:
+        store.prepare()
+        store.set_meta("profile", "ckg")
+        store.set_meta("profile_version", str(load_schema().profile.version))
+    code, found = rows("--store", address)
+    row = found["memory of a statement"]
+    assert code == 0
+    assert bool(row["command"]) == (row["state"] != "ok")
+    return row["state"], row["found"]
+
+
+def test_a_server_without_a_limit_of_memory_is_told(ready_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", ready_neo4j.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", ready_neo4j.password)
+
+    assert memory_of_a_statement(ready_neo4j.uri) == ("missing", "no limit")
+    # Whom a server does not let ask: the community edition has no such users.
+    monkeypatch.setattr(Neo4jStore, "setting", lambda *_: None)
+    assert memory_of_a_statement(ready_neo4j.uri) == ("missing", "not shown to this user")
+
+
+@pytest.mark.slow
+def test_the_limit_of_memory_of_a_server_is_told(tmp_path: Path, neo4j_jars: Path) -> None:
+    settings = {**WITHOUT_HTTP, "db.memory.transaction.max": "64m"}
+    with Neo4jServer(tmp_path / "home", None, settings=settings, short_lived=True) as server:
+        assert memory_of_a_statement(server.uri) == ("ok", "64.00MiB of the server")
 
 
 def test_what_is_named_and_cannot_be_read_ends_with_2(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.curation.facets import FACETS, facets_of
+from kgcheck.curation.facets import facets_of
+from kgcheck.curation.findings import FACETS
 from kgcheck.workspace import Workspace
 from tests.support.audits import demo
 

@@ -20,8 +20,7 @@ from kgcheck.literature.gather import SourceName
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.relevance import SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
 from kgcheck.literature.step_log import StepLog
-from kgcheck.literature.topic_ranking import TopicPaper, ranked
-from kgcheck.literature.topics import TopicGathered, TopicGathering, gather_topic
+from kgcheck.literature.topics import TopicGathered, TopicGathering, TopicPaper, gather_topic, ranked
 from kgcheck.providers.http import Http
 from tests.support import loopback
 from tests.support.audits import kgcheck

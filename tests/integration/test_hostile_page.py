@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from kgcheck.service.app import create_app
-from kgcheck.service.routes import RouteRow, routes_of
+from kgcheck.service.gate import RouteRow, routes_of
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
 from tests.support.api import bearer

@@ -18,7 +18,7 @@ from kgcheck.errors import SourceDeadline
 from kgcheck.model import Reason
 from kgcheck.providers.http import Http
 from kgcheck.providers.uniprot import UniProt
-from tests.support import loopback
+from tests.support import PYTHONPATH, loopback
 from tests.support.audits import demo, kgcheck
 from tests.support.loopback import Fault
 from tests.support.services import entry
@@ -114,7 +114,7 @@ def test_a_process_that_is_asked_to_end_leaves_nothing_and_says_how_to_go_on(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     world.uniprot.server.always = loopback.slow_headers(LONG_S)
     audit = (sys.executable, "-m", "kgcheck", "audit", "--live", "--type", "existence", "--id", "I8FBX0")
     process = subprocess.Popen(

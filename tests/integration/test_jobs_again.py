@@ -6,22 +6,23 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
+from kgcheck import clock
 from kgcheck.curation.decisions import Action, Choice, Decisions
 from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Decision
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WORK, WorkState, WorkTable
 from kgcheck.model import Finding
 from kgcheck.workspace.jobs import run_job
-from tests.support import ROOT
+from tests.support import PYTHONPATH
 from tests.support.audits import demo, kgcheck
 
 JOBS = """
@@ -65,7 +66,7 @@ def finding(folder: Path) -> Finding:
 def decide(folder: Path, action: Action) -> Decision:
     with Ledger(folder / "ledger.sqlite") as ledger:
         (done,) = ledger.findings(ledger.run("latest"))
-        decision = Choice(action=action, by="a curator", note="so it is").about(done, basis_of(done), now())
+        decision = Choice(action=action, by="a curator", note="so it is").about(done, basis_of(done), clock.now())
         Decisions(ledger).table.add([decision])
         return decision
 
@@ -113,7 +114,7 @@ def test_a_killed_job_is_taken_over_and_its_audit_goes_on(folder: Path, tmp_path
 
     # Its process was on this machine, and is gone.
     assert cut_off.lease_until is not None
-    assert now() < cut_off.lease_until
+    assert clock.now() < cut_off.lease_until
 
     assert done.run == begun
     assert f"went on with audit {begun}" in done.notes
@@ -135,7 +136,7 @@ def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Pat
     place = work / "ledger.sqlite"
     before = audits(place)
     with Ledger(place) as ledger:
-        WorkTable(ledger.database).schedule_since("all", "30 4 * * * UTC", datetime.now(UTC) - timedelta(days=3))
+        WorkTable(ledger.database).schedule_since("all", "30 4 * * * UTC", clock.exact_now() - timedelta(days=3))
     command = [sys.executable, "-m", "kgcheck", "jobs", "serve"]
     with subprocess.Popen(command, cwd=work, env=environment(), stderr=subprocess.PIPE, text=True) as server:
         wait_for_pieces(place, before)
@@ -156,7 +157,7 @@ def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Pat
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    return {**os.environ, "PYTHONPATH": PYTHONPATH}
 
 
 def audits(place: Path) -> set[str]:

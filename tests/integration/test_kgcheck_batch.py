@@ -26,7 +26,7 @@ from kgcheck.model import Ref, Triple
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from tests.support import ROOT, team_scripts
+from tests.support import PYTHONPATH, team_scripts
 from tests.support.audits import MemoryStore, demo, kgcheck
 from tests.support.chat_server import chat_server
 from tests.support.facts import Facts
@@ -317,7 +317,7 @@ def test_a_killed_batch_of_checks_with_two_workers_has_each_item_once(
 def check_killed(command: list[str], results: Path, wanted: list[str]) -> None:
     """Kill a batch three times where chance wills it, let it end, and look for each item once."""
     chance = random.Random(7)  # noqa: S311
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
     whole = [sys.executable, "-m", "kgcheck", "batch", *command]
     for killed in range(3):
         child = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

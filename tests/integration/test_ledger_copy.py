@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
+from kgcheck import clock
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
-from kgcheck.ledger.ledger import Ledger, PinnedRelease, now
+from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.tables import FORMAT, METADATA, RUN
 from kgcheck.ledger.work import WorkItem, WorkTable
@@ -123,9 +124,9 @@ def test_what_is_of_a_service_stays_where_it_is(places: Places, kinds: tuple[str
             users = Users(ledger.database)
             token, _ = users.add("ada", "admin", by="t")
             assert users.sign_in(token)
-            WorkTable(ledger.database).add(WorkItem(id="0" * 16, kind="audit", by="ada", created=now()))
+            WorkTable(ledger.database).add(WorkItem(id="0" * 16, kind="audit", by="ada", created=clock.now()))
     with opened(source) as ledger:
-        ActionTable(ledger.database).add(ActionEntry(at=now(), name="ada", method="POST", route="/", status=200))
+        ActionTable(ledger.database).add(ActionEntry(at=clock.now(), name="ada", method="POST", route="/", status=200))
     before = content(target)
 
     ended = kgcheck("ledger", "copy", source, target, "--format", "json")

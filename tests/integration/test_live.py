@@ -1,7 +1,7 @@
 """Checks with live sources: verdicts, calls, faults, going on when a source is back, live answers over a snapshot."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgcheck import clock
 from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
@@ -107,7 +108,7 @@ def test_verdicts_with_live_sources(number: int, judged_live: list[Verdict]) -> 
             assert one.url.startswith("http://127.0.0.1:")
             assert one.release in ("2026_03", "12.0")
             assert one.record
-            assert abs(one.retrieved_at - datetime.now(UTC)) < timedelta(minutes=2)
+            assert abs(one.retrieved_at - clock.exact_now()) < timedelta(minutes=2)
 
 
 def test_evidence_says_where_it_stands(world: World) -> None:

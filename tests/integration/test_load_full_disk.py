@@ -160,6 +160,7 @@ def test_a_load_whose_process_dies_is_one_clear_line(
     _, said = parent.communicate(timeout=60)
     assert_one_clear_line(parent.returncode, said, store)
     assert words in said
+    assert f"free {'memory' if number == signal.SIGKILL else 'disk space'}, then run the same" in said
     assert load(crowd.folder, store).code == 0
 
 

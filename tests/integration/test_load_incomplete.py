@@ -11,8 +11,8 @@ from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import open_store
-from kgcheck.loading.doubts import incomplete
 from kgcheck.loading.load import FileCount, LoadOptions, load_directory
+from kgcheck.loading.quarantine import incomplete
 from kgcheck.settings import Settings
 from kgcheck.workspace.jobs import run_job
 from tests.integration.import_directory import (

@@ -15,8 +15,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from kgcheck.curation import facets
-from kgcheck.curation.facets import FACETS
-from kgcheck.curation.findings import FindingPage
+from kgcheck.curation.findings import FACETS, FindingPage
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding, Tally

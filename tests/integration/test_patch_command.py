@@ -4,13 +4,13 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from kgcheck import clock
 from kgcheck.curation.making import patch_page
 from kgcheck.curation.operations import Patch, read_patch, write_patch
 from kgcheck.curation.proposals import LeftOut
@@ -93,7 +93,7 @@ def decided(place: Place, *decisions: tuple[Finding, Action, str | None]) -> Non
                 action=action,
                 chosen=chosen,
                 by="Anna",
-                at=datetime.now(UTC),
+                at=clock.exact_now(),
             )
             for finding, action, chosen in decisions
         )

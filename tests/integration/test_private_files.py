@@ -10,8 +10,9 @@ from stat import S_IMODE
 
 import pytest
 
+from kgcheck import clock
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.outputs import OWN_FOLDER, close_to_others, make_folder, write_text
 from kgcheck.providers.answers import ProviderService
 from kgcheck.settings import Settings
@@ -33,7 +34,7 @@ def open_to_others(folder: Path) -> dict[str, str]:
 
 
 def run(name: str) -> Run:
-    return Run(id=name, started=now(), store="/g.lbdb", profile="ckg")
+    return Run(id=name, started=clock.now(), store="/g.lbdb", profile="ckg")
 
 
 def test_a_ledger_with_what_sqlite_puts_beside_it(tmp_path: Path, umask: int) -> None:

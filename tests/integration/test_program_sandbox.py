@@ -10,15 +10,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import landlock
 import pytest
 
+from kgcheck import clock
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
-from kgcheck.protocols.programs.made import read_program_results
-from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun, read_program_results
 from kgcheck.protocols.programs.sandbox import _links, _r, best_guard, bubblewrap, run_program
 from kgcheck.protocols.programs.tasks import ProgramTask, attempt_of
 from tests.support import ROOT
@@ -300,7 +299,7 @@ BAD_RESULTS = [
 def test_results_that_are_none_are_a_finding_about_the_program(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_bytes(text)
     run = ProgramRun(
-        sha256="", guard="landlock", limits=SMALL, started_at=datetime.now(UTC), seconds=0.0, processor_seconds=0.0,
+        sha256="", guard="landlock", limits=SMALL, started_at=clock.exact_now(), seconds=0.0, processor_seconds=0.0,
         memory_bytes=0, exit=0,
     )  # fmt: skip
     attempt = attempt_of(ProgramTask(id="S1.1", description=""), run, tmp_path)

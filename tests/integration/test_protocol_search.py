@@ -12,8 +12,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.files import read_formatted
-from kgcheck.protocols.objective import Objective
+from kgcheck.protocols.protocol import Objective, read_formatted
 from kgcheck.protocols.search.found import StudySearch
 from kgcheck.protocols.search.model_search import SearchModel
 from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, SearchMeans, search_for

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.curation import patches
 from kgcheck.curation.applied import curated_in
 from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
@@ -150,6 +151,22 @@ def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place,
     assert again.curated > len(EVERYTHING)
     assert anywhere.undo(patch) == []
     assert anywhere.digest() == before
+
+
+@pytest.mark.parametrize("patched", [(2040, 2026, 2025), pytest.param((2026, 2025, 2040), marks=pytest.mark.slow)])
+def test_the_patch_that_came_last_is_the_curated_state_whatever_clocks_said(
+    place: Place, patched: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was, chosen = "n1", [f"of {year}" for year in patched]
+    for year, name in zip(patched, chosen, strict=True):
+        monkeypatch.setattr(patches, "_now", lambda year=year: f"{year}-01-01T00:00:00+00:00")
+        place.apply(NAME.model_copy(update={"was": was, "to": name}))
+        was = name
+
+    summary = place.load(full=True)
+
+    assert summary.settled == ()
+    assert place.nodes()["P1"]["name"] == chosen[-1]
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from kgcheck.ledger.rows import FindingRows
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
+from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import (
     Audited,
     MemoryStore,
@@ -41,7 +42,6 @@ from tests.support.audits import (
 )
 from tests.support.neo4j_fixtures import Neo4jTarget
 
-ROOT = Path(__file__).resolve().parents[2]
 PIECE = 40
 
 
@@ -271,7 +271,7 @@ def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_
 def environment() -> dict[str, str]:
     import os
 
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    return {**os.environ, "PYTHONPATH": PYTHONPATH}
 
 
 def pieces_in(path: Path) -> int:

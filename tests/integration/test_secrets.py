@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from kgcheck import clock
 from kgcheck.errors import KgcheckError
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.llm.client import ChatClient
 from kgcheck.redact import redact
 from kgcheck.settings import Settings
@@ -38,7 +39,7 @@ def listener() -> Iterator[Impostor]:
 def cut_off(tmp_path: Path, listener: Impostor) -> Path:
     """A ledger from somebody: a run that is not finished, on a server of his."""
     run = Run(
-        id="20261120-093000-beef", started=now(), store=f"bolt://127.0.0.1:{listener.port}", profile="ckg",
+        id="20261120-093000-beef", started=clock.now(), store=f"bolt://127.0.0.1:{listener.port}", profile="ckg",
         options={"types": ["structure"]},
     )  # fmt: skip
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
@@ -83,7 +84,7 @@ def test_a_server_that_the_person_names_is_asked(
 
 
 def test_a_file_that_the_ledger_names_is_opened_and_told(tmp_path: Path) -> None:
-    run = Run(id="20261120-093000-beef", started=now(), store=str(tmp_path / "other.lbdb"), profile="ckg")
+    run = Run(id="20261120-093000-beef", started=clock.now(), store=str(tmp_path / "other.lbdb"), profile="ckg")
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.start(run)
 

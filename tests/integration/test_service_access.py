@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from time_machine import travel
 
+from kgcheck import clock
 from kgcheck.errors import StoreLocked
-from kgcheck.ledger.ledger import now
 from kgcheck.ledger.users import Role
 from kgcheck.service.access import NotOfThisSite, Viewer
 from kgcheck.service.app import create_app
+from kgcheck.service.gate import RouteRow, routes_of, routes_table
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.origin import check_host, check_site
-from kgcheck.service.routes import RouteRow, routes_of, routes_table
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace.users import IDLE, LONGEST
@@ -227,7 +227,7 @@ def test_without_tls_nobody_signs_in_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_session_ends_with_time_and_with_its_token(world: World) -> None:
-    users, at = world.service.users, now()
+    users, at = world.service.users, clock.now()
     secret, (_, token) = users.sign_in(world.tokens["viewer"])  # type: ignore[misc]
     with travel(at + IDLE - timedelta(minutes=1), tick=False):
         assert users.by_session(secret)

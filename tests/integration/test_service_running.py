@@ -24,7 +24,7 @@ from kgcheck.service.probe import answers
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.users import Users
-from tests.support import ROOT
+from tests.support import PYTHONPATH
 from tests.support.audits import demo
 from tests.support.ports import free_port
 from tests.support.proxy import nginx, own_certificate, passing_on
@@ -57,7 +57,7 @@ def service(folder: Path, *more: str) -> Iterator[Running]:
     where = ["--store", str(demo().store), "--reference", str(demo().reference)]
     words = ["serve", *where, "--ledger", str(folder / "ledger.sqlite"), "--port", str(port), *more]
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    kept |= {"KGCHECK_HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    kept |= {"KGCHECK_HOME": str(folder), "PYTHONPATH": PYTHONPATH}
     log = folder / f"log-{port}"
     with log.open("wb") as err:
         how: dict[str, Any] = {"env": kept, "cwd": folder, "stdout": subprocess.DEVNULL, "stderr": err}
@@ -269,7 +269,7 @@ def _pieces(folder: Path, run: str) -> list[str]:
 @pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
 def test_idle_connections_shut_nobody_out_of_a_process(words: list[str], tmp_path: Path) -> None:
     """More connections than there may be at a time, on which nothing comes, from the address of who works."""
-    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": PYTHONPATH}
     command = [sys.executable, "-m", "kgcheck", *words, "--ledger", str(tmp_path / "l.sqlite"), "--port", "0"]
     how: dict[str, Any] = {"env": environment, "cwd": tmp_path, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **how) as process, ExitStack() as stack:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgcheck.workspace import Workspace
-from tests.support import ROOT
+from tests.support import PYTHONPATH
 from tests.support.audits import core_demo
 from tests.support.literature import build_index, papers
 
@@ -46,7 +46,7 @@ def test_nothing_of_weight_is_imported_for_the_first_requests(tmp_path: Path) ->
     build_index(tmp_path / "papers", papers())
     where = map(str, (core_demo().store, core_demo().reference, ledger, tmp_path / "papers"))
     words = [sys.executable, "-c", SCRIPT, *where]
-    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"KGCHECK_HOME": str(tmp_path), "PYTHONPATH": PYTHONPATH}
     done = subprocess.run(
         list(map(str, words)), env=environment, capture_output=True, text=True, timeout=120, check=False
     )

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck import clock
 from kgcheck.audit.structure import ALL, cycles, moved_counts
 from kgcheck.graph.store import StrayEdge
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Reason
-from kgcheck.profile.catalogue import STRUCTURE_RULES
 from tests.support.audits import Audited, MemoryStore, audited, comparable
 from tests.support.spent import spent
 
@@ -254,8 +254,9 @@ def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Calla
     finding = audit.findings[0]
     rule = Reason(str(expected[0]))
     assert finding.verdict.reason is rule
-    assert finding.verdict.outcome.value == ("refuted" if STRUCTURE_RULES[rule] else "insufficient")
-    assert (finding.change is not None) == STRUCTURE_RULES[rule]
+    assert rule.rule
+    assert finding.verdict.outcome.value == ("refuted" if rule.rule.is_fault else "insufficient")
+    assert (finding.change is not None) == rule.rule.is_fault
     assert (finding.task.value or "") == detail
     (evidence,) = finding.verdict.evidence
     assert (evidence.source, evidence.release, evidence.value or "") == ("graph", "as audited", detail)
@@ -263,7 +264,9 @@ def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Calla
 
 
 def test_every_rule_is_tested() -> None:
-    assert {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED} == set(STRUCTURE_RULES)
+    tested = {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED}
+
+    assert tested == {reason for reason in Reason if reason.rule}
 
 
 def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path) -> None:
@@ -435,9 +438,9 @@ def test_counts_that_moved_are_told(graph: Graph, tmp_path: Path) -> None:
 def test_counts_are_compared_with_audits_of_the_same_store_only(graph: Graph, tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        other = Run(id="1", started=now(), store="another", profile="ckg", nodes={"Gene": 1})
-        check = Run(id="2", started=now(), store="memory", profile="ckg")
-        cut_off = Run(id="3", started=now(), store="memory", profile="ckg", nodes={"Gene": 1})
+        other = Run(id="1", started=clock.now(), store="another", profile="ckg", nodes={"Gene": 1})
+        check = Run(id="2", started=clock.now(), store="memory", profile="ckg")
+        cut_off = Run(id="3", started=clock.now(), store="memory", profile="ckg", nodes={"Gene": 1})
         for run in (other, check):
             ledger.start(run)
             ledger.finish(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections.abc import Iterator
 from contextlib import chdir
@@ -14,19 +15,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from kgcheck import clock
 from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.config import NotificationEntry
-from kgcheck.curation.defaults import configured
 from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.notify import notify
 from kgcheck.curation.project import read_project
-from kgcheck.curation.project_file import find_file
+from kgcheck.curation.project_file import configured, find_file
 from kgcheck.curation.serving import Processes
 from kgcheck.curation.thresholds import Severity
 from kgcheck.curation.trust import check_trusted, revoke, trust, trusted
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
-from kgcheck.ledger.ledger import Ledger, now
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.llm.client import ChatClient
@@ -38,7 +39,7 @@ from kgcheck.providers.semantic_scholar import SemanticScholar
 from kgcheck.settings import Settings
 from kgcheck.workspace.jobs import job_ledger, run_job
 from tests.support import examples
-from tests.support.audits import kgcheck
+from tests.support.audits import core_import, kgcheck
 from tests.support.impostors import BoltImpostor, HttpImpostor, Impostor, PostgresImpostor
 
 MARK = "hunter2MARK"
@@ -336,6 +337,49 @@ def test_no_job_runs_with_what_it_was_not_trusted_with(tmp_path: Path, bolt: Bol
     assert bolt.calls == 0
 
 
+OUTSIDE: dict[str, str] = {
+    "ledger": 'ledger = "../out.sqlite"',
+    "stores.s.place": '[stores.s]\nplace = "{out}/graph.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"',
+    "jobs.j.quarantine": '[jobs.j]\nkind = "load"\ndirectory = "import"\nquarantine = "../{{job}}.jsonl"',
+    "jobs.j.out": '[jobs.j]\nkind = "ground"\nfolder = "."\nfiles = ["*.md"]\nout = "link/{{date}}"',
+    "jobs.j.reports.[1].path": '[jobs.j]\nkind = "audit"\ntypes = ["structure"]\n'
+    'reports = [{{format = "json", path = "{out}/r.json"}}]',
+    "references.r.snapshot": '[references.r]\nsnapshot = "{out}/r.duckdb"\nfiles = "f"\n{refresh}',
+    "references.r.files": '[references.r]\nsnapshot = "r.duckdb"\nfiles = "{out}"\n{refresh}',
+}
+"""By key, files whose job would write to another folder."""
+
+
+@pytest.mark.parametrize("key", OUTSIDE)
+def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path: Path, key: str) -> None:
+    out, repo = tmp_path / "out", tmp_path / "repo"
+    out.mkdir()
+    refresh = '[jobs.j]\nkind = "refresh"\nfetch = false'
+    text = OUTSIDE[key].format(out=out, refresh=refresh)
+    text += "" if "[jobs" in text else '\n[jobs.j]\nkind = "audit"'
+    inner = cloned(repo, text)
+    (repo / "link").symlink_to(out)
+
+    said = kgcheck("job", "run", "j", cwd=inner)
+
+    assert said.code == 2, said.err
+    assert f"not trusted with its addresses: {key} = " in said.err
+    assert list(out.iterdir()) == []
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "repo"]
+
+    assert f"{key} = " in kgcheck("trust", cwd=inner).out
+    assert "not trusted" not in kgcheck("job", "run", "j", cwd=inner).err
+
+
+def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> None:
+    job = '[stores.s]\nplace = "g.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"\nquarantine = "q/../q.jsonl"'
+    inner = cloned(tmp_path / "repo", job)
+    shutil.copytree(core_import(), tmp_path / "repo" / "import")
+
+    assert kgcheck("job", "run", "j", cwd=inner).code == 0
+    assert (tmp_path / "repo" / "g.lbdb").exists()
+
+
 # --- in the clear
 
 FOREIGN = ("0.0.0.0", "127.1", "2130706433", "0177.0.0.1", "0x7f000001")  # noqa: S104
@@ -494,7 +538,7 @@ def test_a_recipe_does_not_get_what_netrc_has(tmp_path: Path, monkeypatch: pytes
 def test_no_message_says_its_secret_in_the_clear(
     address: str, may: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = WorkItem(number=1, job="j", state=WorkState.RUNNING, created=now(), worker="w")
+    run = WorkItem(number=1, job="j", state=WorkState.RUNNING, created=clock.now(), worker="w")
     with HttpImpostor() as server:
         monkeypatch.setenv("HOOK", address.format(mark=MARK, port=server.port))
         entries = {"n": NotificationEntry(address_env="HOOK", when=("always",))}

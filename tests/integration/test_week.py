@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from kgcheck import clock
 from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.serving import Server
@@ -94,7 +95,7 @@ class Week:
         except KgcheckError as error:
             self.errors.append(f"{name}: {error.message}")
             return error.exit_code
-        self.ran[f"{datetime.now(UTC):%a} {name}"] = done
+        self.ran[f"{clock.exact_now():%a} {name}"] = done
         return done.severity.exit_code
 
     def workspace(self) -> Workspace:

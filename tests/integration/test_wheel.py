@@ -1,7 +1,6 @@
 """The wheel, made from the source distribution, holds what a user needs, and works where there is no checkout."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -103,6 +102,4 @@ def test_installed_demo_writes_its_reports(kgcheck: Path, tmp_path: Path) -> Non
 
     _must(done)
     for name in ("report.html", "report.md"):
-        found = re.search(rf"\S+{re.escape(name)}", done.stdout + done.stderr)
-        assert found, done.stdout + done.stderr
-        assert (tmp_path / found[0]).stat().st_size > 0
+        assert (tmp_path / "demo" / name).stat().st_size > 0

@@ -34,7 +34,7 @@ from kgcheck.resources import resource_dir
 from kgcheck.workspace.batches import answer_questions
 from kgcheck.workspace.opened import Opened
 from tests.integration.import_directory import GENES, ImportDirectory
-from tests.support import ROOT
+from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import DEMO, core_demo, core_import
 from tests.support.audits import kgcheck as command
 
@@ -526,7 +526,7 @@ def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
         ran = subprocess.run(
             [sys.executable, "-W", "error", *how],
             cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": ""},
+            env={"PYTHONPATH": PYTHONPATH, "PATH": ""},
             capture_output=True,
             text=True,
             check=True,

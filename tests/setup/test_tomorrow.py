@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -243,6 +244,27 @@ def test_a_lost_extra_is_noticed(index: Index, oldest_pip: Path, tmp_path: Path)
     assert found == {}
     assert "In --require-hashes mode, all requirements must have their versions pinned with ==" in told
     assert "coverage[toml]" in told
+
+
+def test_all_extras_resolve_together_and_with_what_is_pinned(tmp_path: Path) -> None:
+    """`make lock` leaves out literature-torch, which is gigabytes and is installed by nobody here."""
+    made = tmp_path / "all.txt"
+    asked = (
+        str(ROOT / "pyproject.toml"),
+        "--extra=all",
+        "-c",
+        str(ROOT / "requirements/dev.txt"),
+        "--universal",
+        "--python-version",
+        "3.11",
+    )
+
+    done = run([sys.executable, "-m", "uv", "pip", "compile", "--quiet", *asked, "-o", str(made)], os.environ)
+
+    assert done.returncode == 0, done.stderr
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = {canonicalize_name(Requirement(line).name) for lines in extras.values() for line in lines} - {"kgcheck"}
+    assert wanted <= {pin.name for pin in pins(made.read_text())}
 
 
 def test_the_oldest_pip_is_what_it_is_called(oldest_pip: Path) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 
+PYTHONPATH = os.pathsep.join([str(ROOT), str(ROOT / "tests/support/startup")])
+"""For what tests start as a process of its own: kgcheck, the tests, and their clock."""
+
 
 def listed_by_git(*options: str) -> list[str]:
     """Names of files of the checkout, as `git ls-files` lists them with some options."""

@@ -1,4 +1,4 @@
-"""Chance in the tests: `make test` draws the same for everybody, `make test-random` anew; a plugin of pytest, too."""
+"""Chance and time in tests: `make test` draws the same for everybody, `make test-random` anew; a plugin of pytest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, core, settings
 from hypothesis.internal.conjecture import engine
 
-from tests.support import examples
+from tests.support import PYTHONPATH, examples
+from tests.support.startup.sitecustomize import DAYS
 
 SEED = os.environ.get("KGCHECK_TEST_SEED")
 """Of `make test-random`; the same number repeats a run."""
@@ -35,6 +36,9 @@ engine.MAX_SHRINKING_SECONDS = 60
 ORDER = os.environ.get("KGCHECK_TEST_ORDER")
 """A number by which files, and the tests of each, are put into another order; tests of a file stay together."""
 
+if DAYS:
+    os.environ["PYTHONPATH"] = PYTHONPATH
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests into another order, the same one in every worker."""
@@ -52,7 +56,9 @@ def new_seed(kept: int) -> int:
 
 
 def pytest_report_header() -> str | None:
-    """Show the seeds."""
+    """Show the seeds and the time."""
+    if DAYS:
+        return f"{DAYS} days from now: KGCHECK_TEST_DAYS={DAYS} make test repeats it"
     if ORDER:
         return f"order of seed {ORDER}: KGCHECK_TEST_ORDER={ORDER} make test repeats it"
     return f"examples of seed {SEED}: KGCHECK_TEST_SEED={SEED} make test-random repeats them" if SEED else None

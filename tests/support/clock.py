@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
+
+from kgcheck import clock
 
 
 class AtOnce(Executor):
@@ -33,7 +35,7 @@ class Clock:
         self.woken = False
 
     def wait(self, seconds: float) -> None:
-        now = datetime.now(UTC)
+        now = clock.exact_now()
         if now >= self.end:
             raise KeyboardInterrupt
         if self.woken:

@@ -19,7 +19,7 @@ _CONTEXT.set_forkserver_preload(
         "kgcheck.graph.embedded",
         "kgcheck.graph.neo4j",
         "kgcheck.ledger.ledger",
-        "kgcheck.ledger.migration",
+        "kgcheck.ledger.database",
         "tests.integration.load_child",
         "tests.unit.test_ledger",
     ]

@@ -290,8 +290,8 @@ class HostileWorld:
                 )
             )  # fmt: skip
         runs = WorkTable(ledger.database)
-        run = runs.begin(self.job, text(), AT, timedelta(minutes=5))
-        runs.finish(run, WorkState.FAILED, late, message=text())
+        run = runs.begin(WorkItem(job=self.job, created=AT), text(), AT)
+        runs.change(run, state=WorkState.FAILED, ended=late, message=text())
 
     def _findings(self, run: Run, ids: list[str]) -> Iterator[Finding]:
         text = self.texts.text

@@ -5,6 +5,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -32,10 +33,12 @@ class PostgresServer:
     """
 
     def __init__(self, folder: str, programs: Path, who: dict[str, Any], *, durable: bool = False) -> None:
-        self._fsync = "on" if durable else "off"
+        self._options = f"-c listen_addresses='' -c fsync={'on' if durable else 'off'}"
         self.folder = folder
         self.data = f"{folder}/data"
         self._programs = programs
+        self._who = who
+        self._port: dict[str, str] = {}
         self._common = {"cwd": folder, "env": {"PATH": str(programs), "LC_ALL": "C"}, **who}
 
     def make(self) -> None:
@@ -52,16 +55,57 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        options = f"-c listen_addresses='' -k {self.folder} -c fsync={self._fsync}"
-        self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", f"{self.folder}/log", "-o", options, "start")
+        options = ("-t", "60", "-l", f"{self.folder}/log", "-o", f"-k {self.folder} {self._options}")
+        self._run("pg_ctl", "-D", self.data, "-w", *options, "start")
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop; ``fast`` tells whoever is connected."""
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
+    def listen(self, port: int, certificate: Path, key: Path) -> None:
+        """Listen on loopback too, to whom speaks TLS, from the next start on."""
+        for file in (certificate, key):
+            copied = shutil.copy(file, self.folder)
+            os.chmod(copied, 0o600)
+            if self._who:
+                os.chown(copied, self._who["user"], self._who["group"])
+        hba = Path(self.data) / "pg_hba.conf"
+        hba.write_text(hba.read_text().replace("\nhost ", "\nhostssl "))
+        self._port = {"port": str(port)}
+        tls = f"-c ssl_cert_file={self.folder}/{certificate.name} -c ssl_key_file={self.folder}/{key.name}"
+        self._options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -c ssl=on {tls}"
+
+    def make_standby(self, of: "PostgresServer", port: int, of_port: int, certificate: Path, key: Path) -> None:
+        """Make the data a copy of another server's, and follow it."""
+        source = ("-h", of.folder, "-p", str(of_port), "-U", USER)
+        self._run("pg_basebackup", "-D", self.data, *source, "-R", "-X", "stream", "-c", "fast")
+        self.listen(port, certificate, key)
+        self.start()
+
+    def ask(self, *statements: str) -> Any:
+        """The one value that the last statement gives."""
+        engine = create_engine(self.address(), isolation_level="AUTOCOMMIT")
+        try:
+            with engine.connect() as connection:
+                *_, last = [connection.exec_driver_sql(one) for one in statements]
+                return last.scalar_one()
+        finally:
+            engine.dispose()
+
+    def wait_until(self, statement: str, value: object) -> None:
+        """Wait until a statement gives a value."""
+        end = time.monotonic() + 60
+        while self.ask(statement) != value:
+            assert time.monotonic() < end, statement
+            time.sleep(0.05)
+
+    def promote(self) -> None:
+        """Follow nobody any more, and take what is written."""
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "promote")
+
     def address(self, database: str = "postgres") -> URL:
         """The address of a database, with a user who needs no password."""
-        return URL.create("postgresql+psycopg", USER, database=database, query={"host": self.folder})
+        return URL.create("postgresql+psycopg", USER, database=database, query={"host": self.folder, **self._port})
 
     def _run(self, program: str, *arguments: str) -> None:
         command: list[str | Path] = [self._programs / program, *arguments]
@@ -82,11 +126,12 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def own_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+def own_server(*, durable: bool = False, is_made: bool = True) -> Iterator[PostgresServer]:
     """A server; skips where it cannot run, and fails in CI.
 
     Args:
         durable: Not only for tests.
+        is_made: With data, and running; else the caller makes it a standby.
 
     Yields:
         The server, running.
@@ -104,7 +149,8 @@ def own_server(*, durable: bool = False) -> Iterator[PostgresServer]:
             os.chown(folder, other.pw_uid, other.pw_gid)
         server = PostgresServer(folder, programs, who, durable=durable)
         try:
-            server.make()
+            if is_made:
+                server.make()
         except OSError as error:
             _give_up(f"PostgreSQL does not start here: {error}")
         try:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
-from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import (
+    Objective,
     StepItem,
     StudyDataSet,
     StudyFact,

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from kgcheck.profile.phrases import parser, sre
+from kgcheck.profile.lexicon import parser, sre
 from tests.support.spent import spent
 
 _SIGNS = "a1 \n-A.,([=_\u00e9\u2013\0!"

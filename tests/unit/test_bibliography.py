@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, InputMissing, SnapshotError, UnknownName
-from kgcheck.literature.bibliography import BuiltBibliography, build_bibliography
+from kgcheck.literature.bibliography import BuiltBibliography, build_bibliography, read_works
 from kgcheck.literature.bibliography_reader import Bibliography
 from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.work_files import read_works
 from kgcheck.literature.works import Work, WorksFound
 from kgcheck.settings import Settings
 from tests.support.audits import kgcheck

@@ -4,10 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
+from kgcheck import clock
 from tests.support import ROOT
 from tests.support.chance import new_seed
+from tests.support.startup.sitecustomize import DAYS
 
 DRAWING = """
 from hypothesis import given, strategies as st
@@ -41,7 +44,7 @@ def drawn(folder: Path, text: str = DRAWING, **environment: str) -> tuple[list[s
     left = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("CI", "KGCHECK_TEST_SEED", "KGCHECK_TEST_ORDER")
+        if name not in ("CI", "KGCHECK_TEST_SEED", "KGCHECK_TEST_ORDER", "KGCHECK_TEST_DAYS")
     }
     done = subprocess.run(
         [*command, "--rootdir", str(folder), "-c", os.devnull],
@@ -53,6 +56,38 @@ def drawn(folder: Path, text: str = DRAWING, **environment: str) -> tuple[list[s
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return re.findall("drawn.*", done.stdout), done.stdout
+
+
+AT_A_TIME = """
+import subprocess
+import sys
+
+import time_machine
+
+from kgcheck import clock
+from tests.support import ROOT
+
+CODE = "from kgcheck import clock; print('drawn', clock.today())"
+
+def test_that_asks_for_the_day():
+    print("drawn", clock.today())
+    print(subprocess.check_output([sys.executable, "-c", CODE], text=True))
+
+@time_machine.travel("2026-11-21T12:00Z")
+def test_that_travels():
+    print("drawn", clock.now().isoformat())
+"""
+
+
+def test_the_suite_runs_on_another_day_in_its_child_processes_too(tmp_path: Path) -> None:
+    day = clock.today()
+    lines, said = drawn(tmp_path, AT_A_TIME, KGCHECK_TEST_DAYS="400")
+
+    shift = 0 if DAYS else 400  # day is of that other day already
+    assert lines[0] in (f"drawn {day + timedelta(days=shift + night)}" for night in (0, 1))
+    assert lines[1] in (f"drawn {day + timedelta(days=shift + night)}" for night in (0, 1))
+    assert lines[2] == "drawn 2026-11-21T12:00:00+00:00"
+    assert "400 days from now: KGCHECK_TEST_DAYS=400 make test repeats it" in said
 
 
 def test_without_a_seed_everybody_draws_the_same(tmp_path: Path) -> None:

@@ -1,19 +1,20 @@
 """Citations of a manuscript: range, retraction, repetition, order, what cited papers say, and the measures."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from kgcheck import clock
 from kgcheck.grounding.citations.check import (
+    CitedPapers,
     check_citations,
     citation_measures,
     hallucination_penalty,
     misplaced_citations,
+    statement_of,
 )
-from kgcheck.grounding.citations.cited import CitedPapers, statement_of
 from kgcheck.grounding.citations.live_works import WorksInTurn
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Manuscript
@@ -78,7 +79,7 @@ def test_markers_out_of_range_are_found_where_they_stand() -> None:
 
 def test_a_world_of_lists_that_knows_few_of_a_list_tells_little(tmp_path: Path) -> None:
     known = [entry(str(n), f"10.5555/{n}", TITLES[n]) for n in range(1, 5)]
-    absent = silent("jats", "2026", datetime.now(UTC), "x", complete=False)
+    absent = silent("jats", "2026", clock.exact_now(), "x", complete=False)
     papers = [work(f"10.5555/{n}", titles=(TITLES[n],), volume=str(n)) for n in range(1, 5)]
 
     def state(*missing: CitedWork) -> list[SentenceState]:

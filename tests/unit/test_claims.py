@@ -15,20 +15,21 @@ from sqlalchemy import URL, select, update
 
 from kgcheck.cli.main import cli
 from kgcheck.grounding.claims import claim_map
-from kgcheck.grounding.claims.alignment import ClaimReader, candidates
 from kgcheck.grounding.claims.choosing import MOST, PaperText, choose_claims, parts_of_abstract
 from kgcheck.grounding.claims.claim_map import (
     CitingPair,
     ClaimMap,
+    ClaimReader,
     KnownWorks,
     agreements,
+    candidates,
     citations_of,
     map_claims,
     ranks,
 )
 from kgcheck.grounding.claims.page import MOST_DRAWN, claims_page
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.paper_claims import READ, ClaimGroup, ClaimRelation, ClaimTable, RankedPaper
+from kgcheck.ledger.paper_claims import READ, ClaimRelation, ClaimTable
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper, parts_of
@@ -290,21 +291,15 @@ def test_what_is_kept_is_read_as_it_was(ledger: Ledger) -> None:
     table = ClaimTable(ledger.database)
     one, other = claim("p1", FINDING), claim("p2", "Zincol lowers blood pressure \U0001f480.")
     related = pair(one, other, ClaimRelation.SUPPORTS)
-    rank = RankedPaper(paper="p1", digest="d1", pagerank=0.5, hub=0.0, authority=1.0, cites=0, cited=3)
-    groups = (ClaimGroup(kind="consensus", claims=tuple(sorted((one.key, other.key)))),)
 
     for _ in range(2):
         table.keep_claims({"d1": ("p1", [one]), "d2": ("p2", [other]), "d3": ("p3", [])})
         table.keep_pairs("reader", [related])
-        table.keep_map("papers", [rank], groups)
-        table.keep_map("others", [], [])
 
     assert table.claims(["d1", "d2", "d3", "d4"]) == {"d1": (one,), "d2": (other,), "d3": ()}
     assert table.pairs("reader", {one.key, other.key}) == {(related.first, related.second): related}
     assert table.pairs("another", {one.key, other.key}) == {}
     assert table.pairs("reader", {one.key}) == {}
-    assert table.kept_map("papers") == ((rank,), groups)
-    assert table.kept_map("unknown") == ((), ())
 
 
 TEXTS = {
@@ -339,7 +334,7 @@ def test_an_index_is_mapped_once_and_then_taken_from_the_ledger(
         assert [p.relation for p in first.pairs] == [ClaimRelation.CONTRADICTS]
         assert first.citations == (("p3", "doi:10.5555/zz.1"),)
         assert first.papers[0].id == "doi:10.5555/zz.1"
-        assert [g.kind for g in table.kept_map(str(folder.resolve())).groups] == ["disagreement"]
+        assert [g.kind for g in first.groups] == ["disagreement"]
 
         def never(*_: object) -> None:
             pytest.fail("it was read again")

@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.providers.uniprot_comments import Terms, disease_of, links_of_entry, tissues_in
-from kgcheck.providers.uniprot_entry import UniProtEntry
-from kgcheck.providers.uniprot_flat import comments_of_flat
+from kgcheck.providers.uniprot_entry import (
+    Terms,
+    UniProtEntry,
+    comments_of_flat,
+    disease_of,
+    links_of_entry,
+    tissues_in,
+)
 from tests.support.services import entry
 
 TERMS = Terms(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from sqlalchemy import select
 
+from kgcheck import clock
 from kgcheck.curation import forms
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import Action, Choice, Decision, Decisions, DecisionState, decide, standing_of
@@ -26,7 +27,7 @@ from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage, w
 from kgcheck.errors import KgcheckError, UnknownName, UsageError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import DecisionTable, state_column
-from kgcheck.ledger.ledger import Ledger, Run, now
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -45,7 +46,7 @@ from kgcheck.model import (
 from tests.support import examples
 from tests.support.audits import kgcheck
 
-TODAY = datetime.now(UTC).date()
+TODAY = clock.today()
 """Of when the tests were collected. They may end on the next day: nothing is compared with a single day ahead."""
 HOSTILE = (
     "</script><img src=x onerror=alert(1)> =HYPERLINK(1) \x1b[31m \u202eesrever [[decision]] \"' ''' \\ | `x`\n<<<"
@@ -53,7 +54,9 @@ HOSTILE = (
 
 
 def run(name: str = "20260101-000000-aaaa", store: str = "graph.lbdb") -> Run:
-    return Run(id=name, started=now(), finished=now(), store=store, profile="ckg", nodes={"Protein": 9, "Gene": 1})
+    return Run(
+        id=name, started=clock.now(), finished=clock.now(), store=store, profile="ckg", nodes={"Protein": 9, "Gene": 1}
+    )
 
 
 def finding(
@@ -73,7 +76,7 @@ def finding(
         source="uniprot",
         release=release,
         record=identifier,
-        retrieved_at=now(),
+        retrieved_at=clock.now(),
         stance=Stance.CONTRADICTS,
         world=World.CLOSED,
         tier=Tier.OWNER,
@@ -596,9 +599,9 @@ def test_rejected_and_deferred_findings_fail_no_run(ledger: Ledger) -> None:
 
 def test_a_deferral_whose_day_came_since_the_run_before_is_new_again(ledger: Ledger) -> None:
     before, after = run(), run("20260102-000000-bbbb")
-    kept(ledger, before.model_copy(update={"started": now() - timedelta(days=3)}), finding(before))
+    kept(ledger, before.model_copy(update={"started": clock.now() - timedelta(days=3)}), finding(before))
     kept(ledger, after, finding(after))
-    late = datetime.now(UTC) - timedelta(days=9)
+    late = clock.exact_now() - timedelta(days=9)
     until = TODAY - timedelta(days=1)
     deferred = Choice(action=Action.REJECT, by="x").about(finding(before), basis_of(finding(before)), late)
     DecisionTable(ledger.database).add([deferred.model_copy(update={"action": Action.DEFER, "until": until})])

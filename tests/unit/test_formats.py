@@ -10,7 +10,7 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.reference_files import Modification, ReferenceFile
 from kgcheck.providers.files import read_obo, read_uniprot_flat, read_uniprot_jsonl
 from kgcheck.providers.tsv import Form, check_file, open_tsv
-from kgcheck.providers.uniprot_rows import COVERED, Rows
+from kgcheck.providers.uniprot_entry import COVERED, Rows
 
 OBO = """format-version: 1.2
 date: 14:05:2015 16:40

@@ -112,6 +112,16 @@ def _mentions(text: str, names: set[str]) -> list[tuple[int, str]]:
     ]
 
 
+def test_the_time_of_day_comes_from_the_clock_alone() -> None:
+    """A test puts another time there, which a function that was imported by its name would not follow."""
+    asks = r"\b(datetime\.(now|utcnow|today)|date\.today|time\.(time|time_ns|gmtime|localtime|strftime))\("
+    wrong = [
+        _name(path) for path, _ in _modules_with(rf"{asks}|from kgcheck\.clock import|\bCURRENT_(TIMESTAMP|DATE)\b")
+    ]
+
+    assert wrong == ["kgcheck/clock.py"]
+
+
 def test_no_module_names_a_label_or_a_relation_of_a_profile() -> None:
     names = _profile_names()
 

@@ -13,7 +13,7 @@ import pytest
 import requests.exceptions
 import urllib3.exceptions
 
-from kgcheck import errors
+from kgcheck import clock, errors
 from kgcheck.errors import (
     ConfigurationError,
     KgcheckError,
@@ -26,9 +26,8 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.providers.answers import ServiceAnswer
-from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.http import Http, Pace, ProviderService
 from kgcheck.providers.http_errors import FAULTS, error_for
-from kgcheck.providers.pace import Pace
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply, Seen
@@ -116,7 +115,7 @@ def test_an_answer_says_when_and_of_which_release(make: Callable[..., Client]) -
     answer = client.http.ask(client.service, "/fact", lambda a: a)
 
     assert (answer.status, answer.json(), answer.release, answer.cached) == (200, {"fact": 1}, "2026_03", False)
-    assert abs(answer.retrieved_at - datetime.now(UTC)) < timedelta(seconds=5)
+    assert abs(answer.retrieved_at - clock.exact_now()) < timedelta(seconds=5)
 
 
 TRANSIENT: list[tuple[str, Fault]] = [

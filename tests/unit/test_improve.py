@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat
 from kgcheck.grounding import improvement_log
-from kgcheck.grounding.improve import deep_every, memory_of
+from kgcheck.grounding.improve import deep_every, memory_of, objection_to
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import (
@@ -24,7 +24,6 @@ from kgcheck.grounding.revising import (
     with_body,
     with_references,
 )
-from kgcheck.grounding.revision_guard import objection_to
 from kgcheck.grounding.score import score_rules
 from kgcheck.literature.documents import Document
 from kgcheck.outputs import write_text

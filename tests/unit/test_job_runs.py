@@ -1,17 +1,18 @@
 """One run of a job: begun once, kept alive, taken over, tried again, and written down; and what is sent about it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
 from sqlalchemy import URL
 
-from kgcheck.curation import jobs
+from kgcheck import clock
 from kgcheck.curation.config import RetryRule
-from kgcheck.curation.jobs import Delivery, JobWork, open_since, perform
+from kgcheck.curation.jobs import Delivery, JobWork, Notify, open_since, work_by_rule
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
@@ -22,15 +23,14 @@ from kgcheck.errors import (
     SourceUnreachable,
     StoreLocked,
 )
-from kgcheck.ledger.leases import Ending, Lease
+from kgcheck.ledger.leases import SIGN_EVERY, Ending, Lease
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
+from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import fresh_schema
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
-LEASE = timedelta(minutes=5)
 GOOD = JobWork(Severity.OK, "all is well", run="r1")
 NEVER = RetryRule()
 
@@ -53,36 +53,51 @@ def silent(run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
     return []
 
 
+def nightly(begun: datetime, job: str = "nightly") -> WorkItem:
+    return WorkItem(job=job, created=begun)
+
+
+def performed(runs: WorkTable, rule: RetryRule, work: Callable[[Lease], JobWork], notify: Notify = silent) -> WorkItem:
+    run = runs.begin(nightly(clock.now()), this_worker(), clock.now())
+    with Lease(runs, run).keep() as lease:
+
+        def result() -> dict[str, Any]:
+            work_by_rule(lease, rule, lambda: work(lease), notify)
+            return lease.work.result
+
+        lease.perform(result)
+    return runs.get(run.number)
+
+
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_job_is_begun_once(runs: WorkTable) -> None:
-    first = runs.begin("nightly", "a 1", NOW, LEASE)
+    first = runs.begin(nightly(NOW), "a 1", NOW)
 
     with pytest.raises(JobUnderWay, match="a 1 began it at 2026-11-22 02:30:00 UTC") as caught:
-        runs.begin("nightly", "b 2", NOW + LEASE, LEASE)
+        runs.begin(nightly(NOW + LEASE), "b 2", NOW + LEASE)
     assert caught.value.exit_code == EXIT_INCOMPLETE
-    assert runs.begin("other", "b 2", NOW, LEASE).job == "other"
-    runs.finish(first, WorkState.DONE, NOW)
-    assert runs.begin("nightly", "b 2", NOW, LEASE).number > first.number
+    assert runs.begin(nightly(NOW, "other"), "b 2", NOW).job == "other"
+    runs.change(first, state=WorkState.DONE, ended=NOW)
+    assert runs.begin(nightly(NOW), "b 2", NOW).number > first.number
 
 
 def test_one_that_was_killed_is_taken_over_and_cannot_go_on(runs: WorkTable) -> None:
-    killed = runs.begin("nightly", "a 1", NOW, LEASE)
+    killed = runs.begin(nightly(NOW), "a 1", NOW)
 
-    later = runs.begin("nightly", "b 2", NOW + LEASE + timedelta(seconds=1), LEASE)
+    later = runs.begin(nightly(NOW + LEASE + timedelta(seconds=1)), "b 2", NOW + LEASE + timedelta(seconds=1))
 
     assert runs.get(killed.number).state is WorkState.LOST
     assert not runs.change(killed, lease_until=NOW + 2 * LEASE)
-    with pytest.raises(JobUnderWay, match="counts as killed"):
-        runs.finish(killed, WorkState.DONE, NOW + LEASE)
+    assert not runs.change(killed, state=WorkState.DONE, ended=NOW + LEASE)
     assert runs.get(later.number).state is WorkState.RUNNING
 
 
 def test_a_sign_of_life_keeps_it(runs: WorkTable) -> None:
-    run = runs.begin("nightly", "a 1", NOW, LEASE)
+    run = runs.begin(nightly(NOW), "a 1", NOW)
     assert runs.change(run, lease_until=NOW + 2 * LEASE)
 
     with pytest.raises(JobUnderWay):
-        runs.begin("nightly", "b 2", NOW + LEASE + timedelta(seconds=1), LEASE)
+        runs.begin(nightly(NOW + LEASE + timedelta(seconds=1)), "b 2", NOW + LEASE + timedelta(seconds=1))
 
 
 def test_of_many_at_once_one_begins(place: Path | URL) -> None:
@@ -93,7 +108,7 @@ def test_of_many_at_once_one_begins(place: Path | URL) -> None:
         with Ledger(place) as ledger:
             ready.wait()
             try:
-                begun.append(WorkTable(ledger.database).begin("nightly", f"w {number}", NOW, LEASE))
+                begun.append(WorkTable(ledger.database).begin(nightly(NOW), f"w {number}", NOW))
             except JobUnderWay as error:
                 refused.append(error)
 
@@ -107,11 +122,11 @@ def test_of_many_at_once_one_begins(place: Path | URL) -> None:
 
 
 def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
-    ended, done = perform(runs, "nightly", NEVER, lambda run, lease: GOOD, silent, planned=NOW)
+    ended = performed(runs, NEVER, lambda lease: GOOD)
 
-    assert done is GOOD
-    assert (ended.state, ended.severity, ended.run, ended.planned) == (WorkState.DONE, "ok", "r1", NOW)
+    assert (ended.state, ended.severity, ended.run) == (WorkState.DONE, "ok", "r1")
     assert ended.ended is not None
+    runs.begin(WorkItem(job="nightly", created=NOW, planned=NOW), "b 2", NOW)
     assert runs.last_planned("nightly") == NOW
     assert runs.last_planned("other") is None
 
@@ -123,7 +138,7 @@ def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
 def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, severity: str) -> None:
     sent: list[str] = []
 
-    def work(run: WorkItem, lease: Lease) -> JobWork:
+    def work(lease: Lease) -> JobWork:
         raise error
 
     def notify(run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
@@ -131,7 +146,7 @@ def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, 
         return [Delivery("team", sent=False, why="down, too")]
 
     with pytest.raises(type(error)):
-        perform(runs, "nightly", NEVER, work, notify)
+        performed(runs, NEVER, work, notify)
 
     (run,) = runs.history("nightly")
     assert (run.state, run.severity) == (WorkState.FAILED, severity)
@@ -140,20 +155,20 @@ def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, 
 
 
 def test_an_interruption_leaves_it_to_be_gone_on_with(runs: WorkTable) -> None:
-    def work(run: WorkItem, lease: Lease) -> JobWork:
-        runs.change(run, result={"changes": {"go value": 1}})
+    def work(lease: Lease) -> JobWork:
+        lease.note(result={"changes": {"go value": 1}})
         raise KeyboardInterrupt
 
     with time_machine.travel(NOW, tick=False):
         with pytest.raises(KeyboardInterrupt):
-            perform(runs, "nightly", NEVER, work, silent)
+            performed(runs, NEVER, work)
         (cut_off,) = runs.history()
         assert cut_off.state is WorkState.INTERRUPTED
 
-    again = runs.begin("nightly", "b 2", NOW + LEASE, LEASE)
+    again = runs.begin(nightly(NOW + LEASE), "b 2", NOW + LEASE)
     assert open_since(runs, again) == (NOW, {"changes": {"go value": 1}})
-    runs.finish(again, WorkState.DONE, NOW + LEASE)
-    next_day = runs.begin("nightly", "b 2", NOW + timedelta(days=1), LEASE)
+    runs.change(again, state=WorkState.DONE, ended=NOW + LEASE)
+    next_day = runs.begin(nightly(NOW + timedelta(days=1)), "b 2", NOW + timedelta(days=1))
     assert open_since(runs, next_day) == (NOW + timedelta(days=1), {})
 
 
@@ -164,7 +179,7 @@ class Failing:
         self.left = list(errors)
         self.calls = 0
 
-    def __call__(self, run: WorkItem, lease: Lease) -> JobWork:
+    def __call__(self, lease: Lease) -> JobWork:
         self.calls += 1
         if not self.left:
             return GOOD
@@ -211,7 +226,7 @@ def test_retries_are_by_the_rule_of_the_job(
     work = Failing(*errors)
 
     try:
-        perform(runs, "nightly", rule, work, silent)
+        performed(runs, rule, work)
     except KgcheckError as error:
         assert error is errors[-1]  # noqa: PT017
 
@@ -220,11 +235,11 @@ def test_retries_are_by_the_rule_of_the_job(
 
 
 def test_who_lost_the_run_stops_at_the_next_step(runs: WorkTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = runs.begin("nightly", "a 1", NOW, LEASE)
-    with Lease(runs, run, LEASE).keep(0.01) as lease:
+    run = runs.begin(nightly(NOW), "a 1", NOW)
+    with Lease(runs, run).keep(0.01) as lease:
         with lease.watch(NoProgress()).step("auditing", 2) as step:
             step.advance()
-            runs.finish(run, WorkState.LOST, NOW)
+            runs.change(run, state=WorkState.LOST, ended=NOW)
             lease.lost.wait(10)
             with pytest.raises(Ending):
                 step.advance()
@@ -234,22 +249,23 @@ def test_who_lost_the_run_stops_at_the_next_step(runs: WorkTable, monkeypatch: p
 
 def test_a_lease_gives_signs(runs: WorkTable) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        run = runs.begin("nightly", "a 1", NOW, LEASE)
+        run = runs.begin(nightly(NOW), "a 1", NOW)
         clock.shift(timedelta(minutes=4))
-        with Lease(runs, run, LEASE).keep(0.01):
+        with Lease(runs, run).keep(0.01):
             ended = threading.Event()
             while runs.get(run.number).lease_until == NOW + LEASE:
                 assert not ended.wait(0.01)
-    assert runs.get(run.number).lease_until == NOW + timedelta(minutes=9)
+    assert runs.get(run.number).lease_until == NOW + timedelta(minutes=4) + LEASE
 
 
 def test_a_run_that_somebody_took_over_does_not_say_that_it_is_done(runs: WorkTable) -> None:
-    def work(run: WorkItem, lease: Lease) -> JobWork:
-        runs.begin("nightly", "b 2", run.created + timedelta(minutes=6), LEASE)
+    def work(lease: Lease) -> JobWork:
+        later = lease.work.created + timedelta(minutes=6)
+        runs.begin(nightly(later), "b 2", later)
         return GOOD
 
     with pytest.raises(JobUnderWay, match="counts as killed"):
-        perform(runs, "nightly", NEVER, work, silent)
+        performed(runs, NEVER, work)
     assert [run.state for run in runs.history()] == [WorkState.RUNNING, WorkState.LOST]
 
 
@@ -261,5 +277,5 @@ def test_since_when_a_schedule_holds(runs: WorkTable) -> None:
 
 
 def test_only_what_may_pass_is_tried_again() -> None:
-    assert jobs.LEASE.total_seconds() > 3 * jobs.SIGN_EVERY_S
+    assert LEASE > 3 * SIGN_EVERY
     assert ConfigurationError("x").exit_code != EXIT_INCOMPLETE

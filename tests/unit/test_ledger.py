@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck import clock
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger import sqlite
-from kgcheck.ledger.ledger import Ledger, Run, new_run_id, now
+from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.tables import FORMAT
 from kgcheck.model import (
     CheckTask,
@@ -36,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(name: str = "20260101-000000-aaaa", store: str = "graph.lbdb") -> Run:
-    return Run(id=name, started=now(), store=store, profile="ckg", nodes={"Protein": 1})
+    return Run(id=name, started=clock.now(), store=store, profile="ckg", nodes={"Protein": 1})
 
 
 def finding(of: Run, identifier: str, outcome: Outcome = Outcome.REFUTED, value: str | None = None) -> Finding:
@@ -490,3 +491,20 @@ def test_an_empty_file_becomes_a_ledger_only_to_be_written(tmp_path: Path) -> No
 
     with Ledger(path) as ledger:
         assert ledger.runs() == []
+
+
+def test_a_ledger_that_has_lost_pieces_takes_no_more_of_the_run(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with Ledger(place) as ledger:
+        ledger.start(run())
+        for piece in ("one", "two", "three"):
+            ledger.record(run(), piece, [finding(run(), piece)], [tally()])
+        with Ledger(place) as other, other.database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM piece WHERE piece IN ('two', 'three')")
+
+        for go_on in (lambda: ledger.record(run(), "four", [], [tally()]), lambda: ledger.finish(run())):
+            with pytest.raises(LedgerError, match="has lost 2 pieces of run") as caught:
+                go_on()
+            assert "audit --resume" in caught.value.hint
+        assert set(ledger.done(run())) == {"one"}
+        assert ledger.cut_off().id == run().id

@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.comparisons import Pair, WrittenDown, present
+from kgcheck.ledger.comparisons import COMPARED, Comparison, Pair, present
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, SHOWN_ORDER
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
@@ -124,11 +124,12 @@ def test_two_runs_are_compared_by_an_index(path: Path) -> None:
 
 
 def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
-    rare = present(Pair("a", "b"), WrittenDown(is_kept=True, is_listed=True, rare=frozenset(["new"])), ["new"])
+    rows = COMPARED.alias("became")
+    rare = present(Comparison(Pair("a", "b"), rows, is_kept=True, rare=frozenset(["new"])), ["new"])
     query = select(FINDING).select_from(rare.rows).where(rare.where).order_by(*rare.order).limit(50)
 
     first, *rest = plan(path, query).split("; ")
-    assert first == "SEARCH compared_state USING PRIMARY KEY (run=? AND state=?)"
+    assert first == "SEARCH became USING INDEX compared_by_state (run=? AND state=?)"
     assert not any("SCAN" in step for step in rest)
 
 

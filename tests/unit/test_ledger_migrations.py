@@ -34,9 +34,9 @@ from kgcheck.errors import EXIT_USAGE, LedgerError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import Pair
+from kgcheck.ledger.database import configuration
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.migration import configuration
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
 from kgcheck.ledger.work import WorkState, WorkTable

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import ConfigurationError, UsageError
 from kgcheck.literature.documents import Document
-from kgcheck.literature.inference import LONGEST, InferenceModel
-from kgcheck.literature.inference_reader import (
+from kgcheck.literature.inference import (
     BESIDE,
     INFERRED,
+    LONGEST,
     InferenceHead,
+    InferenceModel,
     InferenceReader,
     inferred,
     plain,

@@ -12,8 +12,7 @@ from benchmarks.relations import BINDS
 from kgcheck.errors import ConfigurationError
 from kgcheck.literature import pairs
 from kgcheck.literature.documents import Document, Span
-from kgcheck.literature.pair_denials import denies
-from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
+from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier, denies
 from kgcheck.literature.pairs import Around, directed, load_pair_weights, masked, pair_features, probability
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance

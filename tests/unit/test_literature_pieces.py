@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.literature.comparisons import comparison_objection
-from kgcheck.literature.gate import objection
-from kgcheck.literature.pieces import pieces
+from kgcheck.literature.gate import comparison_objection, objection, pieces
 from tests.support.spent import spent
 
 NOTE = (

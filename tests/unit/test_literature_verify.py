@@ -22,7 +22,6 @@ from kgcheck.literature.verify import (
     Opinion,
     Probabilities,
     Quote,
-    find_quote,
     together,
     verify,
 )
@@ -131,15 +130,6 @@ def test_a_wrong_quote_cannot_leave() -> None:
 
     with pytest.raises(ValidationError, match="does not say 'wrong'"):
         verify("a claim", [paper("p1")], lies)
-
-
-def test_find_quote() -> None:
-    found = find_quote(paper("p4"), " bone density ")
-
-    assert found
-    assert paper("p4").abstract[found.start : found.end] == found.text == "bone density"
-    assert find_quote(paper("p4"), "bone  density") is None
-    assert find_quote(paper("p4"), "  ") is None
 
 
 # The trained verifier

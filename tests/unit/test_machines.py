@@ -25,7 +25,7 @@ from kgcheck.report.junit import junit
 from kgcheck.report.prometheus import prometheus
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
-from kgcheck.report.wording import REASONS, reason_help
+from kgcheck.report.wording import reason_help
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
 from tests.support.sarif import sarif_schema
@@ -263,7 +263,7 @@ def test_every_reason_has_help_with_its_repair() -> None:
     for reason in Reason:
         for kind in (CheckType.TRIPLE, CheckType.STRUCTURE):
             text = reason_help(reason, kind)
-            assert text.startswith(f"{REASONS[reason]}: ")
+            assert text.startswith(f"{reason.words}: ")
             assert "epair" in text
             assert "](" not in text
     looked, structure = (reason_help(Reason.MALFORMED_ID, k) for k in (CheckType.EXISTENCE, CheckType.STRUCTURE))

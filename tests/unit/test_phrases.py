@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.folder import profile_dir
-from kgcheck.profile.lexicon import load_lexicon, phrase
-from kgcheck.profile.phrases import check_phrase
+from kgcheck.profile.lexicon import check_phrase, load_lexicon, phrase
 from kgcheck.profile.schema import load_schema
 from kgcheck.profile.toml_files import WrongFile
 from kgcheck.profile.validate import validate_profile

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from kgcheck.errors import BudgetExceeded
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.programs.record import MadeFile, ProgramLimits, ProgramRun
 from kgcheck.protocols.programs.tasks import (
     ProgramAttempt,
     ProgramRecord,
+    checked,
     error_level,
     problems_of,
     program_figures,
     program_rules,
     program_tasks,
+    write_program,
 )
-from kgcheck.protocols.programs.writer import checked, write_program
-from kgcheck.protocols.protocol import StepItem, StudyProtocol, StudySection, StudyStep
+from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
 from kgcheck.settings import Settings
 from tests.support.chat_server import MODEL, ChatServer, Say, chat_server, good
 

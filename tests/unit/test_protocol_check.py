@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from kgcheck.errors import InputFormat
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason
-from kgcheck.protocols.checking.check import CheckedProtocol, StudyWorlds, check_protocol
+from kgcheck.protocols.checking.check import CheckedProtocol, PaperStanding, StudyWorlds, check_protocol
 from kgcheck.protocols.checking.flow import StepFlow
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState, check_rules
 from kgcheck.protocols.checking.rendering import FORMS, rendered_checks
-from kgcheck.protocols.checking.sources import PaperStanding
-from kgcheck.protocols.files import read_protocol
-from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol
+from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol, read_protocol
 from tests.support import ROOT
 from tests.support.protocols import MADE, edge_task, fact, passage, protocol, step
 from tests.support.sarif import sarif_schema

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer
+from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
@@ -21,10 +21,17 @@ from kgcheck.protocols.design.design_rules import design_rules, stage_of
 from kgcheck.protocols.design.grounds import Grounds
 from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
 from kgcheck.protocols.design.replay import design_again
-from kgcheck.protocols.files import read_protocol
-from kgcheck.protocols.objective import Objective, read_objective
 from kgcheck.protocols.programs.analyses import ready_analyses
-from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyFact, StudyProtocol
+from kgcheck.protocols.protocol import (
+    Objective,
+    StepParameter,
+    StepTool,
+    StudyDataSet,
+    StudyFact,
+    StudyProtocol,
+    read_objective,
+    read_protocol,
+)
 from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
 from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
 from kgcheck.settings import Settings
@@ -188,6 +195,11 @@ def test_what_is_missing_is_named() -> None:
         "no paper was read: what others did is not in this protocol",
         "no step names a data set of a repository",
     } <= set(design_by_rules(bare).notes)
+
+
+def test_an_objective_that_nothing_is_known_of_is_refused() -> None:
+    with pytest.raises(UsageError, match="no step of a protocol was found"):
+        design_by_rules(MATERIAL.model_copy(update={"reports": (), "data_sets": (), "nodes": (), "facts": ()}))
 
 
 def test_referability_decides_where_somebody_judged_it() -> None:

@@ -9,12 +9,17 @@ from pydantic import ValidationError
 
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.relevance import TopicFit
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.protocols.search.concepts import concepts_of, method_named, search_term
+from kgcheck.protocols.protocol import Objective, StudyDataSet
 from kgcheck.protocols.search.helpfulness import data_set_use, degrees, topic_of
-from kgcheck.protocols.search.met import MetPapers
-from kgcheck.protocols.search.queries import SearchQuery, TermGroup, queries, queries_of
+from kgcheck.protocols.search.queries import (
+    SearchQuery,
+    TermGroup,
+    concepts_of,
+    method_named,
+    queries_of,
+    search_term,
+)
+from kgcheck.protocols.search.run import MetPapers
 from tests.support.spent import spent
 
 _TERM = r"(?:TITLE_ABS:)?T(?:\[tiab\])?"
@@ -38,7 +43,7 @@ def grey(text: str) -> tuple[str, ...]:
 
 
 def test_five_queries_name_the_subject_with_its_synonyms() -> None:
-    made = queries(GREY, grey)
+    made = queries_of(concepts_of(GREY, grey))
 
     assert len(made) == 5
     assert all('("grey fever"[tiab] OR "ash fever"[tiab] OR "XYZ9"[tiab])' in q.pubmed for q in made[:2])
@@ -65,13 +70,13 @@ def test_an_abbreviation_in_brackets_is_a_name_of_what_stands_before_it() -> Non
 
 
 def test_nodes_of_the_graph_come_first() -> None:
-    made = queries(GREY.model_copy(update={"about": ("ABC1", "grey fever")}), grey)
+    made = queries_of(concepts_of(GREY.model_copy(update={"about": ("ABC1", "grey fever")}), grey))
 
     assert made[0].pubmed == '("ABC1"[tiab]) AND ("grey fever"[tiab] OR "ash fever"[tiab] OR "XYZ9"[tiab])'
 
 
 def test_an_objective_that_names_nothing_makes_no_query() -> None:
-    assert queries(Objective(title="To find out more", objective="About it all."), nothing) == ()
+    assert queries_of(concepts_of(Objective(title="To find out more", objective="About it all."), nothing)) == ()
 
 
 def test_each_place_has_its_language() -> None:
@@ -102,7 +107,8 @@ def test_a_term_is_harmless_whatever_it_was(text: str) -> None:
 
 @given(st.text(min_size=1, max_size=300), st.text(min_size=1, max_size=600), st.lists(st.text(max_size=60), max_size=4))
 def test_queries_are_balanced_whatever_the_objective(title: str, text: str, names: list[str]) -> None:
-    made = queries(Objective(title=title, objective=text, about=tuple(names)), lambda name: (name, f"{name} OR (x"))
+    objective = Objective(title=title, objective=text, about=tuple(names))
+    made = queries_of(concepts_of(objective, lambda name: (name, f"{name} OR (x")))
 
     assert len(made) <= 5
     for query in made:
@@ -113,7 +119,7 @@ def test_queries_are_balanced_whatever_the_objective(title: str, text: str, name
 
 @pytest.mark.parametrize("text", ["(" * 5_000, "a-" * 2_500, "A1" * 2_500, "ABC (D) " * 600, "é" * 5_000, ". " * 2_500])
 def test_a_hostile_objective_takes_no_time(text: str) -> None:
-    assert spent(lambda: queries(Objective(title=text[:300], objective=text), nothing)) < 2
+    assert spent(lambda: queries_of(concepts_of(Objective(title=text[:300], objective=text), nothing))) < 2
 
 
 def test_methods_are_known_by_their_words() -> None:

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
-from kgcheck.protocols.objective import Objective
 from kgcheck.protocols.protocol import (
+    Objective,
     StepParameter,
     StepTool,
     StudyDataSet,
@@ -20,8 +20,7 @@ from kgcheck.protocols.protocol import (
     StudySection,
     StudyStep,
 )
-from kgcheck.protocols.rendering import write
-from kgcheck.protocols.rendering.pages import protocol_page
+from kgcheck.protocols.rendering import protocol_page, write
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:alert(1)) \x1b[31m"
 QUOTE = f"Genes were kept {'and kept again ' * 40}{HOSTILE}".strip()

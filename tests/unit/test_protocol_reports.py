@@ -11,19 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import Paragraph, Section, WholePaper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.objective import Objective
+from kgcheck.protocols.protocol import Objective
 from kgcheck.protocols.report import ExperimentalReport
-from kgcheck.protocols.reports.analysis import analyse, analyse_all
+from kgcheck.protocols.reports.analysis import analyse_all
 from kgcheck.protocols.reports.by_model import report_by_model
 from kgcheck.protocols.reports.data_sets import data_repositories, data_set_ids
-from kgcheck.protocols.reports.experimental import experimental_report, method_sections, named_in
+from kgcheck.protocols.reports.experimental import experimental_report, method_sections
 from kgcheck.protocols.reports.parameters import parameters_in
-from kgcheck.protocols.reports.statistic_names import statistics_in
+from kgcheck.protocols.reports.statistic_names import statistic_words, statistics_in
 from kgcheck.protocols.reports.steps import deeds_of, outline_of, species_in, step_of
 from kgcheck.protocols.reports.tools import tools_in
-from kgcheck.protocols.reports.words import statistic_words
 from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
 from tests.support.chat_server import Asked, Move, Say, chat_server
@@ -256,8 +255,8 @@ OBJECTIVE = Objective(title="Zinc", objective="Sequence zinc cells and test gene
 
 
 def test_referability_is_relevance_and_detail_with_reasons(report: ExperimentalReport) -> None:
-    judged = analyse(report, OBJECTIVE)
-    strange = analyse(report, Objective(title="Rocks", objective="Dig granite out of mountains."))
+    [judged] = analyse_all([report], OBJECTIVE)
+    [strange] = analyse_all([report], Objective(title="Rocks", objective="Dig granite out of mountains."))
 
     assert all(section.referability and section.suggestion for section in judged.sections)
     assert [s.referability for s in strange.sections] <= [s.referability for s in judged.sections]
@@ -345,15 +344,6 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, arguments: list[str], w
 
     assert found.code == 2
     assert words in found.err
-
-
-def test_accessions_are_found_anywhere_in_a_paper() -> None:
-    found = WholePaper(
-        ids=("x",),
-        sections=(Section(kind="other", paragraphs=(Paragraph(text="Data are in PRJNA1 and GSE2, and in GSE2."),)),),
-    )
-
-    assert named_in(found) == ("PRJNA1", "GSE2")
 
 
 def _by_model(whole: WholePaper, play: Callable[[Asked], Move], **given: object) -> ExperimentalReport:

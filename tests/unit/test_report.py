@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, Target
 from kgcheck.report import wording
-from kgcheck.report.documents import MAX_CHARACTERS, WORST_FIRST, cut, document, is_web, unasked
-from kgcheck.report.wording import REASONS
+from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 
@@ -32,12 +32,11 @@ HOSTILE = [
 
 
 def test_every_reason_type_and_outcome_has_plain_words() -> None:
-    assert set(REASONS) == set(Reason)
     assert set(wording.TYPES) == set(CheckType)
     assert tuple(wording.OUTCOMES) == WORST_FIRST
     assert set(WORST_FIRST) == set(Outcome)
-    assert len(set(REASONS.values())) == len(REASONS)
-    assert not [words for words in REASONS.values() if "_" in words or not words[0].isupper()]
+    assert len({reason.words for reason in Reason}) == len(Reason)
+    assert not [reason for reason in Reason if "_" in reason.words or not reason.words[0].isupper()]
 
 
 def test_page_tells_what_why_and_what_to_do() -> None:
@@ -207,11 +206,11 @@ def test_what_could_not_be_asked_is_counted_apart() -> None:
 
     first, second = unasked(tallies)
 
-    assert first[:4] == ("uniprot", REASONS[Reason.NOT_COVERED], 5, 7)
+    assert first[:4] == ("uniprot", Reason.NOT_COVERED.words, 5, 7)
     assert first.targets == ["Gene TRANSLATED_INTO Protein", "Protein"]
     assert (second.undecided, second.decided) == (2, 0)
     for form in ("html", "markdown"):
-        assert REASONS[Reason.NOT_COVERED] in written(form, tallies=tallies)
+        assert Reason.NOT_COVERED.words in written(form, tallies=tallies)
         assert "every source that decides was asked" in written(form, tallies=[tally(1, Outcome.SUPPORTED)])
         alone = RUN.model_copy(update={"reference": None})
         assert "the graph was checked by itself" in written(form, tallies=[tally(1, Outcome.SUPPORTED)], run=alone)

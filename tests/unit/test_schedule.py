@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
 from kgcheck.curation.serving import Server
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.work import WorkState, WorkTable
+from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from tests.support.clock import AtOnce, Clock
 
 pytest.importorskip("cronsim")
@@ -168,6 +169,10 @@ def runs(tmp_path: Path) -> Iterator[WorkTable]:
         yield WorkTable(ledger.database)
 
 
+def a_run(job: str, begun: datetime, planned: datetime | None) -> WorkItem:
+    return WorkItem(job=job, created=begun, planned=planned)
+
+
 def served(
     project: Project, runs: WorkTable, begin: datetime, end: datetime, takes: timedelta
 ) -> list[tuple[str, str]]:
@@ -176,10 +181,10 @@ def served(
     with time_machine.travel(begin, tick=False) as traveller:
 
         def start(name: str, planned: datetime | None) -> int:
-            began.append((name, f"{datetime.now(UTC):%d %H:%M}"))
-            run = runs.begin(name, "test 1", datetime.now(UTC), timedelta(minutes=5), planned)
+            began.append((name, f"{clock.exact_now():%d %H:%M}"))
+            run = runs.begin(a_run(name, clock.exact_now(), planned), "test 1", clock.exact_now())
             traveller.shift(takes)
-            runs.finish(run, WorkState.DONE, datetime.now(UTC))
+            runs.change(run, state=WorkState.DONE, ended=clock.exact_now())
             return 0
 
         server = Server(project, runs, start, lambda line: None, executor=AtOnce())
@@ -227,8 +232,8 @@ def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: Work
     planned = MONDAY + timedelta(hours=1, minutes=30)
     with time_machine.travel(MONDAY, tick=False):
         runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
-    run = runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
-    runs.finish(run, state, planned)
+    run = runs.begin(a_run("nightly", planned, planned), "a 1", planned)
+    runs.change(run, state=state, ended=planned)
 
     began = served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1))
 
@@ -239,7 +244,7 @@ def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: Work
 def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: WorkTable) -> None:
     planned = MONDAY + timedelta(hours=1, minutes=30)
     runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
-    runs.begin("nightly", "a 1", planned, timedelta(minutes=5), planned)
+    runs.begin(a_run("nightly", planned, planned), "a 1", planned, timedelta(minutes=5))
 
     began = served(project, runs, planned + timedelta(minutes=1), MONDAY + DAY, timedelta(minutes=1))
 

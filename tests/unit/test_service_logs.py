@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from kgcheck.errors import ConfigurationError
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.telemetry import start_telemetry, stop_telemetry, task_span, traced
@@ -178,3 +179,44 @@ def test_a_collector_that_is_away_stops_no_request() -> None:
             assert httpx2.get(f"{address}/v1/things/x", timeout=30).json() == {"thing": "x"}
     finally:
         stop_telemetry()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "named"),
+    [
+        ("http://collector.example:4318", "authorization=Bearer x", ""),
+        ("http://me:secret@collector.example:4318", "", "other"),
+        ("HTTP://127.1:4318", "x-key=y", ""),
+    ],
+)
+def test_no_header_goes_to_a_collector_in_the_clear(
+    endpoint: str, headers: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in ("", "TRACES_"):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}ENDPOINT", endpoint)
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}HEADERS", headers)
+            with pytest.raises(ConfigurationError, match="in the clear"):
+                start_telemetry(cleartext_hosts=named)
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}ENDPOINT", endpoint.lower().replace("http:", "https:"))
+            start_telemetry(cleartext_hosts=named)
+            stop_telemetry()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "named"),
+    [
+        ("http://collector:4318", "", ""),
+        ("http://collector:4318", "x-key=y", "collector"),
+        ("http://127.0.0.1:1", "x-key=y", ""),
+        ("", "x-key=y", ""),
+    ],
+)
+def test_a_collector_without_secrets_or_near_gets_its_spans(
+    endpoint: str, headers: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+
+    start_telemetry(cleartext_hosts=named)
+    stop_telemetry()

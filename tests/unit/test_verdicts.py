@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kgcheck.checks.precedence import PRECEDENCE
 from kgcheck.checks.signature import MAX_RECORDS, signature_of
 from kgcheck.checks.verdicts import PRIOR, SILENCE_PRIOR, judge, verdict
 from kgcheck.model import CheckType, Evidence, Gap, Outcome, Reason, Stance, Tier, Verdict, World
@@ -168,11 +167,6 @@ def test_one_paper_outranks_silence_that_says_little() -> None:
 
 
 # of several reasons, one is told
-
-
-def test_every_reason_has_its_place() -> None:
-    assert len(PRECEDENCE) == len(set(PRECEDENCE))
-    assert set(PRECEDENCE) == set(Reason)
 
 
 def test_an_owner_that_knows_the_value_as_a_former_one_is_told_and_the_other_makes_it_no_surer() -> None:

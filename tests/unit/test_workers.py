@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from kgcheck.ledger import workers
-from kgcheck.ledger.workers import is_gone, this_worker
+from kgcheck.ledger import work
+from kgcheck.ledger.work import is_gone, this_worker
 
 HOST = socket.gethostname()
-NAMED = "import sys; from kgcheck.ledger.workers import this_worker; print(this_worker(), flush=True); sys.stdin.read()"
+NAMED = "import sys; from kgcheck.ledger.work import this_worker; print(this_worker(), flush=True); sys.stdin.read()"
 
 
 def test_a_process_is_alive_until_it_has_ended() -> None:
@@ -35,10 +35,10 @@ def test_a_process_is_alive_until_it_has_ended() -> None:
         # A process of an earlier kgcheck with our number says nothing; one with a mark is not this one.
         (lambda: f"{HOST} {os.getpid()}", False),
         (lambda: f"{HOST} {os.getpid()} aaaa", True),
-        (lambda: f"{HOST} {os.getpid()} {workers._place()}-aaaa", True),
+        (lambda: f"{HOST} {os.getpid()} {work._place()}-aaaa", True),
         # A container that has the name of this machine counts its processes by itself.
         (lambda: f"{HOST} 999999999 00000000-aaaa", False),
-        (lambda: f"{HOST} 999999999 {workers._place()}-aaaa", True),
+        (lambda: f"{HOST} 999999999 {work._place()}-aaaa", True),
         (lambda: f"{HOST} no number", False),
         (lambda: "", False),
     ],

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kgcheck.agents.outside import triple_of
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Action, HandOver, UseTool
 from kgcheck.agents.team_support import TeamResults, call_key, edge_arguments, scores_seen, value_text
@@ -174,7 +173,7 @@ def _validate(task: CheckTask, seen: TeamResults) -> Action:
 def _to_read(task: CheckTask, seen: TeamResults) -> dict[str, Any]:
     """The search that shows what papers say of an edge of which nothing else speaks; nothing where no paper does."""
     spoken = {e.source for e in seen.evidence if e.stance is not Stance.SILENT}
-    triple = triple_of(task)
+    triple = task.edge
     return {"triple": triple.model_dump()} if triple and spoken == {SOURCE} else {}
 
 

@@ -1,9 +1,9 @@
 """Look up references where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
+from kgcheck import clock
 from kgcheck.errors import SourceError
 from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.literature.documents import clean
@@ -33,7 +33,7 @@ class LiveWorks:
     """The works of Crossref, PubMed and OpenAlex, which are asked now."""
 
     def __init__(self, http: Http, settings: Settings, day: str = "") -> None:
-        self._day = day or datetime.now(UTC).date().isoformat()
+        self._day = day or clock.today().isoformat()
         self._crossref = Crossref(http, settings, self._day)
         self._pubmed = PubMed(http, settings, self._day)
         self._openalex = OpenAlex(http, settings, self._day)
@@ -96,7 +96,7 @@ class LiveWorks:
         return found.model_copy(update={"similar": similar, "looked": looked})
 
     def _silent(self, source: str, record: str, *, complete: bool) -> Evidence:
-        now = datetime.now(UTC).replace(microsecond=0)
+        now = clock.now()
         return silent(source, self._day, now, record, complete=complete)
 
     def _work(self, source: str, fields: WorkFields) -> Work:
@@ -105,7 +105,7 @@ class LiveWorks:
             release=self._day,
             record=fields.key,
             url=fields.url,
-            retrieved_at=fields.retrieved_at or datetime.now(UTC).replace(microsecond=0),
+            retrieved_at=fields.retrieved_at or clock.now(),
             titles=tuple(dict.fromkeys(filter(None, map(clean, fields.titles)))),
             years=fields.years,
             journal=clean(fields.journal),

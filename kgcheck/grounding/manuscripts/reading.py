@@ -3,24 +3,682 @@
 import hashlib
 import io
 import re
+import unicodedata
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import unquote
 
 from kgcheck.errors import AS_UTF8, InputFormat, InputMissing
-from kgcheck.grounding.manuscript import Block, Manuscript
-from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written
-from kgcheck.grounding.manuscripts.jats import read_jats_manuscript
-from kgcheck.grounding.manuscripts.markers import with_markers
+from kgcheck.grounding.manuscript import Block, BlockKind, Manuscript, Marker, Table
+from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written, check_length
+from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number, with_markers
 from kgcheck.grounding.manuscripts.pandoc import pandoc_json
-from kgcheck.grounding.manuscripts.pandoc_reader import ENTRY, bibliographies, read_pandoc_document
-from kgcheck.grounding.manuscripts.reference_lists import cited_works, split_entries, works_of_csl
-from kgcheck.grounding.manuscripts.text import read_text_manuscript
+from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, labelled, split_entries, works_of_csl
+from kgcheck.grounding.manuscripts.text import HeadingPath, legend_label, read_text_manuscript
 from kgcheck.inputs import MIB, read_bytes, refuse_outside
-from kgcheck.literature.documents import Rejected
-from kgcheck.literature.papers import CitedWork
+from kgcheck.literature.documents import Rejected, Span, clean
+from kgcheck.literature.jats import RunningText, articles, ids_of, references_of, sections_of, set_high, text_of
+from kgcheck.literature.papers import REFERENCES_HEADING, CitationMarker, CitedWork, Section, kind_of
 from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_of_pages
+
+
+def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
+    """Read the one article of a file."""
+    found: Written | None = None
+    for article in articles(path):
+        if found:
+            raise InputFormat(f"{path} holds more than one article", "give one file an article")
+        found = _written_article(article, lines)
+    if not found:
+        raise InputFormat(f"{path} holds no article", "name a file whose root is an article")
+    return found
+
+
+def _written_article(article: Any, lines: SourceLines) -> Written:
+    references = references_of(article)
+    keys = tuple(r.key for r in references)
+    numbers = NumberKeys(references)
+    title = text_of(article.find("front/article-meta/title-group/article-title"))
+    meta = article.find("front/article-meta")
+    blocks: list[Block] = []
+    for section in sections_of(article, keys, as_written=True):
+        blocks += _blocks(section, numbers, lines)
+    tables: list[Table] = []
+    for wrap in article.iter("table-wrap"):
+        label = text_of(wrap.find("label")).rstrip(".")
+        rows = tuple(
+            tuple(text_of(cell) for cell in row if cell.tag in ("td", "th"))
+            for table in wrap.iter("table")
+            for row in table.iter("tr")
+        )
+        tables.append(Table(label=label, caption=text_of(wrap.find("caption")), rows=rows))
+        for foot in wrap.iter("table-wrap-foot"):
+            for note in foot.iter("p"):
+                text = RunningText(keys, as_written=True)
+                text.take(note)
+                if paragraph := text.paragraph(label):
+                    markers = _markers(paragraph.text, paragraph.markers, numbers)
+                    blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
+    ids = ids_of(meta) if meta is not None else ()
+    return Written(title, tuple(BlockDraft(b) for b in blocks), references, tuple(tables), ids)
+
+
+def _blocks(section: Section, numbers: NumberKeys, lines: SourceLines) -> Iterator[Block]:
+    path = tuple(filter(None, section.path))
+    if section.heading:
+        line = lines.find(section.heading)
+        yield Block(kind="heading", section=section.kind, path=path, text=section.heading, line=line)
+    for paragraph in section.paragraphs:
+        yield Block(
+            kind="legend" if paragraph.legend else "paragraph",
+            section=section.kind,
+            path=path,
+            text=paragraph.text,
+            label=paragraph.legend,
+            line=lines.find(paragraph.text),
+            markers=_markers(paragraph.text, paragraph.markers, numbers),
+        )
+
+
+def _markers(text: str, markers: Sequence[CitationMarker], numbers: NumberKeys) -> tuple[Marker, ...]:
+    """Citations by what a reader sees: a number that the list does not have is none of it, whatever it is linked to."""
+    made: list[Marker] = []
+    for marker in markers:
+        shown = text[marker.start : marker.end].strip("[]() ")
+        keys = marker.references
+        if len(keys) == 1 and shown.isascii() and shown.isdigit() and plain_number(shown) not in numbers:
+            keys = (shown,)
+        form = "numeric" if any(map(str.isdecimal, shown[:4])) or not any(map(str.isalpha, shown)) else "author_year"
+        made.append(Marker(start=marker.start, end=marker.end, keys=keys, form=form))
+    return tuple(made)
+
+
+ENTRY = "kgcheckentry"
+"""Begins the paragraph of an entry, with its number."""
+
+
+_ESCAPED = re.compile(r"\\([\[\]()<>_*#!~^`{}.+|\\-])")
+_DOI_LINK = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
+_PUBMED_LINK = re.compile(
+    r"^https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/(\d{1,9})/?$"
+)
+_NUMBERS = re.compile(r"[\d,;\s\u2010-\u2015-]{1,200}")
+_ANCHOR = re.compile(r"^#(?:ref|cite|cit|bib)[-_.:]?(.+)$", re.IGNORECASE)
+_CITE = re.compile(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]{0,200}\]){0,2}\{([^{}]{1,1000})\}")
+_QUOTES = {"SingleQuote": ("\u2018", "\u2019"), "DoubleQuote": ("\u201c", "\u201d")}
+
+
+class _Inlines:
+    """Text that is taken in, cleaned, so that the places of citations stay right."""
+
+    def __init__(self, works: Mapping[str, str], *, breaks: bool = False) -> None:
+        self._works = works
+        self._breaks = breaks
+        self._text = ""
+        self._raised: int | None = None
+        self.markers: list[Marker] = []
+        self.barred: list[Span] = []
+        self.notes: list[tuple[Span, Any]] = []
+
+    @property
+    def text(self) -> str:
+        return self._text.rstrip()
+
+    def add(self, text: str) -> None:
+        """Text of a document; white space becomes one space."""
+        cleaned = clean(text)
+        if cleaned:
+            if text[:1].isspace():
+                self._space()
+            self._text += cleaned
+            check_length(len(self._text))
+        if text[-1:].isspace():
+            self._space()
+
+    def _space(self) -> None:
+        if self._text and not self._text[-1].isspace():
+            self._text += " "
+
+    def take(self, elements: Sequence[Any]) -> None:
+        """The elements of a list."""
+        for element in elements:
+            self._take_one(element.get("t"), element.get("c"))
+
+    def _break(self) -> None:
+        if self._breaks:
+            self._text = self._text.rstrip() + "\n"
+        else:
+            self._space()
+
+    def _take_one(self, kind: str, content: Any) -> None:
+        match kind:
+            case "Str":
+                self.add(content)
+            case "Space":
+                self._space()
+            case "SoftBreak" | "LineBreak":
+                self._break()
+            case "Emph" | "Strong" | "Underline" | "SmallCaps" | "Subscript":
+                self.take(content)
+            case "Superscript":
+                start = len(self._text)
+                self.take(content)
+                self._raise(start)
+            case "Quoted":
+                opening, closing = _QUOTES.get(content[0]["t"], ('"', '"'))
+                self._text += opening
+                self.take(content[1])
+                self._text = self._text.rstrip(" ") + closing
+            case "Cite":
+                self._cite(content)
+            case "Code":
+                start = len(self._text)
+                self.add(content[1])
+                self.barred.append((start, len(self._text)))
+            case "Math":
+                self._math(content)
+            case "Link":
+                self._link(content)
+            case "Span":
+                self.take(content[1])
+            case "Note":
+                self._note(content)
+            case "RawInline":
+                self._raw(content[1])
+
+    def _raise(self, start: int) -> None:
+        self._text = self._text[:start] + set_high(self._text[start:])
+
+    def _mark(self, start: int, keys: Sequence[str]) -> None:
+        end = len(self._text.rstrip())
+        keys = tuple(dict.fromkeys(filter(None, keys)))
+        if end > start and keys:
+            self.markers.append(Marker(start=start, end=end, keys=keys, form="key"))
+
+    def _cite(self, content: Any) -> None:
+        start = len(self._text)
+        self.take([{"t": "Str", "c": e["c"][1]} if e.get("t") == "RawInline" else e for e in content[1]])
+        keys = [clean(str(c["citationId"])) for c in content[0]]
+        if len(self._text.rstrip()) <= start:
+            self.add("[" + "; ".join(keys) + "]")
+        # Pandoc takes every @word for a citation: one that no list has is a name, as of a service or a person.
+        shown = self._text[start:].lstrip()
+        start = len(self._text) - len(shown)
+        self._mark(start, keys)
+
+    def _math(self, content: Any) -> None:
+        start = len(self._text)
+        if content[0]["t"] == "InlineMath":
+            self.add(_plain_math(content[1]))
+            # What is cited by a formula is a number that is set high and nothing else.
+            if not re.fullmatch(r"\s*\{?\}?\^\{?[\d,\s-]++\}?\s*", content[1]):
+                self.barred.append((start, len(self._text)))
+        else:
+            self._space()
+
+    def _link(self, content: Any) -> None:
+        start = len(self._text)
+        target = str(content[2][0])
+        if "uri" in content[0][1]:
+            # Within an address that stands by itself pandoc leaves the escapes of Markdown as they are.
+            target = _ESCAPED.sub(r"\1", target)
+            content = [content[0], [{**e, "c": _ESCAPED.sub(r"\1", str(e["c"]))} for e in content[1]], content[2]]
+        self.take(content[1])
+        shown = self._text[start:]
+        if "%20" in target and _NUMBERS.fullmatch(shown):
+            # [3](see there): pandoc takes words in brackets after a mark for an address.
+            self._text = self._text[:start]
+            self.add(f"[{shown}]({unquote(target)})")
+            return
+        name = ""
+        if doi := _DOI_LINK.match(target):
+            name = f"doi:{doi[1].rstrip('.,;').lower()}"
+        elif pubmed := _PUBMED_LINK.match(target):
+            name = f"pmid:{pubmed[1]}"
+        if name:
+            self._mark(start, [self._works.get(name, name)])
+        elif (anchor := _ANCHOR.match(target)) and (key := self._works.get(target[1:]) or self._works.get(anchor[1])):
+            self._mark(start, [key])
+
+    def _note(self, content: Any) -> None:
+        start = len(self._text.rstrip())
+        self._text = self._text.rstrip() + set_high(str(len(self.notes) + 1))
+        self.notes.append(((start, len(self._text)), content))
+
+    def _raw(self, raw: str) -> None:
+        if cite := _CITE.fullmatch(raw.strip()):
+            start = len(self._text)
+            self.add(raw)
+            self._mark(start, [k.strip() for k in cite[1].split(",")])
+        elif raw.strip().lower() == "<sup>":
+            self._raised = len(self._text)
+        elif raw.strip().lower() == "</sup>" and self._raised is not None:
+            self._raise(self._raised)
+            self._raised = None
+        elif raw.strip().lower() in ("<br>", "<br/>", "<br />"):
+            self._break()
+
+
+_SIGNS = {
+    "times": "\u00d7", "pm": "\u00b1", "le": "\u2264", "leq": "\u2264", "ge": "\u2265", "geq": "\u2265",
+    "approx": "\u2248", "sim": "~", "cdot": "\u00b7", "neq": "\u2260", "ne": "\u2260", "to": "\u2192",
+    "rightarrow": "\u2192",
+    "infty": "\u221e", "%": "%", "mu": "\u03bc", "epsilon": "\u03b5", "ll": "\u226a", "gg": "\u226b", "circ": "\u00b0",
+}  # fmt: skip
+_COMMAND = re.compile(r"\\([a-zA-Z]+|%|[,;: !])\s?")
+_POWER = re.compile(r"\^\{([^{}]{1,40})\}|\^(\w)")
+
+
+def _plain_math(source: str) -> str:
+    """A short formula as text: signs and Greek letters as such, powers set high, braces gone."""
+
+    def sign(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in _SIGNS:
+            return _SIGNS[name]
+        size = "CAPITAL" if name[0].isupper() else "SMALL"
+        try:
+            return unicodedata.lookup(f"GREEK {size} LETTER {name.upper()}")
+        except KeyError:
+            return " " if name in (",", ";", ":", " ", "quad") else ""
+
+    text = _COMMAND.sub(sign, source[:2000])
+    text = _POWER.sub(lambda m: set_high((m[1] or m[2]).strip()), text)
+    return re.sub(r"[{}$]", "", text).replace("~", " " if "sim" not in source else "~")
+
+
+_ENTRY_MARK = re.compile(rf"^{ENTRY}(\d+)x\s*")
+
+
+def _plain_value(value: Any) -> Any:
+    """Read a value of the metadata as lists, mappings and texts."""
+    if not isinstance(value, Mapping):
+        return ""
+    content = value.get("c") or []
+    match value.get("t"):
+        case "MetaString":
+            return clean(str(content))
+        case "MetaInlines":
+            return _flat_text(content)
+        case "MetaBlocks":
+            return " ".join(_flat_text(b["c"]) for b in content if b["t"] in ("Para", "Plain"))
+        case "MetaList":
+            return [_plain_value(v) for v in content]
+        case "MetaMap":
+            return {k: _plain_value(v) for k, v in dict(content).items()}
+    return ""
+
+
+def _title_of(meta: Mapping[str, Any]) -> str:
+    title = _plain_value(meta.get("title"))
+    return title if isinstance(title, str) else ""
+
+
+def bibliographies(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Files that the document names as its lists of references."""
+    value = _plain_value((document.get("meta") or {}).get("bibliography"))
+    names = value if isinstance(value, list) else [value]
+    return tuple(str(n) for n in names if n)
+
+
+def _as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
+    """A heading, also one that is only a paragraph in bold, or by its words; with its level."""
+    if block["t"] == "Header":
+        return int(block["c"][0]), block["c"][2]
+    if block["t"] not in ("Para", "Plain"):
+        return None
+    inlines = [i for i in block["c"] if i["t"] not in ("Space", "SoftBreak", "LineBreak")]
+    if len(inlines) == 1 and inlines[0]["t"] in ("Strong", "Underline"):
+        text = _flat_text(inlines)
+        if 0 < len(text) <= 120 and not text.endswith((".", ",", ";")):
+            known = kind_of(text) != "other" or REFERENCES_HEADING.match(text) is not None
+            return (2 if known else 6), inlines
+        return None
+    text = _flat_text(block["c"]) if len(block["c"]) <= 5 else ""
+    known = bool(text) and not text.endswith((".", ",", ":")) and kind_of(text) != "other" and len(text.split()) <= 3
+    return (2, block["c"]) if known or (text and REFERENCES_HEADING.match(text)) else None
+
+
+def _flat_text(inlines: Sequence[Any]) -> str:
+    text = _Inlines({})
+    text.take(inlines)
+    return text.text
+
+
+class _ReferenceSections:
+    """Entries of the list of references, as they are collected."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
+        self._level: int | None = None
+        self._entries: list[Entry] = []
+        self._lines: list[str] = []
+
+    def read(self, blocks: Iterable[Any]) -> None:
+        """The entries of all sections that are such a list."""
+        for block in blocks:
+            if heading := _as_heading(block):
+                level, inlines = heading
+                if REFERENCES_HEADING.match(_flat_text(inlines)):
+                    self._level = level
+                elif self._level is not None and level <= self._level:
+                    self._level = None
+                continue
+            if block["t"] == "Div":
+                identifier, classes = block["c"][0][0], block["c"][0][1]
+                if identifier.startswith("ref-") and "csl-entry" in classes:
+                    self._entries.append(Entry(_text_of_blocks(block["c"][1]), key=identifier[4:]))
+                else:
+                    self.read(block["c"][1])
+            elif self._level is not None:
+                self._block(block)
+
+    def _block(self, block: Mapping[str, Any]) -> None:
+        match block["t"]:
+            case "OrderedList":
+                first = int(block["c"][0][0])
+                self._entries += [Entry(_text_of_blocks(item), str(n)) for n, item in enumerate(block["c"][1], first)]
+            case "BulletList":
+                self._entries += [labelled(_text_of_blocks(item)) for item in block["c"]]
+            case "DefinitionList":
+                self._entries += [
+                    Entry(_text_of_blocks(d[0]), _flat_text(term).strip("[]")) for term, d in block["c"] if d
+                ]
+            case "BlockQuote":
+                for inner in block["c"]:
+                    self._block(inner)
+            case "Para" | "Plain" | "LineBlock":
+                self._lines += [*_text_of_blocks([block], breaks=True).split("\n"), ""]
+
+    def works(self) -> tuple[CitedWork, ...]:
+        """The entries as works."""
+        keyed: list[Entry] = []
+        rest: list[str] = []
+        for line in self._lines:
+            if match := _ENTRY_MARK.match(line):
+                number = int(match[1])
+                keyed.append(Entry(line[match.end() :], key=self._keys[number] if number < len(self._keys) else ""))
+            elif keyed and line:
+                keyed[-1] = keyed[-1]._replace(text=f"{keyed[-1].text} {line}")
+            elif line or rest:
+                rest.append(line)
+        entries = [*self._entries, *keyed, *(split_entries(rest) if rest else ())]
+        return cited_works([e for e in entries if any(map(str.isalpha, e.text))])
+
+
+def _text_of_blocks(blocks: Iterable[Any], *, breaks: bool = False) -> str:
+    """The text of blocks, with the addresses of links that are not shown."""
+    text = _Inlines({}, breaks=breaks)
+    _take_blocks(text, blocks)
+    return text.text
+
+
+def _take_blocks(text: _Inlines, blocks: Iterable[Any]) -> None:
+    for block in blocks:
+        match block["t"]:
+            case "Para" | "Plain":
+                text.take(block["c"])
+                for inline in block["c"]:
+                    if (
+                        inline["t"] == "Link"
+                        and "10." in (target := str(inline["c"][2][0]))
+                        and target not in text.text
+                    ):
+                        text.add(f" {target}")
+            case "LineBlock":
+                for line in block["c"]:
+                    text.take(line)
+                    text.take([{"t": "LineBreak"}])
+            case _:
+                for inner in _inner_blocks(block):
+                    _take_blocks(text, inner)
+        text.add(" ")
+
+
+def _inner_blocks(block: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """List the blocks within a quote, a part or a list, by its items."""
+    match block["t"]:
+        case "BlockQuote":
+            yield block["c"]
+        case "Div":
+            yield block["c"][1]
+        case "OrderedList":
+            yield from block["c"][1]
+        case "BulletList":
+            yield from block["c"]
+
+
+_LINKED = ("doi:", "pmid:")
+_LEGENDS = frozenset({"caption", "figure", "fig", "figcaption", "table-wrap"})
+"""Classes of a part of a document in which legends stand."""
+
+_TO = re.compile(r" ?[-\u2010-\u2015]{1,3} ?")
+_LONGEST_RANGE = 50
+
+
+def read_pandoc_document(
+    document: Mapping[str, Any],
+    lines: SourceLines,
+    works: Sequence[CitedWork] = (),
+    keys: Sequence[str] = (),
+) -> Written:
+    """Read the parts of a document."""
+    meta, blocks = document.get("meta") or {}, document.get("blocks") or []
+    listing = _ReferenceSections(keys)
+    listing.read(blocks)
+    own = listing.works()
+    stated = _plain_value(meta.get("references"))
+    items = [item for item in stated if isinstance(item, Mapping)] if isinstance(stated, list) else []
+    given = [w for w in works_of_csl(items) if w.key]
+    references = _joined(own, (*given, *works))
+    reader = _BlockReader(lines, references)
+    title = _title_of(meta)
+    if abstract := meta.get("abstract"):
+        reader.abstract(abstract)
+    reader.read(blocks)
+    if not references:
+        references = (*reader.noted, *_linked(reader.drafts))
+    keys_of_list = {r.key for r in references}
+    drafts = [d._replace(block=_without_links(d.block, keys_of_list)) for d in reader.drafts]
+    return Written(title or _only_title(drafts), tuple(drafts), references, tuple(reader.tables))
+
+
+def _joined(own: Sequence[CitedWork], given: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
+    """The list of the document; what a file says of the same keys is fuller."""
+    known = {w.key: w for w in given}
+    if own and any(w.key in known for w in own):
+        return (*(known.get(w.key, w) for w in own), *(w for w in given if w.key not in {o.key for o in own}))
+    if own and given:
+        return (*own, *given)
+    return tuple(own or known.values())
+
+
+def _linked(drafts: Sequence[BlockDraft]) -> tuple[CitedWork, ...]:
+    """Works that are only linked to: of a text without a list they are its references."""
+    names = dict.fromkeys(k for d in drafts for m in d.block.markers for k in m.keys if k.startswith(_LINKED))
+    return tuple(
+        CitedWork(key=k, doi=k[4:] if k.startswith("doi:") else "", pmid=k[5:] if k.startswith("pmid:") else "", text=k)
+        for k in names
+    )
+
+
+def _without_links(block: Block, known: set[str]) -> Block:
+    """A link to what the list does not have is a link, as to data, and no citation."""
+    kept = tuple(m for m in block.markers if not (m.keys[0].startswith(_LINKED) and m.keys[0] not in known))
+    return block if len(kept) == len(block.markers) else block.model_copy(update={"markers": kept})
+
+
+def _only_title(drafts: Sequence[BlockDraft]) -> str:
+    """The first heading, where it stands before everything and above all others."""
+    headings = [d.block for d in drafts if d.block.kind == "heading"]
+    if not headings or drafts[0].block is not headings[0] or kind_of(headings[0].text) != "other":
+        return ""
+    return headings[0].text if sum(1 for h in headings if len(h.path) == 1) == 1 else ""
+
+
+class _BlockReader:
+    """Blocks and tables, as they are collected in order."""
+
+    def __init__(self, lines: SourceLines, references: Sequence[CitedWork]) -> None:
+        self._lines = lines
+        self._works = {w.key: w.key for w in references}
+        self._works |= {f"ref-{w.key}": w.key for w in references}
+        self._works |= {f"doi:{w.doi}": w.key for w in references if w.doi}
+        self._works |= {f"pmid:{w.pmid}": w.key for w in references if w.pmid}
+        self._places = {w.key: place for place, w in enumerate(references)}
+        self._keys = tuple(self._places)
+        self._headings = HeadingPath()
+        self._listing: int | None = None
+        self._running: BlockKind = "paragraph"
+        self.drafts: list[BlockDraft] = []
+        self.tables: list[Table] = []
+        self.noted: list[CitedWork] = []
+
+    def abstract(self, value: Mapping[str, Any]) -> None:
+        """The abstract of the metadata."""
+        content = value.get("c") or []
+        self._headings.begin(1, "Abstract")
+        if value.get("t") == "MetaInlines":
+            content = [{"t": "Para", "c": content}]
+        elif value.get("t") == "MetaString":
+            content = [{"t": "Para", "c": [{"t": "Str", "c": content}]}]
+        self.read([b for b in content if isinstance(b, Mapping)] if isinstance(content, list) else [])
+        self._headings = HeadingPath()
+
+    def read(self, blocks: Iterable[Any]) -> None:
+        """Blocks in order, and those within them."""
+        for block in blocks:
+            if heading := _as_heading(block):
+                self._heading(*heading)
+            elif block["t"] == "Div":
+                classes = block["c"][0][1]
+                if "csl-entry" not in classes:
+                    around, self._running = self._running, "legend" if _LEGENDS & set(classes) else self._running
+                    self.read(block["c"][1])
+                    self._running = around
+            elif self._listing is None:
+                self._block(block)
+
+    def _heading(self, level: int, inlines: Sequence[Any]) -> None:
+        text = _flat_text(inlines)
+        if self._listing is not None and level > self._listing:
+            return
+        self._listing = level if REFERENCES_HEADING.match(text) else None
+        self._headings.begin(level, text)
+        if text:
+            self._add("heading", inlines)
+
+    def _block(self, block: Mapping[str, Any]) -> None:
+        match block["t"]:
+            case "Para" | "Plain":
+                self._add(self._running, block["c"])
+            case "LineBlock":
+                for line in block["c"]:
+                    self._add(self._running, line)
+            case "DefinitionList":
+                for term, definitions in block["c"]:
+                    self._add("paragraph", term)
+                    for definition in definitions:
+                        self.read(definition)
+            case "Figure":
+                self._legend(block["c"][1], "")
+            case "Table":
+                self._table(block["c"])
+            case _:
+                for blocks in _inner_blocks(block):
+                    self.read(blocks)
+
+    def _legend(self, caption: Any, label: str) -> None:
+        long = caption[1] if isinstance(caption, list) else caption.get("c", [None, []])[1]
+        inlines: list[Any] = []
+        for block in long or ():
+            if block["t"] in ("Para", "Plain"):
+                inlines += [*block["c"], {"t": "Space"}]
+        if inlines:
+            self._add("legend", inlines, label)
+
+    def _table(self, content: Any) -> None:
+        caption, head, bodies, foot = content[1], content[3], content[4], content[5]
+        rows = [*head[1], *(r for body in bodies for part in (body[2], body[3]) for r in part), *foot[1]]
+        cells = tuple(tuple(_text_of_blocks(cell[4]) for cell in row[1]) for row in rows)
+        words = _text_of_blocks(caption[1] or ())
+        label = legend_label(words) or f"Table {len(self.tables) + 1}"
+        self.tables.append(Table(label=label, caption=words, rows=cells))
+        self._legend(caption, label)
+
+    def _add(self, kind: BlockKind, inlines: Sequence[Any], label: str = "") -> None:
+        text = _Inlines(self._works)
+        text.take(inlines)
+        shown = text.text
+        if not any(c.isalnum() for c in shown):
+            return
+        if found := legend_label(shown):
+            kind, label = ("legend" if kind == "paragraph" else kind), found
+        markers = self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)])
+        notes: list[BlockDraft] = []
+        counts: list[tuple[Span, int]] = []
+        for span, note in text.notes:
+            made = self._note(note, label)
+            notes += made
+            counts.append((span, len(made)))
+            if not self._keys and (work := self._work(made)):
+                markers.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
+        ordered = sorted(markers, key=lambda m: m.start) if kind != "heading" else ()
+        block = self._block_of(kind, shown, label, self._lines.find(shown), ordered)
+        barred = (*text.barred, *(span for span, _ in text.notes))
+        self.drafts += [BlockDraft(block, barred, tuple(counts)), *notes]
+
+    def _work(self, note: Sequence[BlockDraft]) -> CitedWork | None:
+        """The work that a note names, in a text that has no list of references."""
+        (work,) = cited_works([Entry(" ".join(d.block.text for d in note), key=f"note {len(self.noted) + 1}")])
+        if not (work.doi or work.pmid or (work.title and work.year)):
+            return None
+        self.noted.append(work)
+        return work
+
+    def _with_ranges(self, text: str, markers: Iterable[Marker]) -> list[Marker]:
+        """Citations, two that a dash joins as one, which cites what the list has between them, too."""
+        found: list[Marker] = []
+        for marker in markers:
+            before = found[-1] if found else None
+            if before and _TO.fullmatch(text, before.end, marker.start):
+                first, last = self._places.get(before.keys[-1]), self._places.get(marker.keys[0])
+                if first is not None and last is not None and 0 < last - first <= _LONGEST_RANGE:
+                    keys = (*before.keys, *self._keys[first + 1 : last], *marker.keys)
+                    found[-1] = before.model_copy(update={"end": marker.end, "keys": keys})
+                    continue
+            found.append(marker)
+        return found
+
+    def _note(self, blocks: Iterable[Any], label: str) -> list[BlockDraft]:
+        """The paragraphs of a note."""
+        made: list[BlockDraft] = []
+        for block in blocks:
+            if block["t"] not in ("Para", "Plain"):
+                continue
+            text = _Inlines(self._works)
+            text.take(block["c"])
+            if any(c.isalnum() for c in text.text):
+                line = self._lines.find(text.text, aside=True)
+                markers = self._with_ranges(text.text, text.markers)
+                made.append(BlockDraft(self._block_of("footnote", text.text, label, line, markers), tuple(text.barred)))
+        return made
+
+    def _block_of(self, kind: BlockKind, text: str, label: str, line: int | None, markers: Iterable[Marker]) -> Block:
+        headings = self._headings
+        return Block(
+            kind=kind,
+            section=headings.kind,
+            path=headings.path,
+            text=text,
+            label=label,
+            line=line,
+            markers=tuple(markers),
+        )
+
 
 Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
 

@@ -5,7 +5,7 @@ What is usual stands in corpus/protocols/usual.toml, by hand; of what is not in 
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -38,6 +38,15 @@ class UsualValue(Value):
     with_: tuple[str, ...] = Field(default=(), alias="with")
     without: tuple[str, ...] = ()
 
+    @cached_property
+    def named(self) -> re.Pattern[str]:
+        """What is named."""
+        return re.compile(rf"(?<!\w)(?:{'|'.join(self.of)})(?!\w)", re.IGNORECASE)
+
+    def fits(self, text: str) -> bool:
+        """Whether a text has the words that it must have, and none that it must not."""
+        return (not self.with_ or _has(text, self.with_)) and not (self.without and _has(text, self.without))
+
 
 class UsualRules(Value):
     """corpus/protocols/usual.toml."""
@@ -45,6 +54,23 @@ class UsualRules(Value):
     units: dict[str, tuple[str, ...]]
     value: tuple[UsualValue, ...]
     alike: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def numbers(self) -> dict[str, re.Pattern[str]]:
+        """A value in each unit."""
+        units = {
+            unit: rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
+            for unit, spellings in self.units.items()
+        }
+        return {unit: re.compile(_NUMBER + pattern) for unit, pattern in units.items()}
+
+    @cached_property
+    def kinds(self) -> list[list[re.Pattern[str]]]:
+        """The words of each kind; an abbreviation in capitals is one only so."""
+        return [
+            [re.compile(rf"(?<!\w)(?:{w})(?!\w)", re.IGNORECASE if w == w.lower() else 0) for w in words]
+            for words in self.alike.values()
+        ]
 
 
 class OddValue(NamedTuple):
@@ -57,21 +83,6 @@ class OddValue(NamedTuple):
     kind: ErrorKind
 
 
-class OddWord(NamedTuple):
-    """A word of a step in whose place its rationale has another one of the same kind."""
-
-    written: str
-    other: str
-
-
-class _ReadRule(NamedTuple):
-    rule: UsualValue
-    of: re.Pattern[str]
-    number: re.Pattern[str]
-    wanted: re.Pattern[str] | None
-    unwanted: re.Pattern[str] | None
-
-
 def odd_values(text: str) -> list[OddValue]:
     """Values of a text that are outside what is usual.
 
@@ -82,35 +93,28 @@ def odd_values(text: str) -> list[OddValue]:
     """
     shown = text[:_MOST]
     found = []
-    for read in _rules():
-        if (read.wanted and not read.wanted.search(shown)) or (read.unwanted and read.unwanted.search(shown)):
+    for rule in _usual().value:
+        if not rule.fits(shown) or not (numbers := list(_usual().numbers[rule.unit].finditer(shown))):
             continue
-        numbers = list(read.number.finditer(shown))
-        if not numbers:
-            continue
-        for named in read.of.finditer(shown):
+        for named in rule.named.finditer(shown):
             number = _nearest(shown, named, numbers)
-            if number is None:
-                continue
-            value = float(number["number"].replace(",", ""))
-            if not read.rule.least <= value <= read.rule.most:
-                rule = read.rule
+            if number and not rule.least <= float(number["number"].replace(",", "")) <= rule.most:
                 found.append(OddValue(named[0], number[0].strip(), rule.least, rule.most, rule.kind))
     return found
 
 
-def odd_words(text: str, rationale: str) -> list[OddWord]:
-    """Words of a text in whose place its rationale has another one of the same kind.
+def odd_words(text: str, rationale: str) -> list[tuple[str, str]]:
+    """Words of a text, each with the one of the same kind that its rationale has in its place.
 
     >>> odd_words("Inject it subcutaneously.", "An intraperitoneal injection")
-    [OddWord(written='subcutaneously', other='intraperitoneal')]
+    [('subcutaneously', 'intraperitoneal')]
     """
     found = []
-    for patterns in _alike():
+    for patterns in _usual().kinds:
         own = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(text[:_MOST]))}
         other = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(rationale[:_MOST]))}
         if len(own) == 1 and len(other) == 1 and set(own) != set(other):
-            found.append(OddWord(next(iter(own.values())), next(iter(other.values()))))
+            found.append((next(iter(own.values())), next(iter(other.values()))))
     return found
 
 
@@ -120,9 +124,9 @@ def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         for odd in odd_values(step.text):
             note = f"{odd.of} {odd.written}; usual are {odd.least:g} to {odd.most:g}"
             yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
-        for word in odd_words(step.text, step.rationale):
-            note = f"{word.written!r}, and {word.other!r} in its rationale"
-            yield remarked(StudyRemark.RATIONALE_DIFFERS, note, step=step.id, about=word.written)
+        for written, other in odd_words(step.text, step.rationale):
+            note = f"{written!r}, and {other!r} in its rationale"
+            yield remarked(StudyRemark.RATIONALE_DIFFERS, note, step=step.id, about=written)
 
 
 def _nearest(text: str, named: re.Match[str], numbers: list[re.Match[str]]) -> re.Match[str] | None:
@@ -145,29 +149,5 @@ def _usual() -> UsualRules:
     return read_value(resource_dir("corpus") / "protocols" / "usual.toml", UsualRules)
 
 
-@cache
-def _rules() -> tuple[_ReadRule, ...]:
-    units = _usual().units
-    return tuple(
-        _ReadRule(
-            rule=rule,
-            of=re.compile(rf"(?<!\w)(?:{'|'.join(rule.of)})(?!\w)", re.IGNORECASE),
-            number=re.compile(_NUMBER + _unit_pattern(units[rule.unit])),
-            wanted=re.compile("|".join(rule.with_), re.IGNORECASE) if rule.with_ else None,
-            unwanted=re.compile("|".join(rule.without), re.IGNORECASE) if rule.without else None,
-        )
-        for rule in _usual().value
-    )
-
-
-def _unit_pattern(spellings: tuple[str, ...]) -> str:
-    return rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
-
-
-@cache
-def _alike() -> tuple[tuple[re.Pattern[str], ...], ...]:
-    # An abbreviation in capitals is one only so.
-    return tuple(
-        tuple(re.compile(rf"(?<!\w)(?:{w})(?!\w)", re.IGNORECASE if w == w.lower() else 0) for w in words)
-        for words in _usual().alike.values()
-    )
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    return re.search("|".join(words), text, re.IGNORECASE) is not None

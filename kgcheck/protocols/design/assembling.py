@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kgcheck.errors import UsageError
 from kgcheck.protocols.design.material import DesignMaterial
 from kgcheck.protocols.protocol import StudyPassage, StudyProtocol, StudySection, StudyStep
 from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
@@ -46,6 +47,11 @@ def assembled(
 ) -> StudyProtocol:
     """The protocol: sections without steps are left out, and so are passages and data sets that no step rests on."""
     with_steps = [section for section in sections if section.steps]
+    if not with_steps:
+        raise UsageError(
+            "no step of a protocol was found: the graph knows no name of the objective, and no paper gives a step",
+            "name genes, diseases or drugs of the graph under 'about', or give papers with --reports or --search",
+        )
     used = dict.fromkeys(i for section in with_steps for step in section.steps for i in step.quoted)
     new = {old: f"Q{n}" for n, old in enumerate((p.id for p in passages if p.id in used), 1)}
     numbered = []

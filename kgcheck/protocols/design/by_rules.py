@@ -20,9 +20,9 @@ from kgcheck.protocols.protocol import (
     StudyProtocol,
     StudySection,
     StudyStep,
+    few,
 )
 from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
-from kgcheck.protocols.rows import few
 
 
 class TakenStep(NamedTuple):

@@ -17,8 +17,7 @@ from kgcheck.literature.lexical import Lexical, content_words, stems
 from kgcheck.literature.names import naming
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
 from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.protocol import StudyDataSet, StudyFact
+from kgcheck.protocols.protocol import Objective, StudyDataSet, StudyFact
 from kgcheck.protocols.report import ExperimentalReport, ReportSection
 
 _REPORTS = TypeAdapter(list[ExperimentalReport])

@@ -7,8 +7,7 @@ from kgcheck.inputs import read_whole
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.conversation import DesignConversation
-from kgcheck.protocols.design.transcript import DesignFolder
+from kgcheck.protocols.design.conversation import DesignConversation, DesignFolder
 from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.protocols.rendering import write
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgcheck import clock
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Triple
@@ -148,7 +148,7 @@ def run_analysis(
     return AnalysisResult(
         analysis=analysis.name,
         title=analysis.title,
-        made_at=datetime.now(UTC).replace(microsecond=0),
+        made_at=clock.now(),
         store=graph.store.name,
         seed=seed if "permutations" in numbers else None,
         parameters=numbers,

@@ -5,21 +5,42 @@ cosine where there is a model; detail is counted. How both make the number stand
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.lexical import Lexical, content_words, stems
-from kgcheck.protocols.objective import Objective
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
+from kgcheck.protocols.protocol import Objective
 from kgcheck.protocols.report import ExperimentalReport, ReportSection
 from kgcheck.protocols.reports.experimental import report_text
-from kgcheck.protocols.reports.words import referability_rules
+from kgcheck.resources import resource_dir
 
 _SHOWN = 5
 
 
-def analyse(report: ExperimentalReport, objective: Objective, embedder: Embedder | None = None) -> ExperimentalReport:
-    """A report with the referability of its sections for an objective."""
-    return analyse_all([report], objective, embedder)[0]
+class ReferabilityRules(Value):
+    """The file ``referability.toml``."""
+
+    full_relevance: float
+    full_cosine: float
+    full_detail: float
+    parameter: float
+    tool: float
+    version: float
+    statistic: float
+    data_set: float
+    relevance: float
+    unrelated: float
+    most_unrelated: int
+    wet_share: float
+
+
+@cache
+def referability_rules() -> ReferabilityRules:
+    """How referability is reckoned."""
+    return read_value(resource_dir("corpus") / "protocols" / "referability.toml", ReferabilityRules)
 
 
 def analyse_all(

@@ -9,9 +9,7 @@ from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.lexical import Lexical, content_words, stems
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
-from kgcheck.protocols.reports.data_sets import data_set_ids
-from kgcheck.protocols.reports.steps import outline_of, species_in, step_of
-from kgcheck.protocols.reports.words import step_words
+from kgcheck.protocols.reports.steps import outline_of, species_in, step_of, step_words
 
 _MOST_RESULTS = 3
 """Sentences of the results that belong to one section."""
@@ -103,7 +101,7 @@ def method_sections(paper: WholePaper) -> Iterator[MethodSection]:
     words = step_words()
     if paper.type.casefold() in words.no_studies:
         return
-    wanted, unwanted = (re.compile(p, re.IGNORECASE) for p in (words.headings, words.not_headings))
+    wanted, unwanted = words.headings, words.not_headings
     fitting = [s for s in paper.sections if not any(unwanted.search(h) for h in (s.heading, *s.path))]
     methods = [s for s in fitting if s.kind == "methods" or _is_headed(s, wanted)]
     if any(p for s in methods for p in s.paragraphs if not p.legend):
@@ -217,9 +215,3 @@ def _about(section: ReportSection) -> str:
 def report_text(section: ReportSection) -> str:
     """All that a section has, as running text for search and likeness."""
     return " ".join((*section.path, section.heading, *(step.text for step in section.steps)))
-
-
-def named_in(paper: WholePaper) -> tuple[str, ...]:
-    """The accessions of data sets that a paper names anywhere, each once, in order."""
-    texts = (p.text for s in paper.sections for p in s.paragraphs)
-    return tuple(dict.fromkeys(d.id for text in texts for d in data_set_ids(text)))

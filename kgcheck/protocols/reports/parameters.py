@@ -7,13 +7,17 @@ patients or samples there were, and what came out, is none.
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from functools import cache
-from typing import NamedTuple
+from functools import cache, cached_property
+
+from pydantic import Field
 
 from kgcheck.grounding.quantities import WrittenNumber, quantities
 from kgcheck.literature.documents import Span
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import StepParameter
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, parameter_words
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, Words, either
+from kgcheck.resources import resource_dir
 
 _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6})(?![\w:/]|\.\d)")
 _DAY = re.compile(r"\b[Dd]ays? (?P<value>\d{1,3}(?:\s?(?:[-\u2013]|to|or|and)\s?\d{1,3})?)(?![\w.,/]\d|\w)")
@@ -68,7 +72,7 @@ def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParamete
     for setting in _joined(text, [_Setting(text, numbers[at]) for at in sorted(numbers)]):
         if name := setting.name():
             found.append((setting.start, setting.parameter(name)))
-    for match in _words().default.finditer(text):
+    for match in _words().defaults.finditer(text):
         found.append((match.start(), StepParameter(name=match[1].lower(), value="default")))
     return tuple(dict.fromkeys(p for _, p in sorted(found, key=lambda f: f[0])))
 
@@ -304,34 +308,41 @@ def _is_range(text: str, first: "_Setting", between: str) -> bool:
     return between.strip() != "and" or bool(re.search(r"\bbetween $", text[max(0, first.start - 9) : first.start]))
 
 
-class _ParameterPatterns(NamedTuple):
-    nouns: frozenset[str]
-    direct: frozenset[str]
-    results: frozenset[str]
-    counted: frozenset[str]
-    many: frozenset[str]
-    stop: frozenset[str]
-    default: re.Pattern[str]
-    units: dict[str, str]
-    unit: re.Pattern[str]
-    kinds: dict[str, str]
+class ParameterWords(Value):
+    """The file ``parameters.toml``."""
+
+    nouns: Words
+    direct: Words
+    results: Words
+    counted: Words
+    many: Words
+    stop: Words
+    default: tuple[str, ...]
+    spellings: dict[str, tuple[str, ...]] = Field(alias="units")
+    members: dict[str, tuple[str, ...]] = Field(alias="kinds")
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """Units by how they are written."""
+        return {spelling: unit for unit, spellings in self.spellings.items() for spelling in spellings}
+
+    @cached_property
+    def unit(self) -> re.Pattern[str]:
+        """A unit behind a number."""
+        return re.compile(rf"[ \u00a0\u2009\u202f-]?({either(self.units)})(?![^\W\d_])")
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """What is measured, by unit."""
+        return {unit: kind for kind, members in self.members.items() for unit in members}
+
+    @cached_property
+    def defaults(self) -> re.Pattern[str]:
+        """What was left at its default."""
+        nouns = either(words.split()[-1] for words in self.default)
+        return re.compile(rf"\b(?:default|standard) ((?:{nouns}))\b", re.IGNORECASE)
 
 
 @cache
-def _words() -> _ParameterPatterns:
-    words = parameter_words()
-    units = {spelling: unit for unit, spellings in words.units.items() for spelling in spellings}
-    return _ParameterPatterns(
-        nouns=frozenset(words.nouns.split()),
-        direct=frozenset(words.direct.split()),
-        results=frozenset(words.results.split()),
-        counted=frozenset(words.counted.split()),
-        many=frozenset(words.many.split()),
-        stop=frozenset(words.stop.split()),
-        default=re.compile(
-            rf"\b(?:default|standard) ((?:{either(d.split()[-1] for d in words.default)}))\b", re.IGNORECASE
-        ),
-        units=units,
-        unit=re.compile(rf"[ \u00a0\u2009\u202f-]?({either(units)})(?![^\W\d_])"),
-        kinds={unit: kind for kind, members in words.kinds.items() for unit in members},
-    )
+def _words() -> ParameterWords:
+    return read_value(resource_dir("corpus") / "protocols" / "parameters.toml", ParameterWords)

@@ -3,7 +3,10 @@
 import re
 from functools import cache
 
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, statistic_words
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, either
+from kgcheck.resources import resource_dir
 
 
 def statistics_in(text: str) -> tuple[str, ...]:
@@ -38,3 +41,18 @@ def _statistics() -> tuple[re.Pattern[str], list[str]]:
     longest = sorted(spelt, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({either([s])})' for s in longest)})(?!\w)")
     return pattern, [spelt[s] for s in longest]
+
+
+class StatisticWords(Value):
+    """The file ``statistics.toml``: by name, how each is written."""
+
+    tests: dict[str, tuple[str, ...]]
+    corrections: dict[str, tuple[str, ...]]
+    models: dict[str, tuple[str, ...]]
+    effects: dict[str, tuple[str, ...]]
+
+
+@cache
+def statistic_words() -> StatisticWords:
+    """The names of statistics."""
+    return read_value(resource_dir("corpus") / "protocols" / "statistics.toml", StatisticWords)

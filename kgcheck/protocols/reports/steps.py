@@ -2,17 +2,20 @@
 
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from kgcheck.literature.documents import Span
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter
 from kgcheck.protocols.report import ReportStep
 from kgcheck.protocols.reports.data_sets import data_set_ids
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.statistic_names import statistics_in
 from kgcheck.protocols.reports.tools import tools_in
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, step_words
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, AnyCase, Words, either
+from kgcheck.resources import resource_dir
 
 _ADVERBS = (
     r"(?:\s(?:\w{2,20}ly|then|also|next|further|again|not|all|each|both|either|thus|therefore|always|once|twice|often|first"
@@ -54,6 +57,7 @@ _DETERMINER = re.compile(
     r"subsequently|additionally|further|remaining|resulting|same|\d[\d,.]*)\s)+",
     re.IGNORECASE,
 )
+_PRONOUNS = frozenset("it they them this these those which that who there both each all".split())
 _MOST_ITEMS = 4
 _MOST_WORDS = 7
 
@@ -75,31 +79,29 @@ def deeds_of(text: str) -> tuple[Deed, ...]:
     ((), ())
     """
     text = text[:MOST_CHARACTERS]
-    patterns = _patterns()
-    found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, patterns))]
-    found += [d for m in _PASSIVE_AFTER_A_WORD.finditer(text) if (d := _passive(m, patterns))]
-    found += [
-        d for m in _PERFECT.finditer(text) if (d := _passive(m, patterns)) and d.verb.split()[0] in patterns.perfect
-    ]
-    found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, patterns))]
+    words = step_words()
+    found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, words))]
+    found += [d for m in _PASSIVE_AFTER_A_WORD.finditer(text) if (d := _passive(m, words))]
+    found += [d for m in _PERFECT.finditer(text) if (d := _passive(m, words)) and d.verb.split()[0] in words.perfect]
+    found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, words))]
     found += [
         Deed(m["verb"].lower(), m.span("verb"), passive=False)
-        for pattern in (patterns.people, patterns.things, patterns.settings, _SERVED)
+        for pattern in (*words.deeds, _SERVED)
         for m in pattern.finditer(text)
     ]
-    if not found and (order := _ORDER.match(text)) and order["verb"].lower() in patterns.orders:
+    if not found and (order := _ORDER.match(text)) and order["verb"].lower() in words.orders:
         found.append(Deed(order["verb"].lower(), order.span("verb"), passive=False))
-    if patterns.not_steps.search(text):
-        found = [d for d in found if d.verb.split()[0] not in patterns.permits]
+    if words.refusal.search(text):
+        found = [d for d in found if d.verb.split()[0] not in words.permits]
     found.sort(key=lambda d: d.span)
     return tuple(d for n, d in enumerate(found) if not n or d.span[0] >= found[n - 1].span[1])
 
 
-def _passive(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
+def _passive(match: re.Match[str], words: "StepWords") -> Deed | None:
     verb = match["verb"].lower()
-    if verb in patterns.states or not patterns.is_participle(verb):
+    if verb in words.states or not words.is_participle(verb):
         return None
-    if match["be"].lower() in ("is", "are") and patterns.base(verb) not in patterns.present:
+    if match["be"].lower() in ("is", "are") and words.base(verb) not in words.present:
         return None
     if match["be"].lower() in ("is", "are") and _holds_of_all(match.string, match.start()):
         return None
@@ -113,12 +115,12 @@ def _holds_of_all(text: str, start: int) -> bool:
     return bool(_CONDITION.match(text)) and "," not in text[:start]
 
 
-def _active(match: re.Match[str], patterns: "_StepPatterns") -> Deed | None:
+def _active(match: re.Match[str], words: "StepWords") -> Deed | None:
     verb = match["verb"].lower()
-    if verb in patterns.active_states:
+    if verb in words.active_states:
         return None
-    past = (verb.endswith("ed") and verb not in patterns.no_participles) or verb in patterns.irregular_past
-    if not past and verb not in patterns.present:
+    past = (verb.endswith("ed") and verb not in words.no_participles) or verb in words.irregular_past
+    if not past and verb not in words.present:
         return None
     return Deed(verb + (match["out"] or ""), match.span("verb"), passive=False)
 
@@ -153,7 +155,7 @@ def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_hea
 
 def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
     """Whether a sentence without such a verb gives settings, as "95°C for 5 min, then 35 cycles at 60°C" does."""
-    if _patterns().not_steps.search(text):
+    if step_words().refusal.search(text):
         return False
     set_by_hand = [
         p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in _UNITS_OF_PEOPLE
@@ -167,10 +169,10 @@ _UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%",
 
 def is_dry(text: str, *, computing: int = 0) -> bool:
     """Whether what a sentence tells is done by computing."""
-    patterns = _patterns()
+    places = step_words().places
     words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
-    wet = sum(words[w] for w in words.keys() & patterns.wet)
-    dry = sum(words[w] for w in words.keys() & patterns.dry) + computing
+    wet = sum(words[w] for w in words.keys() & places.wet)
+    dry = sum(words[w] for w in words.keys() & places.dry) + computing
     return dry > wet
 
 
@@ -221,18 +223,18 @@ def _phrase(words: str) -> str:
 
 def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tuple[StepItem, ...]]:
     """What a step takes and makes, as far as its verbs say."""
-    patterns = _patterns()
+    words = step_words()
     taken: list[str] = []
     made: list[str] = []
     for deed in deeds:
         thing = _object(text, deed)
-        if thing and thing.lower() not in patterns.pronouns:
-            (made if deed.verb in patterns.makes else taken if deed.verb in patterns.takes else []).append(thing)
+        if thing and thing.lower() not in _PRONOUNS:
+            (made if deed.verb in words.verbs.makes else taken if deed.verb in words.verbs.takes else []).append(thing)
         rest = text[deed.span[1] : deed.span[1] + 80]
-        if deed.verb in patterns.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
+        if deed.verb in words.verbs.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
             # "Cells were obtained from Somebody Ltd" names who sold them.
             taken += [thing] if not all(w[0].isupper() for w in thing.split()) else []
-        if deed.verb in patterns.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
+        if deed.verb in words.verbs.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
             made.append(thing)
     return _kinds(taken), _kinds(made)
 
@@ -243,7 +245,7 @@ def _kinds(names: list[str]) -> tuple[StepItem, ...]:
 
 def _kind(name: str) -> ItemKind:
     words = name.lower().split()
-    kinds = _patterns().kinds
+    kinds = step_words().kinds
     return next((kinds[w] for w in reversed(words) if w in kinds), "other")
 
 
@@ -256,30 +258,73 @@ def species_in(text: str) -> Counter[str]:
 @cache
 def _species() -> tuple[re.Pattern[str], dict[str, str]]:
     names = {word: name for name, words in step_words().species.items() for word in words}
-    longest = "|".join(re.escape(w) for w in sorted(names, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{longest})(?!\w)", re.IGNORECASE), names
+    return re.compile(rf"(?<!\w)(?:{either(names)})(?!\w)", re.IGNORECASE), names
 
 
-class _StepPatterns(NamedTuple):
-    states: frozenset[str]
-    active_states: frozenset[str]
-    no_participles: frozenset[str]
-    irregular: frozenset[str]
-    irregular_past: frozenset[str]
+class StepVerbs(Value):
+    """Verbs by what becomes of their object."""
+
+    makes: Words
+    takes: Words
+
+
+class StepPlaces(Value):
+    """Words of work at a bench and of computing."""
+
+    wet: Words
+    dry: Words
+
+
+class StepWords(Value):
+    """The file ``steps.toml``."""
+
+    states: Words
+    active_states: Words
+    no_participles: Words
+    irregular: Words
+    irregular_past: Words
     present: frozenset[str]
     orders: frozenset[str]
-    people: re.Pattern[str]
-    things: re.Pattern[str]
-    settings: re.Pattern[str]
-    perfect: frozenset[str]
-    permits: frozenset[str]
-    not_steps: re.Pattern[str]
-    makes: frozenset[str]
-    takes: frozenset[str]
-    wet: frozenset[str]
-    dry: frozenset[str]
-    kinds: dict[str, ItemKind]
-    pronouns: frozenset[str]
+    people: str
+    people_verbs: str
+    things: str
+    things_verbs: str
+    settings: tuple[str, ...]
+    perfect: Words
+    permits: Words
+    not_steps: tuple[str, ...]
+    not_headings: AnyCase
+    headings: AnyCase
+    no_studies: tuple[str, ...]
+    items: dict[ItemKind, tuple[str, ...]]
+    verbs: StepVerbs
+    places: StepPlaces
+    species: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def kinds(self) -> dict[str, ItemKind]:
+        """Kinds of items by word."""
+        return {word: kind for kind, members in self.items.items() for word in members}
+
+    @cached_property
+    def refusal(self) -> re.Pattern[str]:
+        """Words of sentences that tell of no step."""
+        return re.compile(either(self.not_steps), re.IGNORECASE)
+
+    @cached_property
+    def deeds(self) -> tuple[re.Pattern[str], ...]:
+        """What people did, what was done with things, and settings."""
+        people, people_did, things, did = (
+            "|".join(words.split()) for words in (self.people, self.people_verbs, self.things, self.things_verbs)
+        )
+        patterns = (
+            rf"\b(?:{people})(?:\s(?!was\b|were\b|who\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,8}}?"
+            rf"\s(?P<verb>{people_did})\b",
+            rf"\b(?:{things})(?:\s(?!was\b|were\b|which\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,6}}?"
+            rf"\s(?P<verb>{did})\b(?!\s(?:is|was|were|are|by|in|for|as|to|here)\b)",
+            rf"\b(?:{either(self.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b",
+        )
+        return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
     def is_participle(self, verb: str) -> bool:
         """Whether a word may be a participle."""
@@ -307,36 +352,6 @@ class _StepPatterns(NamedTuple):
 
 
 @cache
-def _patterns() -> _StepPatterns:
-    words = step_words()
-    people, deeds = ("|".join(w.split()) for w in (words.people, words.people_verbs))
-    things, thing_verbs = ("|".join(w.split()) for w in (words.things, words.things_verbs))
-    return _StepPatterns(
-        states=frozenset(words.states.split()),
-        active_states=frozenset(words.active_states.split()),
-        no_participles=frozenset(words.no_participles.split()),
-        irregular=frozenset(words.irregular.split()),
-        irregular_past=frozenset(words.irregular_past.split()),
-        present=frozenset(words.present),
-        orders=frozenset(words.orders),
-        people=re.compile(
-            rf"\b(?:{people})(?:\s(?!was\b|were\b|who\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,8}}?\s(?P<verb>{deeds})\b",
-            re.IGNORECASE,
-        ),
-        things=re.compile(
-            rf"\b(?:{things})(?:\s(?!was\b|were\b|which\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,6}}?\s(?P<verb>{thing_verbs})\b(?!\s(?:is|was|were|are|by|in|for|as|to|here)\b)",
-            re.IGNORECASE,
-        ),
-        settings=re.compile(
-            rf"\b(?:{either(words.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b", re.IGNORECASE
-        ),
-        perfect=frozenset(words.perfect.split()),
-        permits=frozenset(words.permits.split()),
-        not_steps=re.compile("|".join(map(re.escape, words.not_steps)), re.IGNORECASE),
-        makes=frozenset(words.verbs.makes.split()),
-        takes=frozenset(words.verbs.takes.split()),
-        wet=frozenset(words.places.wet.split()),
-        dry=frozenset(words.places.dry.split()),
-        kinds={word: kind for kind, members in words.items.items() for word in members},
-        pronouns=frozenset("it they them this these those which that who there both each all".split()),
-    )
+def step_words() -> StepWords:
+    """The words of steps."""
+    return read_value(resource_dir("corpus") / "protocols" / "steps.toml", StepWords)

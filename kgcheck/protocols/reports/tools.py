@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from kgcheck.literature.documents import Span
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import StepTool
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, either, software_words
+from kgcheck.protocols.reports.words import MOST_CHARACTERS, Words, either
+from kgcheck.resources import resource_dir
 
 _NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
 _COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
@@ -86,23 +89,23 @@ class _Named(NamedTuple):
 
 
 def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
-    patterns = _patterns()
-    for match in patterns.known.finditer(text):
+    patterns = _software()
+    for match in patterns.names.finditer(text):
         version, reach = _version(text, match.end())
         # "(GraphPad Software, La Jolla)" names who sells it.
         if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
             continue
-        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
+        if match[0] in patterns.ambiguous.names and not version and not _beside(text, match.span()):
             continue
         yield _Named(*match.span(), version, reach)
     for match in _DONE_WITH.finditer(text):
-        if match["name"].lower() not in patterns.techniques and _is_name(match["name"]):
+        if match["name"].lower() not in patterns.techniques.names and _is_name(match["name"]):
             yield _Named(*match.span("name"), "", match.end("name"))
     for match in _LIST.finditer(text):
         for word in re.finditer(r"[\w.+-]{2,30}", match[0]):
             if word[0] not in ("and", "packages", "libraries", "the") and _is_name(word[0]):
                 yield _Named(match.start() + word.start(), match.start() + word.end(), "", match.start() + word.end())
-    for name, spelt in patterns.near.items():
+    for name, spelt in patterns.beside.items():
         for match in spelt.finditer(text):
             start = match.start() + match[0].index(name)
             yield _Named(start, start + len(name), *_version(text, start + len(name)))
@@ -118,19 +121,19 @@ def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
         yield _Named(match.start("name"), match.start("name") + len(name), "", match.end())
     for match in _NUMBERED.finditer(text):
         words = match["name"].lower().split()
-        if not set(words) & patterns.not_software and not set(words) & patterns.techniques:
+        if not set(words) & patterns.kinds.not_software and not set(words) & patterns.techniques.names:
             yield _Named(*match.span("name"), match["version"], match.end())
     for match in _VERSIONED.finditer(text):
         start, end = match.span("name")
         last = re.split(r"[\s-]", text[start:end])[-1].lower()
-        if not {last, last.rstrip("s")} & patterns.not_software:
+        if not {last, last.rstrip("s")} & patterns.kinds.not_software:
             yield _Named(start, end, match["version"].rstrip("."), match.end())
 
 
 def _beside(text: str, span: Span) -> bool:
     """Whether a word for software is next to a name, with no more than a word between."""
     before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
-    return bool(_patterns().before.search(before) or _patterns().after.match(after))
+    return bool(_software().before.search(before) or _software().after.match(after))
 
 
 def _version(text: str, end: int) -> tuple[str, int]:
@@ -148,25 +151,13 @@ def _version(text: str, end: int) -> tuple[str, int]:
 
 def _is_name(name: str) -> bool:
     """Whether a word beside one for software is the name of it."""
-    patterns = _patterns()
+    patterns = _software()
     words = name.split()
-    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
+    if not words or any(w.lower().strip("'\"") in patterns.kinds.stop for w in words):
         return False
     if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
         return False
     return any(c.isalpha() for c in name) and len(name) > 1
-
-
-class _ToolPatterns(NamedTuple):
-    known: re.Pattern[str]
-    near: dict[str, re.Pattern[str]]
-    ambiguous: frozenset[str]
-    before: re.Pattern[str]
-    after: re.Pattern[str]
-    shapes: tuple[re.Pattern[str], ...]
-    stop: frozenset[str]
-    techniques: frozenset[str]
-    not_software: frozenset[str]
 
 
 def _place(words: str) -> str:
@@ -177,23 +168,66 @@ def _place(words: str) -> str:
     return either([words]) + ends
 
 
-@cache
-def _patterns() -> _ToolPatterns:
-    words = software_words()
-    kinds = either(words.kinds.words)
-    quoted = r"['\"\u2018\u201c]?"
-    capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
-    before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"
-    lower = r"[a-z][\w.]{1,20}"
-    return _ToolPatterns(
-        known=re.compile(rf"(?<![\w.-])(?:{either((*words.known, *words.ambiguous.names))})(?![\w-]|\.\w)"),
-        near={
-            name: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(_place, places))})") for name, places in words.near.items()
-        },
-        ambiguous=frozenset(words.ambiguous.names),
-        before=re.compile(rf"\b(?:{either(words.ambiguous.before)})\b[^,.;()]{{0,12}}$"),
-        after=re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(words.ambiguous.after)})\b"),
-        shapes=(
+class AmbiguousNames(Value):
+    """Names of software that are also other words, and what must stand beside them."""
+
+    names: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class TechniqueNames(Value):
+    """Names with which things are done and that are no software."""
+
+    names: Words
+
+
+class SoftwareKinds(Value):
+    """Words for software, and what is no name of one."""
+
+    words: tuple[str, ...]
+    stop: Words
+    not_software: Words
+
+
+class SoftwareWords(Value):
+    """The file ``software.toml``."""
+
+    known: tuple[str, ...]
+    near: dict[str, tuple[str, ...]]
+    ambiguous: AmbiguousNames
+    kinds: SoftwareKinds
+    techniques: TechniqueNames
+
+    @cached_property
+    def names(self) -> re.Pattern[str]:
+        """Names that are known."""
+        return re.compile(rf"(?<![\w.-])(?:{either((*self.known, *self.ambiguous.names))})(?![\w-]|\.\w)")
+
+    @cached_property
+    def beside(self) -> dict[str, re.Pattern[str]]:
+        """Names with the phrases that show them to be software."""
+        return {name: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(_place, p))})") for name, p in self.near.items()}
+
+    @cached_property
+    def before(self) -> re.Pattern[str]:
+        """What stands before an ambiguous name of software."""
+        return re.compile(rf"\b(?:{either(self.ambiguous.before)})\b[^,.;()]{{0,12}}$")
+
+    @cached_property
+    def after(self) -> re.Pattern[str]:
+        """What stands after an ambiguous name of software."""
+        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.ambiguous.after)})\b")
+
+    @cached_property
+    def shapes(self) -> tuple[re.Pattern[str], ...]:
+        """Phrases that name software whatever its name is."""
+        kinds = either(self.kinds.words)
+        quoted = r"['\"\u2018\u201c]?"
+        capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
+        before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"
+        lower = r"[a-z][\w.]{1,20}"
+        return (
             # The lme4 package; R package lme4: there a name may be in small letters.
             re.compile(
                 rf"\b(?:the|R|of|with|using|in) {quoted}(?P<name>{lower}){quoted} (?:package|library|toolbox)\b"
@@ -210,8 +244,9 @@ def _patterns() -> _ToolPatterns:
                 rf"\b(?:{kinds}) (?:called |named )?{quoted}"
                 rf"(?P<name>{capital}(?: [A-Z][\w.+-]{{1,20}})?){quoted}(?![\w-])"
             ),
-        ),
-        stop=frozenset(words.kinds.stop.split()),
-        techniques=frozenset(words.techniques.names.split()),
-        not_software=frozenset(words.kinds.not_software.split()),
-    )
+        )
+
+
+@cache
+def _software() -> SoftwareWords:
+    return read_value(resource_dir("corpus") / "protocols" / "software.toml", SoftwareWords)

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from kgcheck.literature.papers import WholePaper
 from kgcheck.model import Value
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.protocol import StudyDataSet
+from kgcheck.protocols.protocol import Objective, StudyDataSet
 from kgcheck.protocols.search.queries import SearchQuery
 
 SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]

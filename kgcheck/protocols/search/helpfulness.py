@@ -9,10 +9,8 @@ from kgcheck.literature.documents import titled_retracted
 from kgcheck.literature.lexical import stems
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import TopicFit, section_texts
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.protocols.search.concepts import SearchConcept, method_named, words_of
-from kgcheck.protocols.search.rules import LikenessScale, search_rules
+from kgcheck.protocols.protocol import Objective, StudyDataSet
+from kgcheck.protocols.search.queries import LikenessScale, SearchConcept, method_named, search_rules, words_of
 
 _ACCESSION = re.compile(r"\b(?:GSE\d{2,7}|GDS\d{2,5}|[SED]RP\d{4,9}|PRJ[A-Z]{2}\d{2,9}|E-[A-Z]{4}-\d{1,6}|PXD\d{6})\b")
 _MOST_CHARACTERS = 10_000

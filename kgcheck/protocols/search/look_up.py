@@ -2,17 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 
+from kgcheck import clock
 from kgcheck.errors import SourceError
 from kgcheck.literature.documents import clean
 from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.providers.biostudies import BioStudies
 from kgcheck.providers.data_sets import DataSetRecord, DataSetRepository
-from kgcheck.providers.geo import Geo
 from kgcheck.providers.http import Http
-from kgcheck.providers.pride import Pride
-from kgcheck.providers.sequence_archives import BioProjects, SequenceReads
+from kgcheck.providers.repositories import BioProjects, BioStudies, Geo, Pride, SequenceReads
 from kgcheck.settings import Settings
 
 REPOSITORIES: tuple[tuple[re.Pattern[str], str, Callable[[Http, Settings, str], DataSetRepository]], ...] = (
@@ -30,7 +27,7 @@ _LONGEST_ID = 100
 
 def look_up(ids: Iterable[str], http: Http, day: str = "") -> tuple[StudyDataSet, ...]:
     """Look data sets up."""
-    day = day or datetime.now(UTC).date().isoformat()
+    day = day or clock.today().isoformat()
     wanted = [i for i in dict.fromkeys(part.strip() for part in ids) if i and len(i) <= _LONGEST_ID]
     looked: dict[str, StudyDataSet] = {}
     for form, repository, service in REPOSITORIES:

@@ -17,12 +17,9 @@ from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import with_schema
 from kgcheck.outputs import write_text
-from kgcheck.protocols.files import digest_of_things
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.concepts import SearchConcept
+from kgcheck.protocols.protocol import Objective, digest_of_things
 from kgcheck.protocols.search.helpfulness import DataSetUse, PaperDegree
-from kgcheck.protocols.search.queries import SearchQuery, TermGroup
-from kgcheck.protocols.search.rules import search_rules
+from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, TermGroup, search_rules
 
 QUERY_TEMPERATURE = 0.7
 JUDGE_TEMPERATURE = 0.5

@@ -4,15 +4,306 @@ A query is groups of terms: one term of each group must be there. It is kept as 
 made it, a rule or a model, it is balanced, has no other operators, and names no field that a place does not know.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Self
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from kgcheck.literature.documents import clean
+from kgcheck.literature.lexical import stems
+from kgcheck.literature.names import naming
 from kgcheck.model import Value
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.concepts import LONGEST_TERM, SearchConcept, Synonyms, concepts_of, search_term
-from kgcheck.protocols.search.rules import search_rules
+from kgcheck.profile.toml_files import read_value
+from kgcheck.protocols.protocol import Objective
+from kgcheck.resources import resource_dir
+
+ConceptKind = Literal["subject", "facet", "method"]
+"""What a search is about, a side of it, or how something is done and with which data."""
+
+
+class SearchLimits(Value):
+    """How much is searched."""
+
+    queries: int = Field(gt=0)
+    results: int = Field(gt=0, le=200)
+    terms: int = Field(gt=0)
+    whole: int = Field(ge=0)
+    judged: int = Field(gt=0)
+
+
+class LikenessScale(Value):
+    """From which value on a paper is like the objective at all, and from which as like as can be."""
+
+    none: float = Field(ge=0)
+    full: float = Field(gt=0)
+
+
+class PaperRules(Value):
+    """What the degree of a paper is made of."""
+
+    kept: int = Field(ge=1, le=5)
+    named: float
+    likeness: float
+    methods: float
+    data_sets: float
+    other_species: float
+    no_methods: float
+    vectors: LikenessScale
+    words: LikenessScale
+    concepts: dict[ConceptKind, float]
+
+
+class DataSetRules(Value):
+    """What a data set must have to be usable."""
+
+    samples: int = Field(ge=0)
+
+
+class SearchWords(Value):
+    """Words by what they are taken for."""
+
+    generic: frozenset[str]
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    no_methods: tuple[str, ...]
+
+
+class KnownMethod(Value):
+    """A method or a kind of data: words of papers, and words of repositories."""
+
+    name: str
+    words: tuple[str, ...] = Field(min_length=1)
+    data: tuple[str, ...]
+
+
+class SearchRules(Value):
+    """The file."""
+
+    limits: SearchLimits
+    papers: PaperRules
+    data_sets: DataSetRules
+    words: SearchWords
+    species: dict[str, tuple[str, ...]]
+    methods: tuple[KnownMethod, ...]
+
+
+@cache
+def search_rules() -> SearchRules:
+    """The rules that are shipped."""
+    return read_value(resource_dir("corpus") / "protocols" / "search.toml", SearchRules)
+
+
+Synonyms = Callable[[str], tuple[str, ...]]
+"""Other names of what a text names, as a graph or a snapshot knows them."""
+
+LONGEST_TERM = 80
+"""Characters of a term in a query."""
+
+_LONGEST_PHRASE = 3
+"""Words."""
+
+_MEASURE = re.compile(r"\d+(?:[.-]\d+)*[a-z]{0,4}")
+"""A number, perhaps with its unit."""
+
+_MOST_PHRASES = 7
+"""Phrases that an objective is taken to be about: more would make each of them count for little."""
+
+_SYMBOL = 5
+"""Characters up to which a word without a small letter is a symbol, which is matched by its case."""
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*|[,;:.()\[\]/]")
+_NO_TERM = re.compile(r"[^\w +.'-]|_")
+
+
+class SearchConcept(Value):
+    """Something that is searched for: the first term is what the objective calls it."""
+
+    kind: ConceptKind
+    terms: tuple[str, ...] = Field(min_length=1)
+
+    @property
+    def name(self) -> str:
+        """What the objective calls it."""
+        return self.terms[0]
+
+    @cached_property
+    def _symbols(self) -> re.Pattern[str] | None:
+        return naming([t for t in self.terms if _is_symbol(t)])
+
+    @cached_property
+    def _stems(self) -> tuple[frozenset[str], ...]:
+        return tuple(stems(words_of(t)) for t in self.terms if not _is_symbol(t))
+
+    def named_in(self, text: str, text_stems: frozenset[str]) -> bool:
+        """Whether a text names it."""
+        if any(own and own <= text_stems for own in self._stems):
+            return True
+        return self._symbols is not None and bool(self._symbols.search(text))
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case, also those within others that a hyphen joins."""
+    return tuple(
+        part for word in _TOKEN.findall(text.casefold()) for part in re.split(r"[-'.]", word) if part.isalnum()
+    )
+
+
+def search_term(text: str) -> str:
+    """A text as it may stand in quotes in any query language.
+
+    >>> search_term('KIT" OR 1=1 [tiab]*'), search_term("42")
+    ('KIT OR 1 1 tiab', '')
+    """
+    plain = " ".join(_NO_TERM.sub(" ", _plain(text[: 4 * LONGEST_TERM])).split()).strip(".' -+")
+    return plain if 2 <= len(plain) <= LONGEST_TERM and any(map(str.isalpha, plain)) else ""
+
+
+def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept, ...]:
+    """What an objective is about."""
+    found: dict[str, SearchConcept] = {}
+    for name in objective.about:
+        _put(found, "subject", (name, *synonyms(name)))
+    for assay in objective.assays:
+        method = method_named(assay)
+        _put(found, "method", (assay, *(method.words if method else ())))
+    for names in [*_phrases(objective.title), *_phrases(objective.objective)][:_MOST_PHRASES]:
+        method = next(filter(None, map(method_named, names)), None)
+        others = tuple(other for name in names for other in synonyms(name))
+        if method:
+            _put(found, "method", (*_own_words(names[0], method),))
+        else:
+            _put(found, "subject" if others else "facet", (*names, *others, *_shorter(names[0])))
+    return _in_order(found, objective)
+
+
+def method_named(text: str) -> KnownMethod | None:
+    """The method that a text names; of several the one with the longest word."""
+    own = stems(words_of(text))
+    return next((method for parts, method in _method_words() if parts <= own), None)
+
+
+@cache
+def _method_words() -> tuple[tuple[frozenset[str], KnownMethod], ...]:
+    """The stems of every word for a method, the longest word first."""
+    words = [(word, method) for method in search_rules().methods for word in (method.name, *method.words)]
+    words.sort(key=lambda w: -len(w[0]))
+    return tuple((parts, method) for word, method in words if (parts := stems(words_of(word))))
+
+
+def _own_words(phrase: str, method: KnownMethod) -> Iterator[str]:
+    yield next((w for w in (*method.words, method.name) if stems(words_of(w)) <= stems(words_of(phrase))), phrase)
+    yield from method.words
+
+
+def _put(found: dict[str, SearchConcept], kind: ConceptKind, names: tuple[str, ...]) -> None:
+    """Add a concept, unless it is there under one of its names."""
+    terms: dict[str, str] = {}
+    for name in names:
+        if term := search_term(name):
+            terms.setdefault(term.casefold(), term)
+    if not terms or any(term in found for term in terms):
+        return
+    kept = tuple(terms.values())[: search_rules().limits.terms]
+    concept = SearchConcept(kind=kind, terms=kept)
+    found |= {term: concept for term in terms}
+
+
+def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple[SearchConcept, ...]:
+    """Each once: subjects, facets, methods; without a subject, the phrase that is named most often is taken for it."""
+    known = list(dict.fromkeys(found.values()))
+    known = [c for c in known if c.kind != "facet" or not any(_is_within(c, other) for other in known)]
+    if not any(c.kind == "subject" for c in known):
+        facets = [c for c in known if c.kind == "facet"]
+        if facets:
+            first = max(facets, key=lambda c: _weight(c.name, objective))
+            known[known.index(first)] = first.model_copy(update={"kind": "subject"})
+    order = ("subject", "facet", "method")
+    about = [search_term(name) for name in objective.about]
+
+    def place(concept: SearchConcept) -> tuple[int, int, int]:
+        if concept.kind != "subject":
+            return order.index(concept.kind), 0, 0
+        return (
+            0,
+            about.index(concept.name) if concept.name in about else len(about),
+            -_weight(concept.name, objective)[0],
+        )
+
+    return tuple(sorted(known, key=place))
+
+
+def _is_within(facet: SearchConcept, other: SearchConcept) -> bool:
+    """Whether a facet is some of the words of what is searched for anyway."""
+    own = stems(words_of(facet.name))
+    return facet != other and any(own <= stems(words_of(term)) for term in other.terms)
+
+
+def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
+    """How telling a phrase is: of the title, a name, named often, or what something is in or of."""
+    own, title = phrase.casefold(), objective.title.casefold()
+    folded = f"{title} {objective.objective.casefold()}"
+    within = any(f"{word} {own}" in folded for word in ("in", "of"))
+    named = any(map(_is_name, phrase.split()))
+    return int(own in title) + int(named) + min(folded.count(own), 3) + int(within), len(phrase)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word has capitals or digits within, as names of genes and viruses do."""
+    return len(word) > 2 and any(c.isupper() or c.isdigit() for c in word[1:]) and any(map(str.isalpha, word))
+
+
+def _shorter(phrase: str) -> tuple[str, ...]:
+    """What papers may call a phrase that is too long to be found as it stands: the names in it, or its last words."""
+    words = phrase.split()
+    names = tuple(word for word in words if _is_name(word)) if len(words) > 1 else ()
+    return names or ((" ".join(words[-2:]),) if len(words) > 2 else ())
+
+
+def _phrases(text: str) -> list[tuple[str, ...]]:
+    """Runs of words between words that name nothing, each once, in order, with the abbreviation in brackets behind."""
+    found: dict[str, tuple[str, ...]] = {}
+    run: list[str] = []
+    last = ""
+    parts = [*_TOKEN.findall(_plain(text[:2_000])), "."]
+    for at, part in enumerate(parts):
+        if part[0].isalnum() and not _names_nothing(part) and len(run) < _LONGEST_PHRASE:
+            run.append(part)
+            continue
+        if any(len(word) > 2 for word in run):
+            phrase = " ".join(run)
+            short = last and len(run) == 1 and part == ")" and parts[at - 2] == "(" and _is_symbol(phrase)
+            if short:
+                found[last] = (*found[last], phrase)
+            else:
+                found.setdefault(phrase.casefold(), (phrase,))
+            last = "" if short or part != "(" else phrase.casefold()
+        elif part != "(":
+            last = ""
+        run = [] if not part[0].isalnum() or _names_nothing(part) else [part]
+    return list(found.values())
+
+
+def _names_nothing(word: str) -> bool:
+    return bool(_MEASURE.fullmatch(word.casefold())) or bool(stems(words_of(word)) <= _generic())
+
+
+@cache
+def _generic() -> frozenset[str]:
+    """The stems of words that name nothing."""
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return stems((*STOPWORDS_EN, *search_rules().words.generic))
+
+
+def _plain(text: str) -> str:
+    return clean(text).replace("\u2019", "'")
+
+
+def _is_symbol(term: str) -> bool:
+    return " " not in term and len(term) <= _SYMBOL and not any(c.islower() for c in term)
+
 
 SearchTerm = Annotated[str, Field(min_length=2, max_length=LONGEST_TERM)]
 
@@ -76,11 +367,6 @@ def _quoted(term: str) -> str:
 
 def _boolean(groups: Sequence[TermGroup], write: Callable[[str], str]) -> str:
     return " AND ".join(f"({' OR '.join(map(write, group.terms))})" for group in groups)
-
-
-def queries(objective: Objective, synonyms: Synonyms) -> tuple[SearchQuery, ...]:
-    """Queries by rules alone."""
-    return queries_of(concepts_of(objective, synonyms))
 
 
 def queries_of(concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:

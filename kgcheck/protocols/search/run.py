@@ -5,23 +5,23 @@ search began, those of a model by what it was asked. What was cut off is done ag
 twice.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from kgcheck.errors import SourceError, UsageError
-from kgcheck.literature.documents import clean
+from kgcheck.literature.documents import Document, Rejected, clean
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.gather import day_of, whole_of, write_note
-from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.papers import Paragraph, Section, WholePaper, paper_of_record
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.step_log import StepLog
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.protocols.files import digest_of_things
-from kgcheck.protocols.objective import Objective
-from kgcheck.protocols.search.concepts import SearchConcept, Synonyms, concepts_of
+from kgcheck.protocols.protocol import Objective, digest_of_things
 from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, SearchPlace, StudySearch, UnsearchedPlace
 from kgcheck.protocols.search.helpfulness import (
     PaperDegree,
@@ -31,22 +31,134 @@ from kgcheck.protocols.search.helpfulness import (
     topic_of,
 )
 from kgcheck.protocols.search.look_up import study_data_set
-from kgcheck.protocols.search.met import FoundAt, MetPapers
 from kgcheck.protocols.search.model_search import JudgedRecord, SearchModel
-from kgcheck.protocols.search.places import (
-    EuropePmcPlace,
-    IndexPlace,
-    PaperPlace,
-    PmcPlace,
-    PubMedPlace,
-)
-from kgcheck.protocols.search.queries import SearchQuery, queries_of
-from kgcheck.protocols.search.rules import search_rules
+from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, Synonyms, concepts_of, queries_of, search_rules
 from kgcheck.providers.data_sets import DataSetRecord
-from kgcheck.providers.gathered import PaperRecord, open_licence
-from kgcheck.providers.geo import Geo
+from kgcheck.providers.europepmc import EuropePmc
+from kgcheck.providers.gathered import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.http import Http
 from kgcheck.providers.pmc import Pmc
+from kgcheck.providers.pubmed import PubMed
+from kgcheck.providers.repositories import Geo
+
+
+@dataclass
+class FoundAt:
+    """A paper that was met, with where, and by which queries."""
+
+    paper: WholePaper
+    places: list[SearchPlace] = field(default_factory=list)
+    queries: list[int] = field(default_factory=list)
+
+
+class MetPapers:
+    """Papers by every id that they go by."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, FoundAt] = {}
+
+    def add(self, paper: WholePaper, place: SearchPlace, query: int) -> None:
+        """Take a paper in, with those that it shows to be the same."""
+        same = list({id(m): m for i in paper.ids if (m := self._by_id.get(i))}.values())
+        first = same[0] if same else FoundAt(paper)
+        for other in (*same[1:], FoundAt(paper, [place], [query])):
+            first.paper = _joined(first.paper, other.paper)
+            first.places += [p for p in other.places if p not in first.places]
+            first.queries += [q for q in other.queries if q not in first.queries]
+        self._by_id |= dict.fromkeys(first.paper.ids, first)
+
+    def every(self) -> list[FoundAt]:
+        """Each once, in the order in which they were met."""
+        return list({id(m): m for m in self._by_id.values()}.values())
+
+    def retract(self, listed: Callable[[Iterable[str]], set[str]]) -> None:
+        """Mark papers as retracted."""
+        gone = listed(self._by_id)
+        for met in self.every():
+            if gone.intersection(met.paper.ids):
+                met.paper = met.paper.model_copy(update={"retracted": True})
+
+
+def _joined(one: WholePaper, other: WholePaper) -> WholePaper:
+    """The one that has more of the text, with the ids of both; retracted if either is."""
+    richer = max((one, other), key=lambda p: sum(len(s.paragraphs) for s in p.sections))
+    ids = tuple(dict.fromkeys((*one.ids, *other.ids)))
+    return richer.model_copy(update={"ids": ids, "retracted": one.retracted or other.retracted})
+
+
+class PapersFound(NamedTuple):
+    """What a place found for a query: papers, those that are none, and what of the query it does not know."""
+
+    papers: tuple[WholePaper, ...]
+    total: int
+    rejected: tuple[Rejected, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+PaperSearch = Callable[[SearchQuery, int], PapersFound]
+"""The papers of a place that fit a query best, at most so many, best first."""
+
+
+def _pubmed(http: Http, day: str) -> PaperSearch:
+    service = PubMed(http, http.settings, day)
+    return lambda query, most: _found(service.relevant(query.pubmed, most), "pubmed")
+
+
+def _europepmc(http: Http, day: str) -> PaperSearch:
+    service = EuropePmc(http, http.settings, day)
+    return lambda query, most: _found(service.page(query.europepmc, "", most), "europepmc")
+
+
+def _pmc(http: Http, day: str) -> PaperSearch:
+    """PMC, with the abstracts that PubMed has of its papers."""
+    service, abstracts = Pmc(http, http.settings, day), PubMed(http, http.settings, day)
+
+    def search(query: SearchQuery, most: int) -> PapersFound:
+        page = service.relevant(query.pmc, most)
+        pmids = [i for record in page.records for i in record.ids if i.startswith("pmid:")]
+        known = abstracts.records(pmids) if pmids else {}
+        return _found(page._replace(records=tuple(_with_abstract(record, known) for record in page.records)), "pmc")
+
+    return search
+
+
+def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> PapersFound:
+    """Search the local literature index, which no service is asked for."""
+    papers = tuple(paper_of_document(index, hit.document) for hit in index.search(query.words, limit=most))
+    return PapersFound(papers, len(papers))
+
+
+def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
+    """The whole paper of a document of an index, or its abstract as one."""
+    whole = index.store.paper(document.paper_id)
+    if whole is not None:
+        return whole.model_copy(update={"retracted": whole.retracted or document.retracted})
+    return WholePaper(
+        ids=document.ids,
+        title=document.title,
+        type=", ".join(document.types)[:500],
+        year=document.year,
+        journal=document.journal,
+        retracted=document.retracted,
+        sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
+        recipe=document.recipe,
+    )
+
+
+def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperRecord:
+    """A record of PMC with what PubMed has of the same paper."""
+    other = next((known[i] for i in record.ids if i in known), None)
+    if other is None:
+        return record
+    ids = tuple(dict.fromkeys((*other.ids, *record.ids)))
+    return other._replace(key=record.key, ids=ids, full_text=record.full_text)
+
+
+def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
+    made = [paper_of_record(record, place) for record in page.records]
+    papers = tuple(paper for paper in made if isinstance(paper, WholePaper))
+    return PapersFound(papers, page.total, tuple(p for p in made if isinstance(p, Rejected)), page.unknown)
+
 
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
 """Where is searched unless somebody chooses."""
@@ -55,10 +167,10 @@ SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
 _LOG_FILE = "search.log.jsonl"
 
-_PAPER_PLACES: dict[SearchPlace, Callable[[Http, str], PaperPlace]] = {
-    "pubmed": PubMedPlace,
-    "pmc": PmcPlace,
-    "europepmc": EuropePmcPlace,
+_PAPER_PLACES: dict[SearchPlace, Callable[[Http, str], PaperSearch]] = {
+    "pubmed": _pubmed,
+    "pmc": _pmc,
+    "europepmc": _europepmc,
 }
 
 
@@ -108,26 +220,19 @@ def search_for(
     return found
 
 
+@dataclass
 class _Search:
     """One search under way; the arguments are those of `search_for`."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        concepts: Sequence[SearchConcept],
-        folder: Path,
-        means: SearchMeans,
-        day: str,
-        log: StepLog,
-        progress: Progress,
-    ) -> None:
-        self._objective = objective
-        self._concepts = concepts
-        self._folder = folder
-        self._means = means
-        self._day = day
-        self._log = log
-        self._progress = progress
+    objective: Objective
+    concepts: Sequence[SearchConcept]
+    folder: Path
+    means: SearchMeans
+    day: str
+    log: StepLog
+    progress: Progress
+
+    def __post_init__(self) -> None:
         self._met = MetPapers()
         self._data_sets: dict[str, tuple[DataSetRecord, list[int]]] = {}
         self._unsearched: list[UnsearchedPlace] = []
@@ -135,16 +240,16 @@ class _Search:
 
     def run(self) -> StudySearch:
         """Search, judge, fetch."""
-        model = self._means.model
-        queries = model.queries(self._objective, self._concepts) if model else queries_of(self._concepts)
+        model = self.means.model
+        queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
         for number, query in enumerate(queries, 1):
-            self._log.put("query", number=number, purpose=query.purpose, pubmed=query.pubmed)
+            self.log.put("query", number=number, purpose=query.purpose, pubmed=query.pubmed)
         self._services(queries)
         self._local(queries)
         papers = self._whole_texts(self._papers())
         return StudySearch(
-            objective=self._objective,
-            day=self._day,
+            objective=self.objective,
+            day=self.day,
             queries=queries,
             queries_by=model.name if model else "rules",
             papers=tuple(papers),
@@ -154,15 +259,15 @@ class _Search:
         )
 
     def _services(self, queries: Sequence[SearchQuery]) -> None:
-        http = self._means.http
+        http = self.means.http
         if http is None:
             return
-        places = [_PAPER_PLACES[name](http, self._day) for name in self._means.places if name in _PAPER_PLACES]
-        geo = Geo(http, http.settings, self._day) if "geo" in self._means.places else None
-        with self._progress.step("searching", len(queries) * len(self._means.places)) as step:
+        searches = {name: _PAPER_PLACES[name](http, self.day) for name in self.means.places if name in _PAPER_PLACES}
+        geo = Geo(http, http.settings, self.day) if "geo" in self.means.places else None
+        with self.progress.step("searching", len(queries) * len(self.means.places)) as step:
             for number, query in enumerate(queries, 1):
-                for place in places:
-                    self._search(place, number, query)
+                for place, search in searches.items():
+                    self._search(place, search, number, query)
                     step.advance()
                 if geo:
                     self._search_data_sets(geo, number, query)
@@ -170,38 +275,33 @@ class _Search:
 
     def _local(self, queries: Sequence[SearchQuery]) -> None:
         """Search the local index where no service could be looked at."""
-        looked = len(queries) * len(self._means.places) > len(self._unsearched)
-        if self._means.http is not None and looked:
+        looked = len(queries) * len(self.means.places) > len(self._unsearched)
+        if self.means.http is not None and looked:
             return
-        why = "no service was asked" if self._means.http is None else "no service could be looked at"
-        if self._means.index is None:
+        why = "no service was asked" if self.means.http is None else "no service could be looked at"
+        if self.means.index is None:
             self._notes.append(f"{why}, and no index of papers is named")
             return
-        self._notes.append(
-            f"{why}: the papers are those of {self._means.index.folder}, and data sets were not searched"
-        )
-        if self._means.http is None or self._means.http.settings.offline:
+        self._notes.append(f"{why}: the papers are those of {self.means.index.folder}, and data sets were not searched")
+        if self.means.http is None or self.means.http.settings.offline:
             # Whoever is offline by choice misses nothing: it is in the note.
             self._unsearched.clear()
-        place = IndexPlace(self._means.index)
+        search = partial(search_index, self.means.index)
         for number, query in enumerate(queries, 1):
-            self._search(place, number, query)
+            self._search("index", search, number, query)
 
-    def _search(self, place: PaperPlace, number: int, query: SearchQuery) -> None:
+    def _search(self, place: SearchPlace, search: PaperSearch, number: int, query: SearchQuery) -> None:
         try:
-            found = place.papers(query, search_rules().limits.results)
+            found = search(query, search_rules().limits.results)
         except SourceError as error:
-            self._could_not(place.place, number, error)
+            self._could_not(place, number, error)
             return
         for paper in found.papers:
-            self._met.add(paper, place.place, number)
-        if found.unknown:
-            self._notes.append(
-                f"{place.place} searched query {number} without what it does not know: {', '.join(found.unknown)[:200]}"
-            )
-        self._log.put(
+            self._met.add(paper, place, number)
+        self._note_unknown(place, number, found.unknown)
+        self.log.put(
             "searched",
-            place=place.place,
+            place=place,
             query=number,
             total=found.total,
             papers=[p.id for p in found.papers],
@@ -211,44 +311,45 @@ class _Search:
 
     def _search_data_sets(self, geo: Geo, number: int, query: SearchQuery) -> None:
         try:
-            page = geo.relevant(query.geo(self._objective.species), search_rules().limits.results)
+            page = geo.relevant(query.geo(self.objective.species), search_rules().limits.results)
         except SourceError as error:
             self._could_not("geo", number, error)
             return
         for record in page.records:
             _, numbers = self._data_sets.setdefault(record.id, (record, []))
             numbers += [number] if number not in numbers else []
-        if page.unknown:
-            self._notes.append(
-                f"geo searched query {number} without what it does not know: {', '.join(page.unknown)[:200]}"
-            )
+        self._note_unknown("geo", number, page.unknown)
         ids = [r.id for r in page.records]
-        self._log.put(
-            "searched", place="geo", query=number, total=page.total, data_sets=ids, unknown=list(page.unknown)
-        )
+        self.log.put("searched", place="geo", query=number, total=page.total, data_sets=ids, unknown=list(page.unknown))
+
+    def _note_unknown(self, place: SearchPlace, number: int, unknown: Sequence[str]) -> None:
+        if unknown:
+            self._notes.append(
+                f"{place} searched query {number} without what it does not know: {', '.join(unknown)[:200]}"
+            )
 
     def _could_not(self, place: SearchPlace, number: int, error: SourceError) -> None:
         reason = clean(error.message)[:300]
         self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=reason))
-        self._log.put("not_searched", place=place, query=number, reason=reason)
+        self.log.put("not_searched", place=place, query=number, reason=reason)
 
     def _papers(self) -> list[FoundPaper]:
         """What was met, each with its degree, the most helpful first."""
-        if self._means.index is not None:
+        if self.means.index is not None:
             # What the local index knows to be retracted is, whoever has it.
-            self._met.retract(self._means.index.store.retracted)
+            self._met.retract(self.means.index.store.retracted)
         met = self._met.every()
         if not met:
             return []
-        embedder = self._means.embedder
-        fit = TopicFit(topic_of(self._objective, self._concepts), embedder)
+        embedder = self.means.embedder
+        fit = TopicFit(topic_of(self.objective, self.concepts), embedder)
         scale = "vectors" if embedder else "words"
-        judged = degrees([m.paper for m in met], self._objective, self._concepts, fit, scale)
+        judged = degrees([m.paper for m in met], self.objective, self.concepts, fit, scale)
         judged_by = "rules"
-        if self._means.model:
-            judged_by = self._means.model.name
+        if self.means.model:
+            judged_by = self.means.model.name
             shown = [JudgedRecord(m.paper.title, abstract_of(m.paper)) for m in met]
-            by_model = self._means.model.degrees(self._objective, shown)
+            by_model = self.means.model.degrees(self.objective, shown)
             judged = [
                 j._replace(degree=m.degree, reasons=m.reasons) if not of.paper.retracted else j
                 for j, m, of in zip(judged, by_model, met, strict=True)
@@ -256,7 +357,7 @@ class _Search:
         found = [self._found(m, j, judged_by) for m, j in zip(met, judged, strict=True)]
         found.sort(key=lambda p: (-p.degree, -p.relevance, p.paper.id))
         for paper in found:
-            self._log.put(
+            self.log.put(
                 "judged",
                 paper=paper.paper.id,
                 degree=paper.degree,
@@ -281,14 +382,14 @@ class _Search:
 
     def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
-        http = self._means.http
-        if http is None or "pmc" not in self._means.places:
+        http = self.means.http
+        if http is None or "pmc" not in self.means.places:
             return papers
-        pmc = Pmc(http, http.settings, self._day)
+        pmc = Pmc(http, http.settings, self.day)
         lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
         wanted = lacking[: search_rules().limits.whole]
         whole: dict[str, FoundPaper] = {}
-        with self._progress.step("reading whole papers", len(wanted)) as step:
+        with self.progress.step("reading whole papers", len(wanted)) as step:
             for found in wanted:
                 whole[found.paper.id] = self._whole(pmc, found)
                 step.advance()
@@ -298,12 +399,12 @@ class _Search:
         pmcid = _pmcid(found.paper)
         record = PaperRecord(pmcid, found.paper.ids, full_text=pmcid)
         try:
-            paper = whole_of(pmc, record, self._folder)
+            paper = whole_of(pmc, record, self.folder)
         except SourceError as error:
             self._could_not("pmc", 0, error)
             return found
         open_one = paper is not None and open_licence(paper.licence)
-        self._log.put("whole", paper=found.paper.id, found=paper is not None, open_licence=open_one)
+        self.log.put("whole", paper=found.paper.id, found=paper is not None, open_licence=open_one)
         if paper is None:
             return found
         retracted = paper.retracted or found.paper.retracted
@@ -326,15 +427,15 @@ class _Search:
         sets = [study_data_set(record) for record, _ in met]
         texts = [clean(record.description)[:5_000] for record, _ in met]
         judged_by = "rules"
-        if self._means.model:
-            judged_by = self._means.model.name
+        if self.means.model:
+            judged_by = self.means.model.name
             shown = [
                 JudgedRecord(s.title, text, {"species": s.species, "assay": s.assay, "samples": s.samples})
                 for s, text in zip(sets, texts, strict=True)
             ]
-            uses = self._means.model.uses(self._objective, shown)
+            uses = self.means.model.uses(self.objective, shown)
         else:
-            uses = [data_set_use(s, text, self._objective, self._concepts) for s, text in zip(sets, texts, strict=True)]
+            uses = [data_set_use(s, text, self.objective, self.concepts) for s, text in zip(sets, texts, strict=True)]
         found = [
             FoundDataSet(
                 data_set=s,
@@ -349,7 +450,7 @@ class _Search:
         ]
         found.sort(key=lambda d: (not d.usable, d.data_set.id))
         for one in found:
-            self._log.put("judged", data_set=one.data_set.id, usable=one.usable, reasons=list(one.reasons))
+            self.log.put("judged", data_set=one.data_set.id, usable=one.usable, reasons=list(one.reasons))
         return found
 
 

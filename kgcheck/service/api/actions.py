@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
 
+from kgcheck.curation.findings import LINE
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.service.access import Admin
-from kgcheck.service.api.shapes import LINE
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/actions", tags=["actions"])

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from kgcheck.model import Evidence, Finding, Outcome, Reason, Triple, Value
+from kgcheck.curation.findings import LINE
+from kgcheck.model import Evidence, Outcome, Reason, Triple, Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import LINE
-from kgcheck.service.api.work import TaskShown, begin
-from kgcheck.service.bodies import JsonRoute
+from kgcheck.service.api.tasks import TaskShown, begin
+from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Number, Whole
 
@@ -49,7 +49,7 @@ class ChecksInTurn(Value):
     what: list[Words] = Field(min_length=1, max_length=1_000)
 
 
-class Checked(Value):
+class Checked(Shown):
     """What the team came to."""
 
     run: str
@@ -65,25 +65,6 @@ class Checked(Value):
     evidence: list[Evidence]
     notes: list[str] = Field(description="of how it came about")
 
-    @classmethod
-    def of(cls, finding: Finding, notes: tuple[str, ...]) -> "Checked":
-        """A finding of a check as an answer."""
-        task, verdict, change = finding.task, finding.verdict, finding.change
-        return cls(
-            run=finding.run,
-            fingerprint=finding.fingerprint,
-            about=f"{task.type.value} {task}",
-            outcome=verdict.outcome,
-            reason=verdict.reason,
-            confidence=verdict.confidence,
-            value=task.value,
-            proposed_change=change.model_dump(mode="json", exclude_none=True) if change else None,
-            note=verdict.note,
-            missing=[str(gap) for gap in verdict.missing],
-            evidence=list(verdict.evidence),
-            notes=list(notes),
-        )
-
 
 class EdgeInWords(Value):
     """An edge in words."""
@@ -91,7 +72,7 @@ class EdgeInWords(Value):
     edge: Words = Field(description="HEAD RELATION TAIL, by ids")
 
 
-class VerifiedRow(Value):
+class VerifiedRow(Shown):
     """How the newest audit that looked at a task judged it, and what decided."""
 
     outcome: Outcome
@@ -116,7 +97,18 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
-    return Checked.of(checked.finding, checked.notes)
+    finding, verdict = checked.finding, checked.finding.verdict
+    return Checked.of(
+        verdict,
+        run=finding.run,
+        fingerprint=finding.fingerprint,
+        about=f"{finding.task.type.value} {finding.task}",
+        value=finding.task.value,
+        proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
+        missing=[str(gap) for gap in verdict.missing],
+        evidence=list(verdict.evidence),
+        notes=list(checked.notes),
+    )
 
 
 @router.post("/check/batch", operation_id="check_many", status_code=202)
@@ -130,4 +122,4 @@ def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeInWords,
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
         found = workspace.verified(wanted.edge)
-    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow(**found.model_dump()) if found else None)
+    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow.of(found) if found else None)

@@ -7,10 +7,11 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from kgcheck.curation.decisions import Action, DecisionState, Made
+from kgcheck.curation.findings import Day
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Day, DecisionRow, Selection
+from kgcheck.service.api.shapes import FINGERPRINT, VERSION, DecisionRow, Selection
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import Whole
@@ -59,11 +60,6 @@ class MadeRow(Value):
 
     decision: DecisionRow
     before: DecisionState
-
-    @classmethod
-    def of(cls, made: Made) -> "MadeRow":
-        """A decision as an answer."""
-        return cls(decision=DecisionRow.of(made.decision), before=made.before.state)
 
 
 class MadeDecisions(Value):
@@ -158,4 +154,5 @@ def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm
 
 
 def _made(made: list[Made]) -> MadeDecisions:
-    return MadeDecisions(count=len(made), decisions=[MadeRow.of(one) for one in made])
+    rows = [MadeRow(decision=DecisionRow.of(one.decision), before=one.before.state) for one in made]
+    return MadeDecisions(count=len(made), decisions=rows)

@@ -124,7 +124,7 @@ def get_finding(
     if if_none_match and tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]:
         return EmptyResponse(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
-    return FindingDetail.of_known(found)
+    return FindingDetail.of(found)
 
 
 @router.get("/{fingerprint}/history", operation_id="get_history")

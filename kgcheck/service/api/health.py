@@ -1,18 +1,18 @@
-"""Whether the service is alive, and whether it can work."""
+"""Health and metrics of the service, for who runs it."""
 
 from typing import Literal
 
-from fastapi import APIRouter
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.model import Value
-from kgcheck.service.access import Open
+from kgcheck.service.access import Open, Viewer
+from kgcheck.service.metrics import Metrics
 from kgcheck.service.state import Served
-from kgcheck.workspace.readiness import Part
 
-router = APIRouter(prefix="/health", tags=["health"])
+router = APIRouter(tags=["health"])
 
 
 class Alive(Value):
@@ -29,11 +29,6 @@ class PartRow(Value):
     is_ready: bool
     kind_of_error: str = Field(default="", description="why it cannot be read; the log has the whole of it")
 
-    @classmethod
-    def of(cls, part: Part) -> "PartRow":
-        """A part as an answer: whoever may ask need not know where it is."""
-        return cls(name=part.name, is_ready=part.is_ready, kind_of_error=part.kind_of_error)
-
 
 class Readiness(Value):
     """Whether everything that the service works on can be read."""
@@ -42,14 +37,14 @@ class Readiness(Value):
     parts: list[PartRow]
 
 
-@router.get("/live", operation_id="get_live")
+@router.get("/health/live", operation_id="get_live")
 async def get_live(asking: Open) -> Alive:
     """Say that the service answers; nothing else is looked at."""
     return Alive(version=__version__)
 
 
 @router.get(
-    "/ready",
+    "/health/ready",
     operation_id="get_ready",
     response_model=Readiness,
     responses={503: {"model": Readiness, "description": "A part cannot be read."}},
@@ -59,7 +54,20 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
 
     While a patch is applied or a job loads, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
     """
-    parts = [PartRow.of(part) for part in await service.looks.parts()]
+    # Whoever may ask need not know where a part is.
+    parts = [PartRow(**part.model_dump(include=set(PartRow.model_fields))) for part in await service.looks.parts()]
     is_ready = all(part.is_ready for part in parts)
     answer = Readiness(status="ready" if is_ready else "not ready", parts=parts)
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def get_metrics(request: Request, asking: Viewer) -> PlainTextResponse:
+    """Requests by route and status, how long they took, tasks, and the latest run by outcome, for Prometheus."""
+    metrics: Metrics = request.app.state.metrics
+    return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -7,13 +7,11 @@ from fastapi import APIRouter, Query
 from fastapi import Path as InPath
 from pydantic import Field
 
-from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import place_name
-from kgcheck.service.api.work import TaskShown, begin, cancel_open
-from kgcheck.service.problems import NotServed
+from kgcheck.service.api.tasks import TaskShown, begin, cancel_open
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.job_listing import history_rows, job_row, job_rows, next_rows
 
@@ -62,7 +60,7 @@ class JobRunRow(Value):
     job: str
     state: str
     planned: datetime | None = Field(description="the time of the schedule; null where somebody began it")
-    started: datetime
+    started: datetime | None = Field(description="null while it waits")
     finished: datetime | None
     attempt: int
     run: str | None = Field(description="id of its audit")
@@ -99,14 +97,14 @@ class Amount(Value):
 @router.get("", operation_id="list_jobs")
 def list_jobs(service: Served, asking: Viewer) -> JobList:
     """List the jobs, each with its schedule and its last run."""
-    rows = [{**row, "store": place_name(row["store"]) if row["store"] else None} for row in job_rows(_project(service))]
+    rows = [{**row, "store": place_name(row["store"]) if row["store"] else None} for row in job_rows(service.project())]
     return JobList(jobs=[JobRow(**row) for row in rows])
 
 
 @router.get("/next", operation_id="list_next")
 def list_next(service: Served, asking: Viewer, amount: Annotated[Amount, Query()]) -> Firings:
     """Show when jobs are to run next."""
-    return Firings(next=[Firing(**row) for row in next_rows(_project(service), amount.limit)])
+    return Firings(next=[Firing(**row) for row in next_rows(service.project(), amount.limit)])
 
 
 @router.get("/history", operation_id="list_job_runs")
@@ -118,7 +116,7 @@ def list_job_runs(service: Served, asking: Viewer, amount: Annotated[Amount, Que
 @router.get("/{job}", operation_id="get_job")
 def get_job(service: Served, asking: Viewer, job: JobName) -> JobDetail:
     """Show one job."""
-    row = job_row(_project(service), job)
+    row = job_row(service.project(), job)
     shown = {"job", "kind", "store", "time_zone", "next"}
     settings = {name: value for name, value in row.items() if name not in shown | set(_PLACES)}
     # Where reports and files go is of this machine.
@@ -146,26 +144,20 @@ def run_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
 
     While a load is under way, everything else waits for it.
     """
-    _project(service).job(job)
+    service.project().job(job)
     return begin(service, "job", {"job": job}, asking)
 
 
 @router.post("/{job}/stop", operation_id="stop_job", status_code=202)
 def stop_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
     """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
-    _project(service).job(job)
+    service.project().job(job)
     if stopped := cancel_open(service, "job", {"job": job}, asking):
         return stopped
     raise UsageError(f"no run of the job {job} was begun through this service", "stop it where it was begun")
 
 
-def _project(service: Service) -> Project:
-    if service.options.config is None:
-        raise NotServed("this service has no jobs", "start it with --config kgcheck.toml")
-    return read_project(service.options.config)
-
-
 def _history(service: Service, job: str | None, limit: int) -> JobRunList:
     names = JobRunRow.model_fields
-    rows = history_rows(_project(service), job, limit)
+    rows = history_rows(service.project(), job, limit)
     return JobRunList(runs=[JobRunRow(**{name: row[name] for name in names}) for row in rows])

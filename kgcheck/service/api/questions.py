@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field, StrictBool, model_validator
 
+from kgcheck.curation.findings import LINE, Word
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Stance, Value
-from kgcheck.questions.answer import Answer, Status
+from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import LINE, Few
-from kgcheck.service.bodies import JsonRoute
+from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
@@ -21,6 +21,7 @@ router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
 MOST_ANSWERS = 1_000
 
+Few = Annotated[list[Word], Field(max_length=50)]
 Words = Annotated[str, Field(min_length=1, max_length=2_000, pattern=LINE)]
 
 
@@ -32,7 +33,7 @@ class QuestionWanted(Value):
     )
 
 
-class PathEdge(Value):
+class PathEdge(Shown):
     """An edge of a path to an answer."""
 
     head: str
@@ -41,7 +42,7 @@ class PathEdge(Value):
     properties: dict[str, Any]
 
 
-class FoundNode(Value):
+class FoundNode(Shown):
     """One answer, with the path that leads to it."""
 
     label: str
@@ -51,7 +52,7 @@ class FoundNode(Value):
     path: list[PathEdge]
 
 
-class AnswerRow(Value):
+class AnswerRow(Shown):
     """What a question came to."""
 
     question: str
@@ -65,39 +66,6 @@ class AnswerRow(Value):
     because: str = Field(description="why there is no answer, and what to do")
     notes: list[str]
 
-    @classmethod
-    def of(cls, answer: Answer, notes: tuple[str, ...]) -> "AnswerRow":
-        """An answer as an answer of the API."""
-        found = [
-            FoundNode(
-                **one.ref.model_dump(),
-                name=one.name,
-                properties=one.properties,
-                path=[
-                    PathEdge(
-                        head=str(edge.triple.head),
-                        relation=edge.triple.relation,
-                        tail=str(edge.triple.tail),
-                        properties=edge.properties,
-                    )
-                    for edge in one.path
-                ],
-            )
-            for one in answer.found[:MOST_ANSWERS]
-        ]
-        return cls(
-            question=answer.question,
-            status=answer.status,
-            understood=answer.understood,
-            read_as=answer.read_as,
-            count=answer.count,
-            holds=answer.holds,
-            total=len(answer.found),
-            found=found,
-            because=answer.because,
-            notes=[*answer.notes, *notes],
-        )
-
 
 class Searching(Value):
     """What papers are searched for."""
@@ -108,7 +76,7 @@ class Searching(Value):
     expand: StrictBool = Field(default=False, description="also look for synonyms that the graph and the snapshot know")
 
 
-class PaperRow(Value):
+class PaperRow(Shown):
     """A paper that a search found, with its best passage."""
 
     id: str
@@ -119,21 +87,6 @@ class PaperRow(Value):
     section: str = "abstract"
     heading: str = ""
     passage: str
-
-    @classmethod
-    def of(cls, hit: PaperHit) -> "PaperRow":
-        """A hit as an answer."""
-        document = hit.document
-        return cls(
-            id=document.id,
-            title=document.title,
-            year=document.year,
-            retracted=bool(document.retracted),
-            score=round(hit.score, 4),
-            section=hit.document.section,
-            heading=hit.document.heading,
-            passage=hit.passage,
-        )
 
 
 class SearchAnswer(Value):
@@ -159,7 +112,7 @@ class Claim(Value):
         return self
 
 
-class ClaimAnswer(Value):
+class ClaimAnswer(Shown):
     """What the papers come to, with every opinion and its exact quotes."""
 
     claim: str
@@ -178,7 +131,17 @@ def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> AnswerRow:
     """Answer a question from the graph, with the path of every answer. Nothing is guessed: see status and because."""
     with service.reading() as workspace:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
-    return AnswerRow.of(result.answer, result.notes)
+    answer = result.answer
+    found = [_found_node(one) for one in answer.found[:MOST_ANSWERS]]
+    return AnswerRow.of(answer, total=len(answer.found), found=found, notes=[*answer.notes, *result.notes])
+
+
+def _found_node(one: Found) -> FoundNode:
+    path = [
+        PathEdge.of(edge.triple, head=str(edge.triple.head), tail=str(edge.triple.tail), properties=edge.properties)
+        for edge in one.path
+    ]
+    return FoundNode.of(one, **one.ref.model_dump(), path=path)
 
 
 @router.post("/search", operation_id="search")
@@ -187,7 +150,13 @@ def search(service: Served, asking: Viewer, wanted: Searching) -> SearchAnswer:
     with service.reading() as workspace:
         _check_papers(workspace)
         found = workspace.search(wanted.query, limit=wanted.limit, documents=wanted.documents, expand=wanted.expand)
-    papers = [PaperRow.of(hit) for hit in found.hits if isinstance(hit, PaperHit)]
+    papers = [
+        PaperRow.of(
+            hit.document, retracted=bool(hit.document.retracted), score=round(hit.score, 4), passage=hit.passage
+        )
+        for hit in found.hits
+        if isinstance(hit, PaperHit)
+    ]
     return SearchAnswer(papers=papers, also=list(found.also), notes=list(found.notes))
 
 
@@ -203,16 +172,8 @@ def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
             top=wanted.top,
         )
     verdict = result.verdict
-    return ClaimAnswer(
-        claim=verdict.claim,
-        verifier=verdict.verifier,
-        stance=verdict.stance,
-        probability=verdict.probability,
-        conflict=verdict.conflict,
-        opinions=list(verdict.opinions),
-        retracted=list(verdict.retracted),
-        note=verdict.note,
-        notes=list(result.notes),
+    return ClaimAnswer.of(
+        verdict, opinions=list(verdict.opinions), retracted=list(verdict.retracted), notes=list(result.notes)
     )
 
 

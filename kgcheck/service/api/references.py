@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from fastapi import APIRouter
 from pydantic import Field
 
+from kgcheck import clock
 from kgcheck.choices import first_day
 from kgcheck.model import Value
 from kgcheck.reference.snapshot import SourceRelease
@@ -31,7 +32,6 @@ class ReleaseRow(Value):
 
     @classmethod
     def of(cls, release: SourceRelease, now: datetime) -> "ReleaseRow":
-        """A release as an answer."""
         day = first_day(release.released)
         age = max((now - day).days, 0) if day else None
         # A snapshot keeps times in UTC, without saying so.
@@ -49,7 +49,7 @@ class References(Value):
 @router.get("", operation_id="list_references")
 def list_references(service: Served, asking: Viewer) -> References:
     """List the releases in the snapshot, each with its age, its licence and what it holds."""
-    now = datetime.now(UTC)
+    now = clock.now()
     with service.reading() as workspace:
         releases = [ReleaseRow.of(release, now) for release in workspace.releases()]
         return References(snapshot=workspace.reference.name if workspace.reference else None, releases=releases)

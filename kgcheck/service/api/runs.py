@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from kgcheck.model import CheckType, Outcome, Reason, Tally, Value
+from kgcheck.model import CheckType, Outcome, Reason, Value
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import Paged, RunId, RunRow
+from kgcheck.service.bodies import Shown
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -20,7 +21,7 @@ class RunPage(Value):
     next: str | None = Field(description="cursor of the next page; null on the last one")
 
 
-class TallyRow(Value):
+class TallyRow(Shown):
     """How many tasks of one kind ended alike."""
 
     type: CheckType
@@ -34,20 +35,6 @@ class TallyRow(Value):
     gaps: list[str] = Field(description="deciding sources that could not be looked at, and why")
     by_team: bool = Field(description="decided by the team of agents")
     count: int
-
-    @classmethod
-    def of(cls, tally: Tally) -> "TallyRow":
-        """A tally as an answer."""
-        return cls(
-            type=tally.type,
-            **dict(tally.target),
-            outcome=tally.outcome,
-            reason=tally.reason,
-            sources=list(tally.sources),
-            gaps=[str(gap) for gap in tally.gaps],
-            by_team=tally.by_team,
-            count=tally.count,
-        )
 
 
 class Tallies(Value):
@@ -79,4 +66,9 @@ def get_tallies(service: Served, asking: Viewer, run: RunId) -> Tallies:
     """Count the tasks of a run by type, part of the schema, outcome, reason and sources."""
     with service.reading() as workspace:
         found = workspace.run(run)
-        return Tallies(run=found.id, tallies=[TallyRow.of(tally) for tally in workspace.tallies(found)])
+        tallies = workspace.tallies(found)
+    rows = [
+        TallyRow.of(tally, **dict(tally.target), sources=list(tally.sources), gaps=[str(gap) for gap in tally.gaps])
+        for tally in tallies
+    ]
+    return Tallies(run=found.id, tallies=rows)

@@ -1,38 +1,25 @@
 """What several routes take and give: ids with their forms, filters, pages, findings, runs."""
 
-import re
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from fastapi import Path as InPath
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.decisions import Action, CurrentDecision, Decision
-from kgcheck.curation.known import KnownFinding
+from kgcheck.curation.decisions import Action, Decision
+from kgcheck.curation.findings import LINE, FindingFilter
 from kgcheck.errors import UsageError
-from kgcheck.ledger.comparisons import ComparisonState, FormerFinding
+from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import DecisionState
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import Change, CheckType, Evidence, Finding, Outcome, Reason, Ref, Tally, Value
-
-_DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
-
-
-def _whole_day(given: Any) -> Any:
-    """A day as text: pydantic would take a number for seconds since 1970, too."""
-    if isinstance(given, str) and not _DAY.match(given):
-        raise ValueError("a day is written as 2027-01-31")
-    if isinstance(given, int | float):
-        raise ValueError("a day is written as 2027-01-31")
-    return given
-
+from kgcheck.model import Change, CheckType, Evidence, Outcome, Reason, Tally, Value
+from kgcheck.report.tables import outcomes
 
 RUN_ID = r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$"
 FINGERPRINT = r"^[0-9a-f]{16}$"
-LINE = r"^[^\x00-\x1f\x7f]*$"
 VERSION = r"^[0-9a-f]{16}\.[0-9]{1,18}$"
 
 RunId = Annotated[
@@ -42,50 +29,23 @@ Fingerprint = Annotated[
     str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191abc56beb2"])
 ]
 PatchId = Annotated[str, InPath(pattern=FINGERPRINT, description="a patch's id", examples=["0f1e2d3c4b5a6978"])]
-Day = Annotated[
-    date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
-]
-Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
 Line = Annotated[str, Field(max_length=2_000, pattern=LINE)]
-Few = Annotated[list[Word], Field(max_length=50)]
 
 
-class Selection(Value):
+class Selection(FindingFilter):
     """Which findings are meant; what is left out means any, and of several values of one kind one is enough."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.removesuffix("s"))
 
     run: str = Field(default="latest", pattern=RUN_ID, description="the run, the beginning of its id, or latest")
     before: str | None = Field(
         default=None, pattern=RUN_ID, description="the run that it is compared with; the one before, unless named"
     )
-    state: list[ComparisonState] = Field(
-        default=[], max_length=10, description="what became of it since the run before; see /v1/diff"
-    )
-    decision: list[DecisionState] = Field(default=[], max_length=10, description="where it stands by what was decided")
-    outcome: list[Outcome] = Field(default=[], max_length=10, description="what the check ended with")
-    type: list[CheckType] = Field(default=[], max_length=10, description="what was checked")
-    reason: list[Reason] = Field(default=[], max_length=60, description="why the outcome is what it is")
-    label: Few = Field(default=[], description="of the subject or the object")
-    relation: Few = Field(default=[], description="of the edge")
-    since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
-    text: Line | None = Field(
-        default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
-    )
 
     @property
     def filters(self) -> dict[str, Any]:
         """The same as Workspace.list_findings takes it."""
-        return {
-            "before": self.before,
-            "states": self.state,
-            "decisions": self.decision,
-            "outcomes": self.outcome,
-            "types": self.type,
-            "reasons": self.reason,
-            "labels": self.label,
-            "relations": self.relation,
-            "since": self.since,
-            "text": self.text or None,
-        }
+        return {name: getattr(self, name) for name in ("before", *FindingFilter.model_fields)}
 
 
 class Paged(Value):
@@ -106,11 +66,6 @@ class NamedRef(Value):
     label: str
     id: str
     name: str | None = None
-
-    @classmethod
-    def of(cls, ref: Ref, name: str | None) -> "NamedRef":
-        """A node of a finding."""
-        return cls(label=ref.label, id=ref.id, name=name)
 
 
 class DecisionRow(Value):
@@ -162,14 +117,18 @@ class FindingRow(Value):
     decision: DecisionRow | None = Field(description="that made it so, or the last one before it was reopened")
 
     @classmethod
-    def of(cls, one: ComparedFinding) -> "FindingRow":
-        """A finding of a list as an answer."""
-        found = {"state": one.state, "why": one.why, "version": one.version, **_standing(one.decided)}
-        if one.finding:
-            return cls(**_facts(one.finding), **found)
-        if one.former is None:
-            raise UsageError(f"the ledger keeps nothing of the finding {one.fingerprint}", "audit again")
-        return cls(**_former(one.former), **found)
+    def of(cls, one: ComparedFinding) -> Self:
+        """A finding as an answer."""
+        decision = one.decided.decision
+        known = {
+            **_fields(one),
+            "version": one.version,
+            "state": one.state,
+            "why": one.why,
+            "decision_state": one.decided.state,
+            "decision": DecisionRow.of(decision) if decision else None,
+        }
+        return cls(**{name: known.get(name) for name in cls.model_fields})
 
 
 class FindingDetail(FindingRow):
@@ -179,22 +138,6 @@ class FindingDetail(FindingRow):
     missing: list[str] = Field(description="deciding sources that could not be looked at, and why")
     evidence: list[Evidence]
     carried_from: str | None = Field(description="the run that made it, where another one carried it over")
-
-    @classmethod
-    def of_known(cls, known: KnownFinding) -> "FindingDetail":
-        """A finding that was looked up as an answer."""
-        finding = known.finding
-        return cls(
-            **_facts(finding),
-            **_standing(known.decided),
-            state=known.state,
-            why="",
-            version=known.version,
-            note=finding.verdict.note,
-            missing=[str(gap) for gap in finding.verdict.missing],
-            evidence=list(finding.verdict.evidence),
-            carried_from=finding.carried_from,
-        )
 
 
 class RunRow(Value):
@@ -217,9 +160,6 @@ class RunRow(Value):
     @classmethod
     def of(cls, run: Run, tallies: list[Tally]) -> "RunRow":
         """A run as an answer, without paths of this machine."""
-        counts: dict[Outcome, int] = {}
-        for tally in tallies:
-            counts[tally.outcome] = counts.get(tally.outcome, 0) + tally.count
         options = {name: value for name, value in run.options.items() if name != "transcript"}
         if isinstance(options.get("literature"), str):
             options["literature"] = place_name(options["literature"])
@@ -236,7 +176,7 @@ class RunRow(Value):
             nodes=run.nodes,
             edges=run.edges,
             compared_with=run.compared_with,
-            outcomes=counts,
+            outcomes=outcomes(tallies),
         )
 
 
@@ -252,40 +192,10 @@ def place_name(place: str) -> str:
     return Path(place).name
 
 
-def _facts(finding: Finding) -> dict[str, Any]:
-    task, verdict = finding.task, finding.verdict
-    return {
-        "fingerprint": finding.fingerprint,
-        "run": finding.run,
-        "type": task.type,
-        "about": f"{task.type.value} {task}",
-        "subject": NamedRef.of(task.subject, finding.names[0]),
-        "relation": task.relation,
-        "object": NamedRef.of(task.object, finding.names[1]) if task.object else None,
-        "attribute": task.attribute,
-        "rule": task.rule,
-        "value": task.value,
-        "outcome": verdict.outcome,
-        "reason": verdict.reason,
-        "confidence": verdict.confidence,
-        "proposed_change": finding.change,
-    }
-
-
-def _former(former: FormerFinding) -> dict[str, Any]:
-    nothing = dict.fromkeys(("subject", "object", "attribute", "rule", "value", "confidence", "proposed_change"))
-    return {
-        **nothing,
-        "fingerprint": former.fingerprint,
-        "run": former.found_in,
-        "type": former.type,
-        "about": former.about,
-        "relation": former.relation,
-        "outcome": former.outcome,
-        "reason": former.reason,
-    }
-
-
-def _standing(decided: CurrentDecision) -> dict[str, Any]:
-    decision = decided.decision
-    return {"decision_state": decided.state, "decision": DecisionRow.of(decision) if decision else None}
+def _fields(one: ComparedFinding) -> dict[str, Any]:
+    if finding := one.finding:
+        about = f"{finding.task.type.value} {finding.task}"
+        return {**finding.as_fields(), "about": about, "carried_from": finding.carried_from}
+    if one.former is None:
+        raise UsageError(f"the ledger keeps nothing of the finding {one.fingerprint}", "audit again")
+    return {**one.former.model_dump(), "run": one.former.found_in}

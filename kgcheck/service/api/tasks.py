@@ -1,24 +1,51 @@
 """Long work: audits are begun here, patches, checks and jobs where they stand; how far each has come, and its end."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 
-from kgcheck.ledger.work import WorkItem
+from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.work import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
-from kgcheck.service.state import Served
+from kgcheck.service.roles import Principal
+from kgcheck.service.state import Served, Service
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"], route_class=JsonRoute)
 
 TaskId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="id of a task", examples=["0123456789abcdef"])]
 LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="id of the last event that was seen")]
+
+
+class TaskShown(Value):
+    """Long work, and how far it has come."""
+
+    id: str
+    kind: str
+    parameters: dict[str, Any]
+    state: WorkState
+    step: str = Field(description="what is being done, in words")
+    done: int = Field(description="units of the step")
+    total: int | None = Field(description="of the units; null where nobody knows")
+    by: str
+    created: datetime
+    started: datetime | None
+    ended: datetime | None
+    run: str | None = Field(description="id of its audit")
+    result: dict[str, Any]
+    error: dict[str, Any] = Field(description="title, detail and hint; empty where there was none")
+    attempt: int
+    stopping: bool = Field(description="somebody wants it to end")
+    version: int = Field(description="one more with each change")
+
+    @classmethod
+    def of(cls, task: WorkItem) -> "TaskShown":
+        return cls(**task.as_row())
 
 
 class TaskList(Value):
@@ -44,6 +71,19 @@ def known(service: Served, task: TaskId) -> WorkItem:
 Known = Annotated[WorkItem, Depends(known)]
 
 
+def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown:
+    """Begin long work."""
+    return TaskShown.of(service.tasks.start(kind, parameters, asking))
+
+
+def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown | None:
+    """Cancel the newest task of a kind with these parameters that is not over."""
+    for task in service.tasks.list(500, kind=kind):
+        if not task.state.is_over and parameters.items() <= task.parameters.items():
+            return TaskShown.of(service.tasks.cancel(task.id, asking))
+    return None
+
+
 @router.post("/audits", operation_id="start_audit", status_code=202)
 def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskShown:
     """Audit the graph, as a task: all of it, where nothing is said."""
@@ -54,19 +94,19 @@ def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = N
 def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> TaskList:
     """List tasks, the newest first."""
     found = service.tasks.list(wanted.limit, kind=wanted.kind)
-    return TaskList(tasks=[TaskShown(**task.as_row()) for task in found])
+    return TaskList(tasks=[TaskShown.of(task) for task in found])
 
 
 @router.get("/tasks/{task}", operation_id="get_task")
 def get_task(asking: Viewer, task: Known) -> TaskShown:
     """Show one task as it stands."""
-    return TaskShown(**task.as_row())
+    return TaskShown.of(task)
 
 
 @router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202)
 def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskShown:
     """Let a task end that is one's own, or any where one is an admin; what it did is kept."""
-    return TaskShown(**service.tasks.cancel(task, asking).as_row())
+    return TaskShown.of(service.tasks.cancel(task, asking))
 
 
 @router.get("/tasks/{task}/events", operation_id="follow_task", response_class=EventSourceResponse)

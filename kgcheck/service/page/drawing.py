@@ -103,18 +103,12 @@ def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     drawn = sum(min(len(some), MOST) for some in near)
     title = f"{' and '.join(str(e) for e in ends)} with {drawn} of the nodes around"
     is_cut = bool(found.more) or drawn < len(everything)
-    narrow = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near)
-    box = _box(narrow.dots)
-    below = Drawing(*box, title, narrow.lines, narrow.dots, everything, is_cut)
+    below_lines, below_dots = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near)
+    below = Drawing(*_box(below_dots), title, tuple(below_lines), tuple(below_dots), everything, is_cut)
     return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut, below)
 
 
-class _Narrow(NamedTuple):
-    lines: tuple[Line, ...]
-    dots: tuple[Dot, ...]
-
-
-def _narrow(names: list[str], near: list[list[NearBy]]) -> _Narrow:
+def _narrow(names: list[str], near: list[list[NearBy]]) -> tuple[list[Line], list[Dot]]:
     """Like a tree: what would stand beside an end stands below it."""
     lines: list[Line] = []
     dots: list[Dot] = []
@@ -130,7 +124,7 @@ def _narrow(names: list[str], near: list[list[NearBy]]) -> _Narrow:
             small = _short(one.relation.replace("_", " ").lower())
             dots.append(Dot(_IN, y, _short(one.name or one.other), small, _IN + 11, y, "start", False))
         y += _STEP * 1.2
-    return _Narrow(tuple(lines), tuple(dots))
+    return lines, dots
 
 
 def _box(dots: Sequence[Dot]) -> tuple[int, int, int, int]:

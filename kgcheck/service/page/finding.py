@@ -1,11 +1,12 @@
 """A finding whole: as a page, as the part of one that stands beside the list, and decisions about it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Form, Path, Request, Response
 from starlette.datastructures import QueryParams
 
+from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.known import Occurrence
 from kgcheck.errors import KgcheckError
@@ -100,7 +101,7 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
     known = workspace.known_finding(fingerprint)
     finding = known.finding
     alike = _alike(finding)
-    today = datetime.now(UTC).date()
+    today = clock.today()
     return {
         "f": finding,
         "current": known.decided,

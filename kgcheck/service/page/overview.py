@@ -1,19 +1,19 @@
-"""The overview: how the newest audit ended, what is new since the one before, the references and the jobs."""
+"""The overview: how the newest audit ended, what is new since then, the references and the jobs; and its charts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
-from kgcheck.model import CheckType, Outcome, Tally
+from kgcheck.ledger.rows import WORST_FIRST
+from kgcheck.model import CheckType, Outcome, Reason, Tally
 from kgcheck.report.tables import outcomes
-from kgcheck.report.wording import REASONS
-from kgcheck.service.access import Viewer
-from kgcheck.service.page.charts import WIDTH, Rows, chart_height
-from kgcheck.service.page.jobs import job_list
-from kgcheck.service.page.rendering import PageRoute, render
+from kgcheck.service.access import Open, Viewer
+from kgcheck.service.page.charts import WIDTH, Rows, chart, chart_height
+from kgcheck.service.page.rendering import PageRoute, render, static_files
+from kgcheck.service.page.tasks import job_list
 from kgcheck.service.page.triage import latest_audit
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
@@ -28,7 +28,6 @@ _CHARTS = {
     "relations": "Outcome by relation",
     "trend": "Findings over runs",
 }
-_WORST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
 
 
 class Figures(NamedTuple):
@@ -41,7 +40,6 @@ class Figures(NamedTuple):
     trend: Rows
 
     def rows(self, name: str) -> Rows:
-        """The rows of one chart."""
         return {"labels": self.labels, "relations": self.relations, "trend": self.trend}[name]
 
 
@@ -65,7 +63,7 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
             return render(request, "overview", asking, run=None, store=workspace.store)
         listed = workspace.list_findings(figures.run)
         facets = workspace.facets(listed)
-    reasons = [(name, REASONS_BY_NAME.get(name, name), n) for name, n in facets.of("reasons").items()]
+    reasons = [(name, Reason(name).words, n) for name, n in facets.of("reasons").items()]
     return render(
         request, "overview", asking,
         run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(),
@@ -74,9 +72,6 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),
         sources=sources_of(figures.run.releases),
     )  # fmt: skip
-
-
-REASONS_BY_NAME = {reason.value: words for reason, words in REASONS.items()}
 
 
 class SourceAge(NamedTuple):
@@ -128,14 +123,42 @@ def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.outcome] += tally.count
     worst = sorted(counts, key=lambda n: (-counts[n][Outcome.REFUTED], -counts[n].total(), n))[:_MOST_BARS]
-    return tuple((n, o.value, counts[n][o]) for n in worst for o in _WORST if counts[n][o])
+    return tuple((n, o.value, counts[n][o]) for n in worst for o in WORST_FIRST if counts[n][o])
 
 
 def _table(figures: Figures, name: str) -> ChartTable:
     rows = figures.rows(name)
-    columns = [o.value for o in _WORST if any(series == o.value for _, series, _ in rows)]
+    columns = [o.value for o in WORST_FIRST if any(series == o.value for _, series, _ in rows)]
     found: dict[str, dict[str, int]] = {}
     for of, series, count in rows:
         found.setdefault(of, {})[series] = count
     table = [(of, [counts.get(column, 0) for column in columns]) for of, counts in found.items()]
     return ChartTable(name, _CHARTS[name], WIDTH, chart_height(name, rows), columns, table)
+
+
+@router.get("/static/{name}")
+def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
+    """A file of the page: its address ends in its version, so that it may be kept."""
+    if name not in static_files():
+        raise HTTPException(404, f"there is no file {name}")
+    file = static_files()[name]
+    return Response(
+        file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
+@router.get("/charts/{name}.svg")
+def chart_file(
+    request: Request,
+    name: Literal["labels", "relations", "trend"],
+    service: Served,
+    asking: Viewer,
+    theme: Literal["light", "dark"] = "light",
+) -> Response:
+    """A chart of the newest audit as SVG, which a page shows as an image."""
+    with service.reading() as workspace:
+        figures = figures_of(workspace)
+    if figures is None:
+        raise HTTPException(404, "there is no audit yet")
+    svg = chart(name, figures.rows(name), theme)
+    return Response(svg, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})

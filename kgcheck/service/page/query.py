@@ -6,17 +6,10 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from kgcheck.curation.findings import FACETS
 from kgcheck.errors import UsageError
 
-FACET_OF = {
-    "decision": "decisions",
-    "state": "states",
-    "outcome": "outcomes",
-    "type": "types",
-    "reason": "reasons",
-    "label": "labels",
-    "relation": "relations",
-}
+FACET_OF = {name.removesuffix("s"): name for name in FACETS}
 """Names in an address, and the facets that they are of."""
 
 _MOST, _LONGEST = 50, 512
@@ -35,7 +28,6 @@ class TriageQuery(NamedTuple):
 
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
-        """Read from an address."""
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
         single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "after")}
         if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):
@@ -63,16 +55,13 @@ class TriageQuery(NamedTuple):
 
     @property
     def whole_address(self) -> str:
-        """The same with the place in the list."""
         return urlencode([*self.pairs, *([("after", self.after)] if self.after else [])])
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it leaves findings of the run out."""
         return bool(self.chosen or self.since or self.text)
 
     def is_chosen(self, name: str, choice: str) -> bool:
-        """Whether a choice is one of the filters."""
         return (name, choice) in self.chosen
 
     def toggled(self, name: str, choice: str) -> str:
@@ -82,7 +71,6 @@ class TriageQuery(NamedTuple):
         return self._replace(chosen=chosen).address
 
     def cleared(self) -> str:
-        """The address without any filter."""
         return TriageQuery(run=self.run, before=self.before).address
 
     def beginning_after(self, fingerprint: str) -> str:

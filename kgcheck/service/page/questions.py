@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Form, Query, Request, Response
 
 from kgcheck.errors import KgcheckError
-from kgcheck.literature.edge_reader import address
+from kgcheck.literature.documents import Document
 from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
@@ -25,17 +25,6 @@ _NOTHING: dict[str, Any] = {
 
 Words = Annotated[str, Query(max_length=1_000)]
 End = Annotated[str, Query(max_length=300)]
-
-
-class ShownPaper(NamedTuple):
-    """A paper, as it is shown beside what is quoted from it."""
-
-    id: str
-    title: str
-    year: int | None
-    url: str
-    abstract: str
-    is_retracted: bool
 
 
 class AskForm(NamedTuple):
@@ -106,6 +95,6 @@ def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
     return {}
 
 
-def _papers(workspace: Workspace, names: list[str]) -> dict[str, ShownPaper]:
+def _papers(workspace: Workspace, names: list[str]) -> dict[str, Document]:
     found = workspace.index([]).documents(names) if names else []
-    return {d.id: ShownPaper(d.id, d.title, d.year, address(d), d.abstract, d.retracted) for d in found}
+    return {document.id: document for document in found}

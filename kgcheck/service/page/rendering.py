@@ -14,14 +14,15 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from kgcheck import __version__
+from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import place_of
+from kgcheck.literature.edge_reader import address
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import cut, is_web
 from kgcheck.report.tables import called_in, deciding
-from kgcheck.report.wording import OUTCOMES, REASONS, TYPES, graph_value, proposed, task_words
+from kgcheck.report.wording import OUTCOMES, TYPES, graph_value, proposed, task_words
 from kgcheck.service.access import NotSignedIn, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
@@ -114,7 +115,6 @@ class PageRoute(APIRoute):
     """A route of the page: what goes wrong is shown in words and not as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the route, with errors as pages."""
         handler = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
@@ -183,12 +183,13 @@ def _environment() -> Environment:
         when=_when,
         age=age,
         plural=how_many,
+        address=address,
         highlight=highlight,
         place=place_name,
         section=section_of,
     )
     env.tests["web"] = is_web
-    env.globals.update(reasons=REASONS, types=TYPES, outcomes=OUTCOMES, state_words=STATES)
+    env.globals.update(types=TYPES, outcomes=OUTCOMES, state_words=STATES)
     return env
 
 
@@ -212,7 +213,7 @@ def age(day: str | date, today: date | None = None) -> str:
     >>> age("2026-01", date(2026, 11, 22))
     '10 months'
     """
-    now = today or datetime.now(UTC).date()
+    now = today or clock.today()
     if isinstance(day, str):
         try:
             year, month, number = ([int(part) for part in day.split("-")] + [1, 1])[:3]

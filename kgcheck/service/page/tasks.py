@@ -1,15 +1,16 @@
-"""Long work: begun from a page, followed on its own, and cancelled."""
+"""Long work, followed on its own and cancelled; and the jobs of kgcheck.toml, with their next and last runs."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.ledger.work import WorkItem
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Served
+from kgcheck.service.state import Served, Service
+from kgcheck.workspace.job_listing import history_rows, job_rows
 
-router = APIRouter(prefix="/tasks", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 TaskName = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 _PAGE = 50
@@ -23,25 +24,25 @@ _WORDS = {
 }
 
 
-@router.get("")
+@router.get("/tasks")
 def tasks(request: Request, service: Served, asking: Viewer) -> Response:
     """What was begun here, newest first."""
     return render(request, "tasks", asking, tasks=service.tasks.list(_PAGE), words=_words)
 
 
-@router.get("/{name}")
+@router.get("/tasks/{name}")
 def task(request: Request, name: TaskName, service: Served, asking: Viewer) -> Response:
     """One task as it stands."""
     return render(request, "task", asking, task=service.tasks.get(name), words=_words)
 
 
-@router.get("/{name}/state")
+@router.get("/tasks/{name}/state")
 def state(request: Request, name: TaskName, service: Served, asking: Viewer) -> Response:
     """The same as a part of a page."""
     return render(request, "_task", asking, task=service.tasks.get(name), words=_words)
 
 
-@router.post("/{name}/cancel")
+@router.post("/tasks/{name}/cancel")
 def cancel(request: Request, name: TaskName, service: Served, asking: Curator) -> Response:
     """Let a task end; what it did is kept."""
     service.tasks.cancel(name, asking)
@@ -52,3 +53,23 @@ def _words(task: WorkItem) -> str:
     """What a task is, as people read it."""
     about = task.parameters.get("patch") or task.parameters.get("job") or ""
     return " ".join(filter(None, (_WORDS.get(task.kind, task.kind), str(about))))
+
+
+def job_list(service: Service) -> list[dict[str, Any]]:
+    """The jobs as rows; none where the service names no kgcheck.toml."""
+    return job_rows(service.project()) if service.options.config else []
+
+
+@router.post("/jobs/{name}/run")
+def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
+    """Run a job now, as a task."""
+    service.project().job(name)
+    return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
+
+
+@router.get("/jobs")
+def jobs(request: Request, service: Served, asking: Viewer) -> Response:
+    """The jobs, and their runs."""
+    is_named = service.options.config is not None
+    history = history_rows(service.project(), None, _PAGE) if is_named else []
+    return render(request, "jobs", asking, jobs=job_list(service), history=history, is_named=is_named)

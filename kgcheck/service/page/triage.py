@@ -1,12 +1,13 @@
 """The list of findings with its facets, and decisions about many of them at once."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
+from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.facets import Facets
 from kgcheck.curation.findings import FindingList, FindingPage
@@ -14,7 +15,6 @@ from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Finding, Reason
-from kgcheck.report.wording import REASONS
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
@@ -37,7 +37,6 @@ _TITLES = {
     "label": "Label",
     "relation": "Relation",
 }
-_DONE = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reopen": "reopened"}
 _MOST = 10**9
 
 
@@ -67,7 +66,7 @@ class Done(NamedTuple):
     @property
     def words(self) -> str:
         """The same as people read it."""
-        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {_DONE[self.action.value]}."
+        return f"{self.findings:,} finding{'' if self.findings == 1 else 's'} {self.action.done}."
 
 
 @router.get("")
@@ -96,7 +95,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
                 raise UsageError("no finding is selected", "tick some, or decide about all of a filter")
             found = [workspace.finding(name) for name in names]
             count, shown = len(found), found[:_SHOWN]
-    today = datetime.now(UTC).date()
+    today = clock.today()
     return render(
         request, "decide", asking, query=query, scope=scope, count=count, shown=shown, fingerprints=names,
         words=_in_words(query), tomorrow=today + timedelta(days=1), in_a_month=today + timedelta(days=30),
@@ -192,7 +191,7 @@ def _facets(facets: Facets) -> list[tuple[str, str, list[tuple[str, int]]]]:
 def _words(name: str, choice: str) -> str:
     """A choice as people read it."""
     if name == "reason" and choice in set(Reason):
-        return REASONS[Reason(choice)]
+        return Reason(choice).words
     return choice
 
 

@@ -3,6 +3,7 @@
 from alembic import op
 from sqlalchemy import Boolean, Column, Connection, String, cast, column, false, insert, literal, select, table, update
 
+from kgcheck.ledger.comparisons import COMPARISON, Pair, write_compared
 from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.settling import settle_run
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
@@ -23,13 +24,16 @@ def upgrade() -> None:
     if connection.dialect.name == "postgresql":
         op.execute(f"ALTER INDEX finding_pkey RENAME TO {_OLD}_pkey")
     METADATA.create_all(connection)
-    op.add_column("comparison", Column("is_listed", Boolean))
+    op.add_column("compared", Column("is_there", Boolean, nullable=False, server_default=false()))
     op.add_column("run", Column("store_id", String))
     # By their places, as they were known till now.
     connection.execute(update(RUN).values(store_id=RUN.c.store))
     # Of the patches that are there nobody knows whether they were made here.
     op.add_column("patch", Column("digest", String))
     _findings(connection)
+    for run, before in connection.execute(select(COMPARISON.c.run, COMPARISON.c.before)).all():
+        if before:
+            write_compared(connection, Pair(before, run))
     _runs_of_jobs(connection)
 
 

@@ -163,12 +163,12 @@ const undo = async () => {
   await whenReady((shown) => decide(shown, "reopen"));
 };
 
-const day = (days) => new Date(Date.now() + days * 864e5).toISOString().slice(0, 10);
 const defer = () =>
   whenReady((shown) => {
     const dialog = byId("defer");
-    byId("defer-day").min = day(1);
-    byId("defer-day").value = shown.elements.until.value || day(30);
+    const { min, value, defaultValue } = shown.elements.until;
+    byId("defer-day").min = min;
+    byId("defer-day").value = value || defaultValue;
     dialog.returnValue = "";
     dialog.onclose = () => {
       if (dialog.returnValue === "defer") decide(shown, "defer", byId("defer-day").value);

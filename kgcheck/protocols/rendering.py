@@ -1,16 +1,18 @@
-"""A protocol as a research object: the metadata file of an RO-Crate 1.1 whose root is the folder of the protocol.
+"""A protocol as files: JSON, pages to read, and a research object (RO-Crate 1.1) whose root is the folder.
 
 Steps are schema.org's HowToStep, facts Claims, quotes Quotations of ScholarlyArticles, software SoftwareApplication.
 Source: the RO-Crate 1.1 specification, https://w3id.org/ro/crate/1.1.
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from kgcheck import __version__
+from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import StudyFact, StudyPassage, StudyProtocol, StudyStep
-from kgcheck.report.documents import is_web
+from kgcheck.report.documents import is_web, page
 from kgcheck.visible import as_json
 
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -148,3 +150,39 @@ def _links(name: str, ids: Iterable[str]) -> Entity:
     """A property that names entities: one stands alone, as the specification wants it, and of none there is none."""
     links = [{"@id": id_} for id_ in dict.fromkeys(ids)]
     return {name: links[0] if len(links) == 1 else links} if links else {}
+
+
+def protocol_page(protocol: StudyProtocol, form: str) -> str:
+    """A protocol to read."""
+    return page(
+        "protocol",
+        form,
+        own="protocol",
+        protocol=protocol,
+        used=protocol.steps_by_ground(),
+        details=lambda s: [*_details(s)],
+    )
+
+
+def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
+    """What a step has besides its text, in words."""
+    lists = {
+        "Takes": [i.name for i in step.inputs],
+        "Makes": [i.name for i in step.outputs],
+        "Parameters": [f"{p.name}: {p.value}" for p in step.parameters],
+        "Tools": [f"{t.name} {t.version or '(no version named)'}" for t in step.tools],
+        "Statistics": [*step.statistics],
+        "Data sets": [*step.data_sets],
+        "Control": [step.control] if step.control else [],
+        "Ready analysis": [step.analysis] if step.analysis else [],
+        "Why": [step.rationale] if step.rationale else [],
+    }
+    return ((name, "; ".join(values)) for name, values in lists.items() if values)
+
+
+def write(protocol: StudyProtocol, folder: Path) -> None:
+    """Write a protocol: ``protocol.json``, ``protocol.md``, ``protocol.html`` and ``ro-crate-metadata.json``."""
+    write_text(folder / "protocol.json", protocol.model_dump_json(indent=2) + "\n")
+    write_text(folder / "protocol.md", protocol_page(protocol, "markdown"))
+    write_text(folder / "protocol.html", protocol_page(protocol, "html"))
+    write_text(folder / "ro-crate-metadata.json", crate(protocol))

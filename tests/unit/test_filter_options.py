@@ -1,0 +1,38 @@
+"""Options of commands that are made of the fields of a model."""
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kgcheck.cli.options import options_of
+from kgcheck.curation.findings import FindingFilter, wanted
+from kgcheck.errors import UsageError
+
+
+@click.command()
+@options_of(FindingFilter)
+def command(**filters: Any) -> None:
+    click.echo(wanted(**filters).model_dump_json(exclude_defaults=True))
+
+
+def test_a_field_of_several_values_is_an_option_that_may_come_again() -> None:
+    shown = CliRunner().invoke(
+        command, ["--state", "new", "--state", "gone", "--label", "Gene", "--since", "2026-01-31"]
+    )
+
+    assert shown.output.strip() == '{"states":["new","gone"],"labels":["Gene"],"since":"2026-01-31"}'
+
+
+def test_values_of_an_enumeration_are_choices() -> None:
+    shown = CliRunner().invoke(command, ["--decision", "maybe"])
+
+    assert shown.exit_code == 2
+    assert "'open', 'reopened', 'accepted', 'rejected', 'deferred'" in shown.output
+
+
+@pytest.mark.parametrize(("name", "value"), [("labels", ["a" * 201]), ("text", "a\x1bb"), ("since", "31.1.2026")])
+def test_a_value_that_the_model_refuses_is_a_wrong_usage(name: str, value: Any) -> None:
+    with pytest.raises(UsageError):
+        wanted(**{name: value})
