@@ -218,7 +218,8 @@ def _odd_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, d
 def _read_loops(tables: WorkingTables, label: Label) -> None:
     """An edge of a node to itself, as it stands or with the ids that replace its ends, where none means anything.
 
-    No source states it: a link whose ends became one says nothing any more. Isoforms of an entry are two nodes.
+    No source states it: a link whose ends became one says nothing any more. Isoforms of an entry are two nodes. One
+    that the graph has as it stands is a fault of structure.
     """
     ends = [f"CASE WHEN {e}_now = {key(label, e)} THEN {e} ELSE {e}_now END" for e in ("head", "tail")]
     loops = f"FROM ends WHERE {ends[0]} = {ends[1]}"
@@ -227,7 +228,9 @@ def _read_loops(tables: WorkingTables, label: Label) -> None:
     tables.add_evidence(
         f"""
         SELECT task, '{SCHEMA_SOURCE}' AS source, '{PROFILE_RELEASE}' AS release, head || ' ' || tail AS record,
-               'contradicts' AS stance, 'closed' AS world, 'owner' AS tier, '{Reason.SELF_LOOP.value}' AS reason,
+               'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
+               CASE WHEN head = tail THEN '{Reason.EDGE_UNSUPPORTED.value}' ELSE '{Reason.SELF_LOOP.value}' END
+               AS reason,
                CASE WHEN head = tail THEN 'from the node to itself'
                     ELSE 'with the replacement it would lead from ' || head_now || ' to itself' END AS value,
                'fact' AS about

@@ -412,7 +412,7 @@ LOOPS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[ChangeKind, str 
     ),
     "that the graph has": (
         triple("Biological_process GO:0000002", "HAS_PARENT", "Biological_process GO:0000002"),
-        (Outcome.REFUTED, Reason.SELF_LOOP),
+        (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
         (ChangeKind.RETIRE, None),
     ),
     "with the replacement": (
