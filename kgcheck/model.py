@@ -143,7 +143,7 @@ class Reason(StrEnum):
     CONFLICTING_EVIDENCE = "conflicting_evidence", "Equally trusted sources disagree"
     RETRACTED_EVIDENCE = "retracted_evidence", "Only retracted publications say so"
     UNMAPPED_IDENTIFIER = "unmapped_identifier", "Identifier that the deciding source does not map"
-    REFERENCE_OLDER = "reference_older", "Newer than the reference, which does not know it"
+    REFERENCE_OLDER = "reference_older", "Newer than the reference, which cannot tell"
     NOTHING_FOUND = "nothing_found", "Looked, and found nothing either way"
 
     # Why nobody could look: what may be over when it is asked again comes first.
@@ -169,7 +169,7 @@ class Reason(StrEnum):
     SHARED_ID = "shared_id", "Several nodes of one label share an identifier", Rule(is_fault=True)
     ID_ON_TWO_LABELS = "id_on_two_labels", "One identifier under two labels", Rule()
     SHARED_NAME = "shared_name", "Two nodes of one name", Rule()
-    ORPHAN_NODE = "orphan_node", "Node without any edge", Rule(is_folded=True)
+    ORPHAN_NODE = "orphan_node", "Node without an edge that the profile knows", Rule(is_folded=True)
     MISSING_PROVENANCE = "missing_provenance", "Edge that does not say where it comes from", Rule(is_of_one_row=True)
     MISSING_SCORE = "missing_score", "Edge without its score", Rule(is_folded=True, is_of_one_row=True)
     SCORE_OUT_OF_RANGE = "score_out_of_range", "Score outside its range", Rule(is_fault=True, is_of_one_row=True)

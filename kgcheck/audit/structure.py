@@ -324,7 +324,8 @@ class StructureRules:
         ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
         ends += [f"SELECT tail FROM {self._copy.edges(p)}" for p in self._patterns if p.tail == label.name]
         joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
-        return f"SELECT id, NULL, NULL, 'no edge' FROM {table} ANTI JOIN ({joined}) AS seen(id) USING (id)"
+        none = literal("no edge that the profile knows")
+        return f"SELECT id, NULL, NULL, {none} FROM {table} ANTI JOIN ({joined}) AS seen(id) USING (id)"
 
     def _elsewhere(self, label: Label, table: str) -> str:
         others = [

@@ -92,7 +92,6 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
         return None
     reason = ended.reason
     because = reason.value.replace("_", " ")
-    one_replacement = offered.replacements == 1
     match signature.type:
         case CheckType.EXISTENCE:
             return _for_node(offered, because, reason)
@@ -103,16 +102,9 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
             return RepairPlan(ChangeKind.SET_VALUE, because, to)
         case CheckType.POTENTIAL:
             return RepairPlan(ChangeKind.ADD_EDGE, because)
-        case CheckType.TRIPLE if reason in _REPAIRED_WITH_THE_NODE:
-            why = "; ".join(filter(None, (because, ended.note)))
-            if one_replacement and _holds_with_replacement(signature):
-                return RepairPlan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
-            return RepairPlan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
-        case CheckType.TRIPLE if reason is Reason.ENDPOINT_DELETED and offered.candidates:
-            return RepairPlan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
         case CheckType.TRIPLE:
-            return RepairPlan(ChangeKind.RETIRE, because)
-        case CheckType.STRUCTURE if of_attribute and one_replacement:
+            return _for_edge(signature, ended, offered, because)
+        case CheckType.STRUCTURE if of_attribute and offered.replacements == 1:
             return RepairPlan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
         case _:
             retires = reason.rule is not None and reason.rule.retires
@@ -144,6 +136,19 @@ def _speaks_against(e: Evidence) -> bool:
 def _holds_with_replacement(merged: Signature) -> bool:
     facts = tuple(o for o in merged.observations if o.about == "fact")
     return judge(Signature(CheckType.TRIPLE, facts, ())).outcome is Outcome.SUPPORTED
+
+
+def _for_edge(signature: Signature, ended: _Ended, offered: Offered, because: str) -> RepairPlan:
+    why = "; ".join(filter(None, (because, ended.note)))
+    if ended.reason in _REPAIRED_WITH_THE_NODE:
+        if any(o.reason is Reason.SELF_LOOP for o in signature.observations):
+            return RepairPlan(ChangeKind.RETIRE, f"{because}; with the replacement it would lead from a node to itself")
+        if offered.replacements == 1 and _holds_with_replacement(signature):
+            return RepairPlan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
+        return RepairPlan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
+    if ended.reason is Reason.ENDPOINT_DELETED and offered.candidates:
+        return RepairPlan(ChangeKind.REVIEW, because, candidates=Filling.CANDIDATES)
+    return RepairPlan(ChangeKind.RETIRE, because)
 
 
 def _for_node(offered: Offered, because: str, reason: Reason) -> RepairPlan:

@@ -22,6 +22,7 @@ from kgcheck.curation.steps import (
 from kgcheck.graph.changes import EdgeState, Editable, NodeState, NotAsExpected, digest
 from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, MARKS, RETIRED, RETIRED_AT
 from kgcheck.graph.store import Properties, brought_to
+from kgcheck.graph.symmetry import orders
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import KEY, PropertyType, Schema
 from kgcheck.visible import visible
@@ -43,10 +44,11 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
     if isinstance(what, Triple):
         found = {str(what): _of_edges(active(graph.edges(what)))}
         if isinstance(operation, AddEdge):
+            found[str(what)] = _of_edges(_stating(graph, what))
             found |= {str(end): presence(graph, end) for end in (what.head, what.tail)}
         elif isinstance(operation, Repoint) and operation.moved:
             found[str(operation.into)] = presence(graph, operation.into)
-            found[f"{operation.moved} (there already)"] = _of_edges(active(graph.edges(operation.moved)))
+            found[f"{operation.moved} (there already)"] = _of_edges(_stating(graph, operation.moved))
         return found
     found = {str(what): _of_node(graph.node(what))}
     if isinstance(operation, SetValue):
@@ -57,7 +59,7 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
         into = operation.into
         found[str(into)] = _of_node(graph.node(into))
         meeting = {_replaced(e.triple, what, into) for e in edges}
-        found[f"edges of {into} that they meet"] = _of_edges([e for t in meeting for e in active(graph.edges(t))])
+        found[f"edges of {into} that they meet"] = _of_edges([e for t in meeting for e in _stating(graph, t)])
     return found
 
 
@@ -81,6 +83,16 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
         case AddEdge():
             work.add(operation)
     return tuple(work.steps)
+
+
+def meetings(steps: Iterable[Step]) -> str:
+    """What the steps of an operation make of edges that cannot stand where they would come to; empty where all can."""
+    edges = [step for step in steps if isinstance(step, SetEdge | AddedEdge)]
+    folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
+    moved = sum(isinstance(step, AddedEdge) for step in edges)
+    looped = len(edges) - 2 * (moved + folded)
+    told = {"folded into one that is there already": folded, "retired, for it would lead from a node to itself": looped}
+    return "; ".join(f"{n} {'edge' if n == 1 else 'edges, each'} {how}" for how, n in told.items() if n)
 
 
 def _check_values(operation: Operation, schema: Schema) -> None:
@@ -153,7 +165,10 @@ class _Work:
             raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
         edges = active(self._draft.edges_of(what))
         moves = [(edge, _replaced(edge.triple, what, into)) for edge in edges]
-        own = {triple: active(self._draft.edges(triple)) for _, triple in moves}
+        own: dict[Triple, list[EdgeState]] = {}
+        for _, triple in moves:
+            there = next((own[t] for t in orders(self._draft.schema, triple) if t in own), None)
+            own[triple] = _stating(self._draft, triple) if there is None else there
         for edge, triple in moves:
             self._move(edge, triple, own[triple])
         self._retire_node(what)
@@ -167,7 +182,7 @@ class _Work:
             raise NotAsExpected(f"{operation.into} is {'retired' if state == GONE else 'not there'}")
         if moved == what:
             raise NotAsExpected(f"{what} has that end already")
-        own = active(self._draft.edges(moved))
+        own = _stating(self._draft, moved)
         for edge in self._active(what):
             self._move(edge, moved, own)
 
@@ -195,7 +210,7 @@ class _Work:
         for end in (what.head, what.tail):
             if (state := presence(self._draft, end)) != THERE:
                 raise NotAsExpected(f"{end} is {'retired' if state == GONE else 'not there'}")
-        if active(self._draft.edges(what)):
+        if _stating(self._draft, what):
             raise NotAsExpected(f"the edge {what} is there already")
         self._do(AddedEdge(triple=what, properties={**operation.properties, **self._changed}))
 
@@ -267,6 +282,11 @@ class _Work:
 def active(edges: Iterable[EdgeState]) -> list[EdgeState]:
     """The edges that are not retired, in an order that does not change."""
     return sorted((e for e in edges if not e.retired), key=lambda e: (str(e.triple), digest(e.properties)))
+
+
+def _stating(graph: Editable, triple: Triple) -> list[EdgeState]:
+    """The edges that state a triple and are not retired, in either order where order means nothing."""
+    return active(edge for stated in orders(graph.schema, triple) for edge in graph.edges(stated))
 
 
 def presence(graph: Editable, ref: Ref) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kgcheck import clock
 from kgcheck.audit.run import store_place
-from kgcheck.curation.effects import Stamp, active, expectations, steps_of
+from kgcheck.curation.effects import Stamp, active, expectations, meetings, steps_of
 from kgcheck.curation.operations import (
     PATCH,
     Merge,
@@ -273,6 +273,8 @@ def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Dr
         try:
             ready = operation.model_copy(update={"expected": expectations(operation, draft)})
             steps = steps_of(ready, draft, Stamp("", ""))
+            if isinstance(ready, Merge | Repoint):
+                ready = ready.model_copy(update={"meets": meetings(steps)})
             drafted.append(Drafted(ready, steps, watched(ready, steps, draft)))
             do_all(steps, draft)
         except NotAsExpected as error:

@@ -46,6 +46,12 @@ class _Operation(Value):
     expected: dict[str, str] = Field(default={}, description="what is touched, and a digest of its state")
 
 
+class _Move(_Operation):
+    """What operations have that move edges."""
+
+    meets: str = Field(default="", description="in words, what becomes of edges that cannot stand where they come to")
+
+
 class SetValue(_Operation):
     """Another value of a property, of a node or of the edges that state a triple and have the value that is wrong."""
 
@@ -57,7 +63,7 @@ class SetValue(_Operation):
     source: str | None = Field(default=None, description="only the edges that cite this source")
 
 
-class Repoint(_Operation):
+class Repoint(_Move):
     """Another end of the edges that state a triple, or another id of a node, under which there is none yet."""
 
     kind: Literal["repoint"] = "repoint"
@@ -91,7 +97,7 @@ class Repoint(_Operation):
         return self.what.model_copy(update={"head" if self.end == "head" else "tail": self.into})
 
 
-class Merge(_Operation):
+class Merge(_Move):
     """A node into another that is there: its edges move, and those that become the same are folded."""
 
     kind: Literal["merge"] = "merge"
@@ -221,17 +227,21 @@ def in_words(operation: Operation) -> str:
         case SetValue(attribute=name, was=was, to=to):
             return f"set {name} of {what}: {_value(was)} becomes {_value(to)}"
         case Repoint(what=Ref(), to=to):
-            return f"give {what} the id {to}"
+            return f"give {what} the id {to}{_meets(operation)}"
         case Repoint(end=end, to=to):
-            return f"re-point the {end} of {what} to {to}"
+            return f"re-point the {end} of {what} to {to}{_meets(operation)}"
         case Merge(into=into):
-            return f"merge {what} into {into}"
+            return f"merge {what} into {into}{_meets(operation)}"
         case AddEdge(properties=properties):
             stated = ", ".join(f"{k} {_value(v)}" for k, v in properties.items())
             return f"add the edge {what}" + (f" ({stated})" if stated else "")
         case _:
             kind = "the edge " if isinstance(what, Triple) else ""
             return f"retire {kind}{what}" + (" but for one of those that are alike" if operation.but_one else "")
+
+
+def _meets(operation: _Move) -> str:
+    return f" ({operation.meets})" if operation.meets else ""
 
 
 def _value(value: object) -> str:

@@ -201,6 +201,9 @@ class _Reader:
         new = Ref(label=old.label, id=to)
         if presence(self._graph, new) == "absent":
             raise NotRepairable(f"there is no {new} in the graph: repair the node {old} itself, with all of its edges")
+        pattern = self._schema.pattern(what.head.label, what.relation, what.tail.label)
+        if new == (what.tail if end == "head" else what.head) and not pattern.loops:
+            return Retire(what=what, **self._common)
         return Repoint(what=what, end=end, to=to, **self._common)
 
     def _add_edge(self) -> Operation:

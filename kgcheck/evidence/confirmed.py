@@ -50,6 +50,8 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     # Where releases of different dates speak, the newest of a record counts, which takes a closer look.
     if not speaking or any(topics.dates(check.source, check.link) > 1 for check in speaking):
         return None
+    if pattern.head == pattern.tail and not pattern.loops and _looped(db, speaking):
+        return None
     of_head = _fine(db, topics, head)
     if len(pattern.checks) > 1:
         for check in speaking:
@@ -67,6 +69,12 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     alone = speaking[0] if len(speaking) == 1 and speaking[0].match != "descendant" else None
     bare = all(c.match != "either_order" and is_bare(db, c.source, c.link) for c in deciding)
     return PlainEdges(links, *ends, alone, bare, tuple(check.source for check in deciding))
+
+
+def _looped(db: duckdb.DuckDBPyConnection, checks: list[EdgeCheck]) -> bool:
+    """Whether a link leads from a node to itself, which supports no edge where none may."""
+    links = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in checks)
+    return bool(db.execute(f"SELECT 1 FROM ref.link WHERE head_now = tail_now AND ({links}) LIMIT 1").fetchall())
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import duckdb
 
+from kgcheck.duck import literal
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import Reason
+from kgcheck.profile.catalogue import NAMING
 
 
 class _Release(NamedTuple):
@@ -40,6 +42,21 @@ class Topics:
     def dates(self, source: str, topic: str) -> int:
         """Of how many different dates the releases are that speak of a topic."""
         return len({r.recency for r in self._releases.get((source, topic), ())})
+
+
+def named_later(db: duckdb.DuckDBPyConnection, topics: Topics, source: str, dated: str, column: str) -> str:
+    """SQL for whether the id in a column, which lifecycle l is of, may have become one of its own since.
+
+    What an authority knew as a name of something else, a graph that is newer than that may have as an id. A later list
+    of all ids that still lacks it must be older than the graph, too.
+    """
+    older = f"SELECT id FROM ref.release WHERE source = {literal(source)} AND is_older(released, {literal(dated)})"
+    releases = [release for (release,) in db.execute(f"{older} ORDER BY id").fetchall()]
+    if not releases or topics.complete(source, "entity") not in (None, *releases):
+        return "false"
+    states = ", ".join(literal(state) for state in NAMING)
+    of_older = f"l.state IN ({states}) AND l.release_id IN ({', '.join(map(str, releases))})"
+    return f"({of_older} AND NOT is_impossible({column}, ''))"
 
 
 def add_gaps(tables: WorkingTables, topics: Topics, source: str, topic: str) -> None:

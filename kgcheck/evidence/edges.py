@@ -6,7 +6,7 @@ Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 from collections.abc import Callable, Iterable, Mapping
 
 from kgcheck.duck import literal
-from kgcheck.evidence.coverage import Topics, add_gaps
+from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
@@ -107,11 +107,13 @@ def look_up_edges(
     ends = {"head": head, "tail": tail}
     for about, is_moved, is_odd in _find_doubtful_ends(tables, topics, ends):
         if is_moved:
-            _moved_ends(tables, about, ends[about])
+            _moved_ends(tables, topics, about, ends[about], dates.get(ends[about].name, ""))
         if is_odd:
             _odd_ends(tables, topics, about, ends[about], dates.get(ends[about].name, ""))
     if tail.site and not head.site:
         _read_site_ids(tables, head, tail)
+    if head.name == tail.name and not pattern.loops:
+        _read_loops(tables, head)
     for check in pattern.checks:
         tables.set_unseen(_look_for_links(tables, check))
         if tables.has("unseen"):
@@ -143,18 +145,23 @@ def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
     )
 
 
-def _moved_ends(tables: WorkingTables, about: str, label: Label) -> None:
+def _moved_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, dated: str) -> None:
+    later = named_later(tables.db, topics, label.authority.source, dated, "e.id")
     tables.add_evidence(
         f"""
-        SELECT e.task, l.source, l.release_id, l.record, 'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
-               CASE WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
+        SELECT e.task, l.source, l.release_id, l.record,
+               CASE WHEN {later} THEN 'silent' ELSE 'contradicts' END AS stance,
+               CASE WHEN {later} THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
+               CASE WHEN {later} THEN '{Reason.REFERENCE_OLDER.value}'
+                    WHEN len(l.successors) > 0 THEN '{Reason.ENDPOINT_MERGED.value}'
                     ELSE '{Reason.ENDPOINT_DELETED.value}' END AS reason,
-               lifecycle_text(l.state, l.detail, l.name, l.successors) AS value, $about AS about,
+               lifecycle_text(l.state, l.detail, l.name, l.successors)
+               || CASE WHEN {later} THEN ', and the graph is of ' || $dated ELSE '' END AS value, $about AS about,
                {REPLACEMENTS} FROM (FROM doubtful_end WHERE about = $about AND moved) e JOIN ref.lifecycle l
         ON l.source = {authority(label)} AND l.id = {base(label, "e.id")} AND l.state <> 'current'
         {join_of_other_label(label)}
         """,
-        {"about": about},
+        {"about": about, "dated": dated},
     )
 
 
@@ -195,17 +202,42 @@ def _odd_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, d
                CASE WHEN bad THEN '{PROFILE_RELEASE}' END AS release, id AS record,
                CASE WHEN intended IS NULL THEN 'silent' ELSE 'contradicts' END AS stance, 'closed' AS world,
                'owner' AS tier,
-               CASE WHEN bad THEN '{Reason.ENDPOINT_MALFORMED.value}' ELSE '{Reason.ENDPOINT_UNKNOWN.value}' END
-               AS reason,
+               CASE WHEN bad OR is_impossible(id, '') THEN '{Reason.ENDPOINT_MALFORMED.value}'
+                    ELSE '{Reason.ENDPOINT_UNKNOWN.value}' END AS reason,
                CASE WHEN bad THEN 'an id looks like ' || $example ELSE 'not in this release' END AS value,
                $about AS about, CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
         FROM ({odd}) LEFT JOIN intended_id USING (id)
-        WHERE bad OR intended IS NOT NULL
+        WHERE bad OR intended IS NOT NULL OR is_impossible(id, '')
            OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
         """,
         {"source": label.authority.source, "example": label.id_example, "about": about, "dated": dated},
     )
     tables.put_intended_ends(about, key(label, "intended"))
+
+
+def _read_loops(tables: WorkingTables, label: Label) -> None:
+    """An edge of a node to itself, as it stands or with the ids that replace its ends, where none means anything.
+
+    No source states it: a link whose ends became one says nothing any more. Isoforms of an entry are two nodes. One
+    that the graph has as it stands is a fault of structure.
+    """
+    ends = [f"CASE WHEN {e}_now = {key(label, e)} THEN {e} ELSE {e}_now END" for e in ("head", "tail")]
+    loops = f"FROM ends WHERE {ends[0]} = {ends[1]}"
+    if not tables.db.execute(f"SELECT EXISTS ({loops})").fetchall()[0][0]:
+        return
+    tables.add_evidence(
+        f"""
+        SELECT task, '{SCHEMA_SOURCE}' AS source, '{PROFILE_RELEASE}' AS release, head || ' ' || tail AS record,
+               'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
+               CASE WHEN head = tail THEN '{Reason.EDGE_UNSUPPORTED.value}' ELSE '{Reason.SELF_LOOP.value}' END
+               AS reason,
+               CASE WHEN head = tail THEN 'from the node to itself'
+                    ELSE 'with the replacement it would lead from ' || head_now || ' to itself' END AS value,
+               'fact' AS about
+        {loops}
+        """
+    )
+    tables.drop_ends("FROM evidence WHERE about = 'fact'")
 
 
 def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
@@ -308,7 +340,10 @@ def _look_at_silence(
 
 
 def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
-    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end."""
+    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
+
+    Or has heard of it as a name of something else alone.
+    """
     source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
     if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
@@ -319,7 +354,8 @@ def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, 
             AND e.{end} NOT IN (SELECT id FROM ref.covered WHERE source = {source} AND topic = {topic})
             AND e.{end} NOT IN (SELECT {end} FROM ref.link WHERE source = {source} AND relation = {topic}))"""
 
-    return f"l.release_id IN ({older}) AND ({unheard('head_now', head)} OR {unheard('tail_now', tail)})"
+    named = f"l.task IN (SELECT task FROM evidence WHERE about <> 'fact' AND reason = '{Reason.REFERENCE_OLDER.value}')"
+    return f"l.release_id IN ({older}) AND ({unheard('head_now', head)} OR {unheard('tail_now', tail)} OR {named})"
 
 
 def _way_up(pattern: Pattern, check: EdgeCheck) -> str:

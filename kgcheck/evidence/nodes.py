@@ -12,10 +12,10 @@ import duckdb
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.duck import literal
 from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
-from kgcheck.evidence.coverage import Topics, add_gaps
+from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
 from kgcheck.evidence.tables import WorkingTables
-from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
+from kgcheck.evidence.written import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern
@@ -106,7 +106,9 @@ class EvidenceJoin:
             CREATE TEMP MACRO is_older(released, dated) AS
                 regexp_matches(coalesce(released, ''), '^[0-9]{4}') AND coalesce(dated, '') <> ''
                 AND left(released, length(dated)) < left(dated, length(released));
-            """
+            CREATE TEMP MACRO is_impossible(x, names) AS regexp_matches(x, $impossible)
+                AND NOT regexp_matches(coalesce(names, ''), $foreign);
+            """.replace("$impossible", literal(IMPOSSIBLE_RE2)).replace("$foreign", literal(FOREIGN_LETTER_RE2))
         ).fetchall()
         self.tables = WorkingTables(db)
 
@@ -126,7 +128,7 @@ class EvidenceJoin:
             """,
             {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
         ).fetchall()
-        self._lifecycles(label)
+        self._lifecycles(topics, label, self._dates.get(label.name, ""))
         if label.site:
             self._sites(label)
         self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""))
@@ -165,22 +167,26 @@ class EvidenceJoin:
     def attribute(self, label: Label, check: AttributeCheck) -> None:
         """Compare every task's value with the reference value of its node.
 
-        A release that is older than what the graph has, and never had its value, cannot tell.
+        The newest release that states a value speaks. One that is older than what the graph has cannot tell a name that
+        came later from a wrong one, unless no release can have it.
         """
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task;
             CREATE OR REPLACE TEMP TABLE reference_value AS
-            SELECT v.id, list(DISTINCT value ORDER BY value) FILTER (status = 'current') AS now,
+            WITH stated AS (
+                SELECT v.*, r.recency, max(r.recency) FILTER (status = 'current') OVER (PARTITION BY v.id) AS newest
+                FROM ref.value v JOIN ref.release r ON r.id = v.release_id
+                WHERE v.source = {literal(check.source)} AND attribute = {literal(check.reference)}
+                  AND folded(value) <> '' AND v.id IN (SELECT base FROM node_key))
+            SELECT id, list(DISTINCT value ORDER BY value) FILTER (status = 'current' AND recency = newest) AS now,
                    list(DISTINCT folded(value)) FILTER (status <> 'current') AS former,
-                   list(DISTINCT value ORDER BY value) FILTER (status IN ('current', 'synonym')) AS every,
-                   max_by(release_id, [r.recency, release_id]) FILTER (status = 'current') AS release_id,
-                   min(record) FILTER (status = 'current') AS record
-            FROM ref.value v JOIN ref.release r ON r.id = v.release_id
-            WHERE v.source = {literal(check.source)} AND attribute = {literal(check.reference)}
-              AND folded(value) <> '' AND v.id IN (SELECT base FROM node_key)
-            GROUP BY v.id HAVING now IS NOT NULL
+                   list(DISTINCT value ORDER BY value)
+                       FILTER (status IN ('current', 'synonym') AND recency = newest) AS every,
+                   {_STATING.format(value="value")} FILTER (status = 'current' AND recency = newest) AS stating,
+                   {_STATING.format(value="value")} FILTER (status = 'current' AND recency < newest) AS undated
+            FROM stated GROUP BY id HAVING now IS NOT NULL
             """
         ).fetchall()
         self._compare(label, check, check.source, "owner")
@@ -209,7 +215,8 @@ class EvidenceJoin:
             SELECT l.tail_now AS id, list(DISTINCT l.head_now ORDER BY l.head_now) AS now,
                    list(DISTINCT folded(f.id)) FILTER (f.id IS NOT NULL) AS former,
                    list(DISTINCT l.head_now ORDER BY l.head_now) AS every,
-                   max_by(l.release_id, [r.recency, l.release_id]) AS release_id, min(l.record) AS record
+                   {_STATING.format(value="l.head_now")} AS stating,
+                   {_STATING.format(value="l.head_now")} FILTER (false) AS undated
             FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
             WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.link)}
               AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM node_key)
@@ -229,18 +236,38 @@ class EvidenceJoin:
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, $tier AS tier,
                    CASE WHEN too_old THEN $older ELSE reason END AS reason, value, 'fact' AS about,
                    CASE WHEN NOT too_old THEN candidates END AS candidates
-            FROM (SELECT *, coalesce(reason = $mismatch AND is_older(released, $dated), false) AS too_old
-                  FROM (SELECT a.task, s.release_id, s.record, r.released, {judged}
-                        FROM node_key a JOIN reference_value s ON s.id = a.base
-                        JOIN ref.release r ON r.id = s.release_id))
+            FROM (SELECT s.*, place.release_id, place.record,
+                         coalesce(reason IN ($mismatch, $outdated) AND is_older(r.released, $dated)
+                                  AND NOT is_impossible(own, names), false) AS too_old
+                  FROM (SELECT a.task, a.value AS own, array_to_string(s.now, ' ') AS names,
+                               coalesce({_PLACE.format(of="s.stating")}, s.stating[1]) AS place, {judged}
+                        FROM node_key a JOIN reference_value s ON s.id = a.base) s
+                  JOIN ref.release r ON r.id = place.release_id)
             """,
             {
                 "source": source,
                 "tier": tier,
                 "formatting": Reason.FORMATTING.value,
                 "mismatch": Reason.VALUE_MISMATCH.value,
+                "outdated": Reason.VALUE_OUTDATED.value,
                 "older": Reason.REFERENCE_OLDER.value,
                 "dated": self._dates.get(label.name, ""),
+            },
+        )
+        # One without a date is neither older nor newer: it does not speak, and what it states is no plain error.
+        self.tables.add_evidence(
+            f"""
+            SELECT task, $source AS source, place.release_id AS release_id, place.record AS record,
+                   'supports' AS stance, 'closed' AS world, $tier AS tier, place.value AS value, 'fact' AS about
+            FROM (SELECT a.task, {_PLACE.format(of="s.undated")} AS place
+                  FROM node_key a JOIN reference_value s ON s.id = a.base WHERE s.undated IS NOT NULL)
+            SEMI JOIN (FROM evidence WHERE reason IN ($mismatch, $older)) USING (task) WHERE place IS NOT NULL
+            """,
+            {
+                "source": source,
+                "tier": tier,
+                "mismatch": Reason.VALUE_MISMATCH.value,
+                "older": Reason.REFERENCE_OLDER.value,
             },
         )
 
@@ -258,27 +285,30 @@ class EvidenceJoin:
         """What edges ask that all have the verdict of any of them, see kgcheck.evidence.confirmed."""
         return plainly_supported(db or self._db, pattern, head, tail)
 
-    def _lifecycles(self, label: Label) -> None:
-        """What the authority says of each id that it knows."""
+    def _lifecycles(self, topics: Topics, label: Label, dated: str) -> None:
+        """What the authority says of each id that it knows; see `named_later` for what a later release may say."""
+        later = named_later(self._db, topics, label.authority.source, dated, "a.head")
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
         decided = "l.state <> 'current'" if label.site else "true"
         self.tables.add_evidence(
             f"""
             SELECT a.task, l.source, l.release_id, l.record,
-                   CASE WHEN l.state = 'current' AND NOT {elsewhere} THEN 'supports' ELSE 'contradicts' END AS stance,
-                   'closed' AS world, 'owner' AS tier,
-                   CASE WHEN l.state = 'secondary' AND o.id IS NOT NULL THEN '{Reason.WRONG_NAMESPACE.value}'
+                   CASE WHEN {later} THEN 'silent'
+                        WHEN l.state = 'current' AND NOT {elsewhere} THEN 'supports' ELSE 'contradicts' END AS stance,
+                   CASE WHEN {later} THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
+                   CASE WHEN {later} THEN '{Reason.REFERENCE_OLDER.value}'
+                        WHEN l.state = 'secondary' AND o.id IS NOT NULL THEN '{Reason.WRONG_NAMESPACE.value}'
                         WHEN l.state <> 'current' THEN s.reason
                         WHEN {elsewhere} THEN '{Reason.WRONG_NAMESPACE.value}' END AS reason,
                    CASE WHEN o.id IS NOT NULL THEN 'replaced by a ' || o.namespace || '; '
                         WHEN {elsewhere} THEN 'a ' || l.namespace || '; ' ELSE '' END
-                   || lifecycle_text(l.state, l.detail, l.name, l.successors) AS value,
-                   'fact' AS about, {REPLACEMENTS}
+                   || lifecycle_text(l.state, l.detail, l.name, l.successors)
+                   || CASE WHEN {later} THEN {_NEWER} ELSE '' END AS value, 'fact' AS about, {REPLACEMENTS}
             FROM node_key a JOIN ref.lifecycle l ON l.source = $source AND l.id = a.base
             {join_of_other_label(label)} LEFT JOIN state_reason s ON s.state = l.state WHERE {decided}
             """,
-            {"source": label.authority.source},
+            {"source": label.authority.source, "dated": dated},
         )
 
     def _sites(self, label: Label) -> None:
@@ -336,16 +366,17 @@ class EvidenceJoin:
         )
 
     def _unknown_ids(self, unknown: str, source: str, dated: str) -> None:
-        """Silence of a release about ids; of a list that is older than the graph, it says nothing."""
+        """Silence of a release about ids; of a list that is older than the graph, it says nothing of newer ones."""
         self.tables.add_evidence(
             f"""
             SELECT task, $source AS source, release_id, head_now AS record, 'silent' AS stance,
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
-                   CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}' END AS reason,
-                   'not in this release' || CASE WHEN too_old THEN ', and the graph is of ' || $dated ELSE '' END
-                   AS value, 'fact' AS about, CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
-            FROM (SELECT u.task, u.head_now, n.release_id, m.intended,
-                         m.intended IS NULL AND is_older(r.released, $dated) AS too_old
+                   CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
+                        WHEN impossible THEN '{Reason.MALFORMED_ID.value}' END AS reason,
+                   'not in this release' || CASE WHEN too_old THEN {_NEWER} ELSE '' END AS value, 'fact' AS about,
+                   CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
+            FROM (SELECT u.task, u.head_now, n.release_id, m.intended, is_impossible(u.head, '') AS impossible,
+                         m.intended IS NULL AND NOT impossible AND is_older(r.released, $dated) AS too_old
                   FROM unseen u JOIN ({unknown}) n USING (head_now) JOIN ref.release r ON r.id = n.release_id
                   LEFT JOIN intended_id m ON m.id = u.head)
             """,
@@ -353,6 +384,13 @@ class EvidenceJoin:
         )
         self.tables.drop_unseen("FROM evidence")
 
+
+_NEWER = "', and the graph is of ' || $dated"
+
+_STATING = """list({{'value': {value}, 'release_id': release_id, 'record': record}}
+    ORDER BY recency DESC, release_id DESC, record)"""
+_PLACE = "list_filter({of}, lambda x: folded(x.value) = folded(a.value))[1]"
+"""Where values stand, and where that stands which the graph has."""
 
 _VALUE_COMPARISON = f"""
     CASE WHEN folded(coalesce(a.value, '')) = '' THEN '{Reason.VALUE_MISSING.value}'

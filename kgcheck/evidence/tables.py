@@ -269,6 +269,10 @@ class WorkingTables:
         """Fill ``ends`` anew from a select."""
         self._replace(ENDS, select)
 
+    def drop_ends(self, tasks: str) -> None:
+        """Take the tasks that a select of the column task gives out of ``ends``."""
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE ends AS FROM ends ANTI JOIN ({tasks}) USING (task)").fetchall()
+
     def put_intended_ends(self, end: str, as_filed: str) -> None:
         """Go on with the ids that were meant, where ends are written otherwise."""
         self.db.execute(

@@ -9,6 +9,30 @@ from kgcheck.visible import HIDDEN_RE2
 
 _SPACES = r"[\s\p{Z}]+"
 
+# Capitals and an o of other scripts that look just as Latin letters do, and those.
+_ALIKE = ("АВЕЅІЈКМНОРСТУХасеіјорѕухΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaceijopsyxABEZHIKMNOPTYXo")  # noqa: RUF001
+_GREEK = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # noqa: RUF001
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec"
+
+FOREIGN_LETTER_RE2 = r"[^\P{L}\p{Latin}\p{Greek}\p{Common}\p{Inherited}]"
+"""A letter of a script in which no source writes that writes in Latin; Greek ones stand in many names."""
+
+IMPOSSIBLE_RE2 = "|".join(
+    (
+        f"[{HIDDEN_RE2}]",
+        FOREIGN_LETTER_RE2,
+        rf"\p{{Latin}}[{_GREEK}]|[{_GREEK}]\p{{Latin}}",
+        rf"(?i:^(?:[0-9]{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-[0-9]{{2}}|[0-9]{{1,2}}-(?:{_MONTHS})-[0-9]{{2,4}})$)",
+    )
+)
+"""What no release has, however new it is: text that hides something, letters that only look Latin, and what a
+spreadsheet makes of the symbols MARCH1 and SEPT2."""
+
+
+def bare(column: str) -> str:
+    """SQL for an id without spaces, in the Latin letters that those of other scripts look like."""
+    return f"translate(regexp_replace({column}, '{_SPACES}', '', 'g'), '{_ALIKE[0]}', '{_ALIKE[1]}')"
+
 
 def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: str) -> None:
     """Fill table ``intended_id``: ids that are malformed or unknown, and that one id without spaces and case equals.
@@ -16,16 +40,15 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
     What the authority lists comes first. Where it has no complete list, the form alone tells: the id without spaces, as
     it stands or in capitals, if that is an id of the label.
     """
-    bare = f"regexp_replace(id, '{_SPACES}', '', 'g')"
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
     listed = topics.complete(label.authority.source, "entity") is not None
-    filed = part_of_id(label, bare, "entry", "i")
+    filed = part_of_id(label, bare("id"), "entry", "i")
     # Of a site, the authority lists the protein, so its form alone tells.
     by_form = "false" if listed and not label.site else "true"
     known = "false" if label.site else "true"
     tables.set_intended_ids(
         f"""
-        WITH odd AS (SELECT DISTINCT id, {bare} AS bare, upper({filed}) AS form FROM ({ids})),
+        WITH odd AS (SELECT DISTINCT id, {bare("id")} AS bare, upper({filed}) AS form FROM ({ids})),
         listed AS (
             SELECT o.id, list(DISTINCT CASE WHEN upper(l.id) = upper(o.bare) THEN l.id ELSE upper(o.bare) END) AS ids
             FROM odd o JOIN ref.lifecycle l ON upper(l.id) = o.form

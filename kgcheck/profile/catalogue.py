@@ -100,3 +100,6 @@ STATE_REASONS: dict[State, Reason] = {
     State.DROPPED: Reason.ID_OBSOLETE,
 }
 """What each state of an identifier means for the node that carries it."""
+
+NAMING = (State.PREVIOUS, State.ALIAS)
+"""States of a name of something else, which may become an id of its own in a later release."""

@@ -9,15 +9,29 @@ from typing import Any, cast
 import neo4j
 import pytest
 
+from kgcheck.checks.verdicts import verdict as judged
 from kgcheck.curation.making import fitting, patch_of, statements_of
-from kgcheck.curation.operations import Operation, Patch
+from kgcheck.curation.operations import Operation, Patch, in_words
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
+from kgcheck.curation.proposals import Wanted, operation_for
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import OpenedStore
 from kgcheck.ledger.patches import PatchState
-from kgcheck.model import Ref, Triple
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Finding,
+    Reason,
+    Ref,
+    Stance,
+    Tier,
+    Triple,
+    World,
+)
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
 from tests.support import quick_of
@@ -46,6 +60,7 @@ from tests.support.patches import (
     set_value,
     why,
 )
+from tests.unit.test_verdicts import told
 
 
 @pytest.fixture(params=["embedded", "neo4j"])
@@ -90,7 +105,11 @@ OPERATIONS: dict[str, list[Operation]] = {
     "retired edges": [retire(edge("A", "D"))],
     "all but one": [retire(edge("A", "D"), but_one=True)],
     "new edge": [add_edge(edge("D", "C"), source=WRITABLE, score=0.125)],
-    "new edge where one was retired": [retire(edge("A", "C")), add_edge(edge("A", "C"), source="x")],
+    "new edge where one was retired, either way": [
+        retire(edge("A", "C")),
+        retire(edge("C", "A")),
+        add_edge(edge("A", "C"), source="x"),
+    ],
     "an edge and then its node": [repoint(edge("C", "A"), "B", "tail"), merge(ref("A"), ref("B"))],
 }
 
@@ -143,6 +162,39 @@ def test_merge_moves_every_edge_and_folds_what_becomes_the_same(store: OpenedSto
     assert properties_of(store, edge("B", "B")) == loops
     assert properties_of(store, edge("A", "C")) == []
     assert len(properties_of(store, edge("A", "C"), retired=True)) == 2
+
+
+def test_a_patch_says_what_becomes_of_edges_that_meet_others_or_would_loop(store: OpenedStore) -> None:
+    put_edges(store, (edge("D", "B"), {"source": "STRING", "score": 0.2, "action": "reaction"}))
+    merged, moved = merge(ref("A"), ref("B")), repoint(edge("A", "D"), "B", "head")
+    patch = made(store, moved)
+
+    assert [in_words(o) for o in patch.operations] == [
+        "re-point the head of A ACTS_ON D to B (3 edges, each folded into one that is there already)"
+    ]
+    # In whichever order the edge is stated that is there already, where order means nothing.
+    apply_patch(patch, store, by="x")
+    assert properties_of(store, edge("B", "D")) == []
+    assert properties_of(store, edge("D", "B")) == [{"action": "reaction", "score": 0.2, "source": "STRING"}]
+    met = "2 edges, each folded into one that is there already; 2 edges, each retired, for it would lead from a node"
+    assert [in_words(o) for o in made(store, merged).operations] == [
+        f"merge Protein A into Protein B ({met} to itself)"
+    ]
+    with store.statements(write=False) as run:
+        _, misfits = fitting([add_edge(edge("B", "D"), source="x")], DraftGraph(StoreChanges(store, run)))
+    assert [why for _, why in misfits] == ["the edge B ACTS_ON D is there already"]
+
+
+def test_an_edge_that_would_lead_from_a_node_to_itself_is_retired(store: OpenedStore) -> None:
+    found = told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=Reason.ENDPOINT_MERGED, about="head")
+    verdict = judged(CheckType.TRIPLE, [found.model_copy(update={"candidates": ("B", "C")})])
+    task = CheckTask(type=CheckType.TRIPLE, subject=ref("A"), relation="ACTS_ON", object=ref("B"))
+    change = Change(kind=ChangeKind.REVIEW, candidates=("B", "C"), because="endpoint merged")
+    finding = Finding(run="run", fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
+    with store.statements(write=False) as run:
+        chosen = [operation_for(Wanted(finding, to), StoreChanges(store, run)) for to in ("B", "C")]
+
+    assert [in_words(o) for o in chosen] == ["retire the edge A ACTS_ON B", "re-point the head of A ACTS_ON B to C"]
 
 
 def test_what_is_done_is_stamped_and_written_down_in_the_store(store: OpenedStore) -> None:

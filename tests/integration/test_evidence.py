@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.checks.lists import items_of, joined
+from kgcheck.checks.repair import propose
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.model import CheckTask, Outcome, Reason, Stance, Verdict, World
+from kgcheck.model import ChangeKind, CheckTask, Outcome, Reason, Stance, Verdict, World
 from tests.support.facts import (
     PROTEIN_NAME,
     SCHEMA,
@@ -401,3 +402,65 @@ def test_bulk_and_single_judgements_agree_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, facts: Facts
 ) -> None:
     assert_judgements_agree(tmp_path_factory.mktemp("generated"), facts)
+
+
+LOOPS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[ChangeKind, str | None] | None]] = {
+    "of a link whose ends became one": (
+        potential("Biological_process GO:0000002", "HAS_PARENT", "Biological_process GO:0000002"),
+        (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+        None,
+    ),
+    "that the graph has": (
+        triple("Biological_process GO:0000002", "HAS_PARENT", "Biological_process GO:0000002"),
+        (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
+        (ChangeKind.RETIRE, None),
+    ),
+    "with the replacement": (
+        triple("Biological_process GO:0000001", "HAS_PARENT", "Biological_process GO:0000002"),
+        (Outcome.REFUTED, Reason.ENDPOINT_MERGED),
+        (ChangeKind.RETIRE, None),
+    ),
+    "of a network": (
+        potential("Protein P04637", "ACTS_ON", "Protein P04637"),
+        (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+        None,
+    ),
+    "between isoforms": (
+        triple("Protein P04637-1", "ACTS_ON", "Protein P04637-2"),
+        (Outcome.UNAVAILABLE, Reason.NOT_COVERED),
+        None,
+    ),
+    "that means something": (
+        triple("Protein P04637", "CURATED_INTERACTS_WITH", "Protein P04637"),
+        (Outcome.SUPPORTED, Reason.CONFIRMED),
+        None,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def looped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    facts = Facts()
+    terms = facts.release("go", complete=True).entities("Biological_process", "GO:0000002", "GO:0000003")
+    terms.entity("GO:0000001", "Biological_process", "secondary", now=["GO:0000002"])
+    # Those that were child and parent are one term now.
+    terms.link("HAS_PARENT", "GO:0000001", "GO:0000002").link("HAS_PARENT", "GO:0000002", "GO:0000003")
+    proteins = facts.release("uniprot").entities("Protein", "P04637")
+    proteins.link("CURATED_INTERACTS_WITH", "P04637", "P04637").covers("CURATED_INTERACTS_WITH", "P04637")
+    facts.release("string").covers("ACTS_ON", "P04637")
+    return facts.build(tmp_path_factory.mktemp("looped"))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_source_states_an_edge_from_a_node_to_itself_where_none_means_anything(looped: Path, name: str) -> None:
+    task, expected, change = LOOPS[name]
+
+    judged = verdict_on(looped, task)
+    proposed = propose(task, judged)
+
+    assert (judged.outcome, judged.reason) == expected
+    assert (proposed and (proposed.kind, proposed.to)) == change
+
+
+def test_loops_end_alike_in_both_ways(looped: Path) -> None:
+    assert_both_ways_agree(looped, [task for task, _, _ in LOOPS.values()])

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import DONE, LOAD
 from kgcheck.loading.load import load_directory
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Stance
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Outcome, Reason, Stance
 from kgcheck.profile.folder import profile_dir
 from tests.integration.import_directory import CKG
 from tests.support.audits import MemoryStore, audited, kgcheck
@@ -27,6 +28,9 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     facts = Facts()
     hgnc = facts.release("hgnc", "2017-02", "2017-02", complete=True).entities("Gene", "TP53", "OGA")
     hgnc.entity("MGEA5", "Gene", "previous", now=["OGA"]).entity("A12M1", "Gene", "withdrawn")
+    # What is the symbol of CXorf40A today was an alias of it. Some list takes over what a spreadsheet made of SEP15.
+    hgnc.entities("Gene", "CXorf40A", "SELENOF").link("TRANSLATED_INTO", "CXorf40A", "Q8TE69")
+    hgnc.entity("EOLA1", "Gene", "alias", now=["CXorf40A"]).entity("Sep-15", "Gene", "alias", now=["SELENOF"])
     hgnc.value("TP53", "name", "tumor protein p53").value("TP53", "name", "p53 protein", "former")
     hgnc.link("TRANSLATED_INTO", "TP53", "P04637").link("TRANSLATED_INTO", "OGA", "O60502")
     string = facts.release("string", "11", "2019", complete=True).covers("ACTS_ON", "P04637", "O60502")
@@ -43,7 +47,59 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
     "a former name": (
         attribute("Gene TP53", "name", "p53 protein"),
         (Outcome.REFUTED, Reason.VALUE_OUTDATED),
-        (Outcome.REFUTED, Reason.VALUE_OUTDATED),
+        OLDER,
+    ),
+    "a name with a letter that only looks Latin": (
+        attribute("Gene TP53", "name", "tumor prоtein p53"),  # noqa: RUF001
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+    ),
+    "a name with Greek letters": (
+        attribute("Gene TP53", "name", "TNFα protein"),  # noqa: RUF001
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        OLDER,
+    ),
+    "a name that a spreadsheet made a date": (
+        attribute("Gene TP53", "name", "Sep-02"),
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+    ),
+    "a symbol that was an alias": (existence("Gene EOLA1"), (Outcome.REFUTED, Reason.ID_ALIAS), OLDER),
+    "a symbol that was a former one": (existence("Gene MGEA5"), (Outcome.REFUTED, Reason.ID_PREVIOUS), OLDER),
+    "an edge of a symbol that was an alias": (
+        triple("Gene EOLA1", "TRANSLATED_INTO", "Protein Q8TE69"),
+        (Outcome.REFUTED, Reason.ENDPOINT_MERGED),
+        (Outcome.SUPPORTED, Reason.CONFIRMED),
+    ),
+    "another edge of a symbol that was an alias": (
+        triple("Gene EOLA1", "TRANSLATED_INTO", "Protein P04637"),
+        (Outcome.REFUTED, Reason.ENDPOINT_MERGED),
+        OLDER,
+    ),
+    "an alias that a spreadsheet made a date": (
+        existence("Gene Sep-15"),
+        (Outcome.REFUTED, Reason.ID_ALIAS),
+        (Outcome.REFUTED, Reason.ID_ALIAS),
+    ),
+    "a symbol that a spreadsheet made a date": (
+        existence("Gene Mar-01"),
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
+    ),
+    "a symbol that a spreadsheet made a number": (
+        existence("Gene 44256"),
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
+    ),
+    "an edge of what a spreadsheet made a date": (
+        triple("Gene Sep-02", "TRANSLATED_INTO", "Protein P04637"),
+        (Outcome.REFUTED, Reason.ENDPOINT_MALFORMED),
+        (Outcome.REFUTED, Reason.ENDPOINT_MALFORMED),
+    ),
+    "a symbol in Cyrillic letters": (
+        existence("Gene ТР53"),  # noqa: RUF001
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
+        (Outcome.REFUTED, Reason.MALFORMED_ID),
     ),
     "an empty name": (
         attribute("Gene TP53", "name", None),
@@ -168,3 +224,72 @@ def test_a_graph_that_says_nothing_has_no_dates() -> None:
 @pytest.mark.parametrize("date", ["yesterday", "24", "2024-13", "2024-06-99"])
 def test_what_is_no_date_is_refused(date: str) -> None:
     assert kgcheck("audit", "--graph-date", date).code == 2
+
+
+def test_letters_that_only_look_latin_are_brought_back(snapshot: Path) -> None:
+    task = existence("Gene ТР53")  # noqa: RUF001
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS, None, NEWER) as source:
+        change = propose(task, verdict(task.type, *source.observe(task)))
+
+    assert change
+    assert (change.kind, change.to) == (ChangeKind.REPOINT, "TP53")
+
+
+def test_a_later_list_that_lacks_a_name_speaks(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("hgnc", "2017-02", "2017-02", complete=True).entities("Gene", "CXorf40A").entity(
+        "EOLA1", "Gene", "alias", now=["CXorf40A"]
+    )
+    facts.release("hgnc", "2025", "2025", complete=True).entities("Gene", "CXorf40A")
+    found = facts.build(tmp_path)
+
+    assert ended(found, existence("Gene EOLA1"), NEWER) == (Outcome.REFUTED, Reason.ID_ALIAS)
+    assert ended(found, existence("Gene EOLA1"), {"Gene": "2026"}) == OLDER
+
+
+NAMES: dict[str, tuple[dict[str, str], dict[str, tuple[Outcome, Reason]]]] = {
+    "both dated": (
+        {"2016": "former name", "2020": "name of today"},
+        {
+            "name of today": (Outcome.SUPPORTED, Reason.CONFIRMED),
+            "former name": (Outcome.REFUTED, Reason.VALUE_OUTDATED),
+            "neither": (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        },
+    ),
+    "one undated": (
+        {"2020": "dated name", "": "undated name"},
+        {
+            "dated name": (Outcome.SUPPORTED, Reason.CONFIRMED),
+            "undated name": (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE),
+            "neither": (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        },
+    ),
+    "both undated": (
+        {"": "one name", " ": "other name"},
+        {
+            "one name": (Outcome.SUPPORTED, Reason.CONFIRMED),
+            "other name": (Outcome.SUPPORTED, Reason.CONFIRMED),
+            "neither": (Outcome.REFUTED, Reason.VALUE_MISMATCH),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_two_releases_the_newer_one_speaks_and_one_without_a_date_never_beats_one_with_a_date(
+    tmp_path: Path, name: str
+) -> None:
+    releases, expected = NAMES[name]
+    facts = Facts()
+    for date, stated in releases.items():
+        release = facts.release("reactome", f"of {stated}", date.strip(), complete=True)
+        release.entities("Pathway", "R-HSA-1").value("R-HSA-1", "name", stated)
+    snapshot = facts.build(tmp_path)
+
+    for value, verdict_ in expected.items():
+        task = attribute("Pathway R-HSA-1", "name", value)
+        assert ended(snapshot, task, {}) == verdict_
+        with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
+            evidence, _ = source.observe(task)
+        # Whoever supports a name states it.
+        assert all(e.release == f"of {value}" for e in evidence if e.stance is Stance.SUPPORTS)

@@ -126,13 +126,13 @@ def test_counts_by_reason(real: Real) -> None:
 
     assert counts == {
         ("existence", "id_secondary"): 274,
-        ("existence", "id_alias"): 1,
         ("existence", "id_obsolete"): 3131,
         ("existence", "wrong_namespace"): 1,
+        ("existence", "reference_older"): 1,
         ("triple", "conflicting_evidence"): 1,
         ("triple", "edge_unsupported"): 789,
         ("triple", "endpoint_deleted"): 2981,
-        ("triple", "endpoint_merged"): 2172,
+        ("triple", "endpoint_merged"): 2171,
         ("triple", "parent_indirect"): 156,
         ("triple", "reference_older"): 1,
     }
@@ -143,10 +143,9 @@ CHECKED_BY_HAND = [
     ("Biological_process GO:0002506", Reason.WRONG_NAMESPACE),
     ("Disease DOID:4369", Reason.ID_OBSOLETE),
     ("Tissue BTO:0005766", Reason.ID_OBSOLETE),
-    ("Gene EOLA1", Reason.ID_ALIAS),
+    ("Gene EOLA1", Reason.REFERENCE_OLDER),
     ("P12814 ASSOCIATED_WITH GO:0051271", Reason.ENDPOINT_DELETED),
     ("P27144 ASSOCIATED_WITH GO:0004017", Reason.CONFLICTING_EVIDENCE),
-    ("EOLA1 TRANSLATED_INTO Q8TE69", Reason.ENDPOINT_MERGED),
     ("SPAAR TRANSLATED_INTO A0A1B0GVQ0", Reason.REFERENCE_OLDER),
     ("DOID:1700 HAS_PARENT DOID:0050735", Reason.EDGE_UNSUPPORTED),
     ("DOID:3939 HAS_PARENT DOID:201", Reason.ENDPOINT_DELETED),

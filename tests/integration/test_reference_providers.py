@@ -12,7 +12,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.model import Outcome, Reason
 from kgcheck.profile.reference_files import load_reference_recipes
 from kgcheck.reference.build import build_snapshot
-from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
+from tests.support.facts import SCHEMA, SETTINGS, attribute, existence, triple, verdicts_on
 from tests.support.services import entry, inactive
 
 TAB = "\t"
@@ -167,7 +167,7 @@ HGNC:9\tMerged/Split\tMOVED\tHGNC:1|ONE|Approved
     "ReactomePathways.txt": "R-HSA-1\tUpper\tHomo sapiens\n"
     "R-HSA-2\tLower\tHomo sapiens\nR-HSA-3\tOther\tHomo sapiens\n",
     "ReactomePathwaysRelation.txt": "R-HSA-1\tR-HSA-2\n",
-    "ReactomePathways.gmt": "Upper\tR-HSA-1\tTWO\tNOSUCH\n",
+    "ReactomePathways.gmt": "Upper set\tR-HSA-1\tTWO\tNOSUCH\n",
     "human_disease_textmining_filtered.tsv": "ENSP1\tONE\tDOID:4\tdisease\t5.1\t2.6\thttps://x\n",
     "human_disease_experiments_filtered.tsv": "ENSP1\tONE\tDOID:14\ttumour\tTIGA\tMeanRankScore = 96\t3.1\n",
     "human_tissue_knowledge_filtered.tsv": "ENSP2\tTWO\tBTO:0000142\tBrain\tUniProtKB-RC\tCURATED\t4\n",
@@ -225,6 +225,9 @@ SAYS = [
     (existence("Protein_structure 116L"), "refuted", "id_superseded"),
     (existence("Protein_structure 9ZZZ"), "refuted", "unknown_id"),
     (existence("Pathway R-HSA-1"), "supported", "confirmed"),
+    (attribute("Pathway R-HSA-1", "name", "Upper"), "supported", "confirmed"),
+    (attribute("Pathway R-HSA-1", "name", "Upper set"), "supported", "confirmed"),
+    (attribute("Pathway R-HSA-1", "name", "Lower"), "refuted", "value_mismatch"),
     (triple("Gene TWO", "TRANSLATED_INTO", "Protein P10003"), "supported", "confirmed"),
     (triple("Gene TWO", "TRANSLATED_INTO", "Protein P10001"), "refuted", "edge_unsupported"),
     (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 1TUP"), "supported", "confirmed"),

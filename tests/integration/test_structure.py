@@ -209,7 +209,7 @@ FAULTS: dict[Callable[[Graph], None], tuple[tuple[str | None, ...], str]] = {
     endless_id: (("malformed_id", ENDLESS, None, None), "an id looks like DOID:4467"),
     id_on_two_labels: (("id_on_two_labels", "GO:0005524", None, "GO:0005524"), "also a Molecular_function"),
     shared_name: (("shared_name", "DOID:162", None, "DOID:305"), "cancer"),
-    orphan_node: (("orphan_node", "BRCA1", None, None), "no edge"),
+    orphan_node: (("orphan_node", "BRCA1", None, None), "no edge that the profile knows"),
     parallel_duplicate: (("parallel_duplicate", "P04637", "ACTS_ON", "Q00987"), "the same edge 2 times"),
     reversed_duplicate: (("reversed_duplicate", "P04637", "ACTS_ON", "Q00987"), "stated in both directions"),
     shared_id: (("shared_id", "DOID:305", None, None), "2 nodes have this id"),
@@ -293,7 +293,9 @@ def test_what_many_break_alike_is_one_finding_with_its_number_and_examples(graph
         ("orphan_node", ALL, None, None),
         ("placeholder_value", "P04637", "ANNOTATED_IN_PATHWAY", "R-HSA-109581"),
     ]
-    assert (folded.findings[0].task.value or "").startswith("30 nodes, among them GENE00 no edge; GENE01 no edge; ")
+    assert (folded.findings[0].task.value or "").startswith(
+        "30 nodes, among them GENE00 no edge that the profile knows; GENE01 no edge that "
+    )
     assert len(unfolded.findings) == 31
     assert {(t.reason, t.count) for t in folded.tallies} == {(Reason.ORPHAN_NODE, 30), (Reason.PLACEHOLDER_VALUE, 1)}
     assert comparable(small) == comparable(folded)
@@ -310,7 +312,7 @@ def test_what_is_folded_is_counted_among_the_nodes_that_are_asked_for(graph: Gra
     few = structure(graph, tmp_path / "2", ids=asked[:3])
 
     (fold,) = (f for f in some.findings if f.task.rule == "orphan_node")
-    examples = "; ".join(f"{name} no edge" for name in asked[:5])
+    examples = "; ".join(f"{name} no edge that the profile knows" for name in asked[:5])
     assert fold.task.value == f"25 nodes, among them {examples}"
     assert {f.task.subject.id for f in few.findings if f.task.rule == "orphan_node"} == set(asked[:3])
 

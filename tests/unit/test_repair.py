@@ -126,6 +126,8 @@ MERGED = against(Reason.ENDPOINT_MERGED, about="head", now=("P9",))
             ("P7", "P6"),
         ),
         ([against(Reason.ENDPOINT_DELETED, about="tail")], ChangeKind.RETIRE, None, ()),
+        ([MERGED, against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
+        ([against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
     ],
 )
 def test_edge(evidence: list[Evidence], kind: ChangeKind, to: str | None, candidates: tuple[str, ...]) -> None:
@@ -157,3 +159,10 @@ def test_change_says_how_the_edge_is_judged_with_the_replacement() -> None:
 
     assert change
     assert change.because == "endpoint merged; with the replacement the edge is supported"
+
+
+def test_change_says_that_no_edge_is_left_of_ends_that_became_one() -> None:
+    change = proposed(EDGE, MERGED, against(Reason.SELF_LOOP))
+
+    assert change
+    assert change.because == "endpoint merged; with the replacement it would lead from a node to itself"
