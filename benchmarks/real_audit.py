@@ -80,7 +80,9 @@ def measure(data: Path, folder: Path) -> Row:
     wrong = {t.value: (counted[t.value], joined.get(t.value, 0)) for t in _COUNTED_ALIKE}
     if any(ours != theirs for ours, theirs in wrong.values()):
         raise RuntimeError(f"the audit and the joins are of other tasks: {wrong}")
-    findings = sum(t["count"] for t in tallies if t["outcome"] in ("refuted", "insufficient"))
+    findings = sum(
+        t["count"] for t in tallies if t["graph"] in ("has_it_wrongly", "lacks_it") or t["outcome"] == "insufficient"
+    )
     tasks = sum(count for type_, count in counted.items() if type_ != CheckType.STRUCTURE.value)
     return Row(
         f"audit --type all: {tasks:,} tasks of {units} units and the structure, {findings:,} findings",

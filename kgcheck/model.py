@@ -29,12 +29,80 @@ class CheckType(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a check ended with. ``insufficient``: looked, cannot tell. ``unavailable``: could not look."""
+    """What sources say of the statement that was checked, whatever the graph says.
+
+    ``insufficient``: looked, cannot tell. ``unavailable``: could not look.
+    """
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
     INSUFFICIENT = "insufficient"
     UNAVAILABLE = "unavailable"
+
+
+class GraphState(StrEnum):
+    """How a graph stands to a statement that is decided."""
+
+    HAS_IT_WRONGLY = "has_it_wrongly"
+    LACKS_IT = "lacks_it"
+    AGREES = "agrees"
+    RIGHTLY_ABSENT = "rightly_absent"
+
+
+class Mark(StrEnum):
+    """How a task is counted and shown, the worst first: by its outcome, and an edge that the graph lacks by that."""
+
+    REFUTED = "refuted"
+    LACKS_IT = "lacks_it"
+    INSUFFICIENT = "insufficient"
+    UNAVAILABLE = "unavailable"
+    SUPPORTED = "supported"
+    RIGHTLY_ABSENT = "rightly_absent"
+
+    @classmethod
+    def of(cls, kind: CheckType, outcome: Outcome) -> "Mark":
+        """The mark of a task.
+
+        Args:
+            kind: Its type.
+            outcome: What it ended with.
+
+        Returns:
+            The mark.
+
+        >>> Mark.of(CheckType.POTENTIAL, Outcome.SUPPORTED).value
+        'lacks_it'
+        """
+        if kind is CheckType.POTENTIAL:
+            lacking = {Outcome.SUPPORTED: cls.LACKS_IT, Outcome.REFUTED: cls.RIGHTLY_ABSENT}
+            return lacking.get(outcome) or cls(outcome.value)
+        return cls(outcome.value)
+
+    @property
+    def severity(self) -> int:
+        """0 where the graph is wrong, 1 where nobody can tell, 2 where nobody could look, 3 where it is right."""
+        return _SEVERITIES[self]
+
+    @property
+    def graph(self) -> GraphState | None:
+        """How the graph stands to it; None where nothing is decided."""
+        return _GRAPH_STATES.get(self)
+
+
+_SEVERITIES = {
+    Mark.REFUTED: 0,
+    Mark.LACKS_IT: 0,
+    Mark.INSUFFICIENT: 1,
+    Mark.UNAVAILABLE: 2,
+    Mark.SUPPORTED: 3,
+    Mark.RIGHTLY_ABSENT: 3,
+}
+_GRAPH_STATES = {
+    Mark.REFUTED: GraphState.HAS_IT_WRONGLY,
+    Mark.LACKS_IT: GraphState.LACKS_IT,
+    Mark.SUPPORTED: GraphState.AGREES,
+    Mark.RIGHTLY_ABSENT: GraphState.RIGHTLY_ABSENT,
+}
 
 
 class Stance(StrEnum):
@@ -356,11 +424,16 @@ class Finding(Value):
     names: tuple[str | None, str | None] = Field(default=(None, None), description="what the graph calls both ends")
     carried_from: str | None = Field(default=None, description="the run that made it, where another carried it over")
 
+    @property
+    def mark(self) -> Mark:
+        """How it is counted and shown."""
+        return Mark.of(self.task.type, self.verdict.outcome)
+
     def as_row(self) -> dict[str, Any]:
         """The finding in the flat form that `--format json` prints.
 
         Returns:
-            Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, reason,
+            Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, graph, reason,
             confidence, evidence, missing, note, proposed_change; carried_from only where it was. Subject and object
             have a name where the graph has one.
         """
@@ -384,6 +457,7 @@ class Finding(Value):
             "rule": task.rule,
             "value": task.value,
             "outcome": verdict.outcome.value,
+            "graph": self.mark.graph,
             "reason": verdict.reason.value,
             "confidence": verdict.confidence,
             "evidence": verdict.evidence,
@@ -439,6 +513,11 @@ class Tally(Value):
     count: int
 
     @property
+    def mark(self) -> Mark:
+        """How its tasks are counted and shown."""
+        return Mark.of(self.type, self.outcome)
+
+    @property
     def sources_line(self) -> str:
         """The sources that made an observation, then those that could not be looked at, in one line."""
         line = ", ".join([*self.sources, *(f"no {gap}" for gap in self.gaps)])
@@ -448,12 +527,13 @@ class Tally(Value):
         """The tally in the flat form that `--format json` prints.
 
         Returns:
-            Keys type, target, outcome, reason, sources, count.
+            Keys type, target, outcome, graph, reason, sources, count.
         """
         return {
             "type": self.type.value,
             "target": str(self.target),
             "outcome": self.outcome.value,
+            "graph": self.mark.graph,
             "reason": self.reason.value,
             "sources": self.sources_line,
             "count": self.count,

@@ -20,7 +20,7 @@ from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Tally, Target, Triple, Verdict
+from kgcheck.model import CheckTask, CheckType, Finding, Mark, Tally, Target, Triple, Verdict
 from kgcheck.options import CheckOptions
 from kgcheck.outputs import write_text
 from kgcheck.profile.schema import Schema
@@ -30,21 +30,17 @@ Subject = str | Sequence[str] | Triple | CheckTask
 
 
 def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
-    """1 for outcomes at or over a threshold, else 3 if anything could not be looked at, else 0.
+    """1 for what is at or over a threshold, else 3 if anything could not be looked at, else 0.
 
     >>> exit_code([])
     0
     """
     chosen("threshold", fail_on, CHECK_THRESHOLDS)
-    outcomes = {t.outcome for t in tallies}
-    failing = {
-        "refuted": {Outcome.REFUTED},
-        "insufficient": {Outcome.REFUTED, Outcome.INSUFFICIENT},
-        "never": set(),
-    }[fail_on]
-    if outcomes & failing:
+    severities = {t.mark.severity for t in tallies}
+    failing = {"refuted": {0}, "insufficient": {0, 1}, "never": set()}[fail_on]
+    if severities & failing:
         return EXIT_FINDINGS
-    return EXIT_INCOMPLETE if Outcome.UNAVAILABLE in outcomes else EXIT_CLEAN
+    return EXIT_INCOMPLETE if Mark.UNAVAILABLE.severity in severities else EXIT_CLEAN
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class CheckResult:
         return self.finding.verdict
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """1 for an outcome at or over refuted or insufficient, else 3 if it could not be looked at, else 0."""
+        """1 for what is at or over a threshold, else 3 if it could not be looked at, else 0."""
         return exit_code([self.tally], fail_on)
 
 

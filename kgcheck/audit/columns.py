@@ -18,10 +18,11 @@ from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, comple
 from kgcheck.checks.verdicts import Judgement
 from kgcheck.duck import literal
 from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
-from kgcheck.ledger.basis import DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
-from kgcheck.ledger.rows import WORST_FIRST, FindingRows
+from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
+from kgcheck.ledger.comparisons import OPEN_SEVERITIES
+from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.tables import FINDING_COLUMNS
-from kgcheck.model import CheckType, Evidence, Outcome, Reason
+from kgcheck.model import CheckType, Evidence, Mark, Outcome, Reason
 
 _TOGETHER = 10_000
 """Rows that are handed over together."""
@@ -45,12 +46,13 @@ _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
 def finding_rows(
     tables: WorkingTables, names: NodeNames, run: str, unit: Unit, *, keep_all: bool = False
 ) -> FindingRows:
-    """A row for every judged task that is refuted or insufficient, in the order of the tasks.
+    """A row for every judged task that the graph has wrong or that nobody can tell, in the order of the tasks.
 
-    What is supported, and what nobody could look at, is counted and makes no finding unless asked for.
+    What is right, and what nobody could look at, is counted and makes no finding unless asked for.
     """
     db = tables.db
-    wanted = "" if keep_all else "WHERE outcome IN ('refuted', 'insufficient')"
+    found = [o for o in Outcome if Mark.of(unit.type, o).severity in OPEN_SEVERITIES]
+    wanted = "" if keep_all else f"WHERE outcome IN ({', '.join(literal(o.value) for o in found)})"
     if not db.execute(f"SELECT 1 FROM signature_verdict {wanted} LIMIT 1").fetchall():
         return FindingRows(())
     db.execute(
@@ -227,7 +229,9 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
     # In the order of CheckTask.fingerprint, which is not that of the table.
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
     is_ranked = unit.type is CheckType.POTENTIAL
-    severity = " ".join(f"WHEN '{outcome.value}' THEN {place}" for place, outcome in enumerate(WORST_FIRST))
+    severities = {outcome.value: Mark.of(unit.type, outcome).severity for outcome in Outcome}
+    severity = " ".join(f"WHEN '{outcome}' THEN {number}" for outcome, number in severities.items())
+    in_basis = " ".join(f"WHEN '{outcome}' THEN '{BY_SEVERITY[number]}'" for outcome, number in severities.items())
     change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN f.replacements[1]
         WHEN '{Filling.STATED.value}' THEN f.stated
         WHEN '{Filling.COMPLETED.value}' THEN {"w.whole" if completes else "NULL"} END"""
@@ -250,7 +254,9 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
         "change_to": change_to,
         "change_because": "p.because",
         "change_candidates": f"to_json({candidates})::VARCHAR",
-        "basis": basis_sql("f.outcome", "f.reason", "f.value", "p.kind", change_to, candidates, "f.observed"),
+        "basis": basis_sql(
+            f"CASE f.outcome {in_basis} END", "f.reason", "f.value", "p.kind", change_to, candidates, "f.observed"
+        ),
         "carried_from": "NULL",
         "severity": f"CASE f.outcome {severity} END",
         "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",

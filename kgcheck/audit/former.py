@@ -23,7 +23,7 @@ from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import ComparisonState, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Target
+from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
 
@@ -114,9 +114,9 @@ class FormerFindings:
             ended: dict[str, Ended] = {}
             left = []
             for row in some:
-                if row.outcome_now == Outcome.SUPPORTED.value:
+                if row.severity_now == Mark.SUPPORTED.severity:
                     ended[row.fingerprint] = _FIXED, ""
-                elif row.outcome_now == Outcome.UNAVAILABLE.value:
+                elif row.severity_now == Mark.UNAVAILABLE.severity:
                     ended[row.fingerprint] = _UNCHECKED, "could not be looked at"
                 else:
                     left.append(_task(row))
@@ -187,7 +187,8 @@ class FormerFindings:
             elif not is_part:
                 ended[fingerprint] = _UNCHECKED, _NOT_PART
             else:
-                ended[fingerprint] = _by_outcome(*again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED)))
+                outcome, reason = again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED))
+                ended[fingerprint] = _by_mark(Mark.of(unit.type, outcome), reason)
         return ended
 
     def _judge_again(self, unit: Unit, select: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
@@ -227,7 +228,7 @@ class FormerFindings:
             elif outcome is Outcome.INSUFFICIENT and reason is Reason.NOTHING_FOUND and not is_missing:
                 ended[fingerprint] = _FIXED, "no source states the edge any more"
             else:
-                ended[fingerprint] = _by_outcome(outcome, reason)
+                ended[fingerprint] = _by_mark(Mark.of(unit.type, outcome), reason)
         return ended
 
     def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
@@ -309,7 +310,7 @@ class FormerFindings:
         for now, former in self._table.changed_with_gaps(pair):
             missing = {gap.source for gap in now.verdict.missing}
             decided = {e.source for e in former.verdict.evidence if is_deciding(e)}
-            is_weaker = list(Outcome).index(now.verdict.outcome) >= list(Outcome).index(former.verdict.outcome)
+            is_weaker = now.mark.severity >= former.mark.severity
             if away := sorted(missing & decided):
                 if is_weaker:
                     yield _of_finding(former, basis_of(former), f"could not look at {', '.join(away)}")
@@ -344,8 +345,8 @@ def _alike(task: FormerTask) -> tuple[str | None, ...]:
     return task.rule, task.label, task.relation, task.object_label
 
 
-def _by_outcome(outcome: Outcome, reason: Reason) -> Ended:
-    if outcome is Outcome.SUPPORTED:
+def _by_mark(mark: Mark, reason: Reason) -> Ended:
+    if mark.severity == Mark.SUPPORTED.severity:
         return _FIXED, ""
     return _UNCHECKED, reason.value.replace("_", " ")
 

@@ -19,18 +19,20 @@ from kgcheck.bench.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import Outcome, Ref, Tier, Triple, Value
+from kgcheck.model import CheckType, GraphState, Mark, Outcome, Ref, Tier, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
 
 BenchLabel = Literal["support", "refute"]
 
-LABEL_OF: dict[Outcome, BenchLabel | None] = {
-    Outcome.SUPPORTED: "support",
-    Outcome.REFUTED: "refute",
-    Outcome.INSUFFICIENT: None,
-    Outcome.UNAVAILABLE: None,
-}
-"""What a verdict says in the words of the benchmark; nothing where it cannot tell."""
+
+def label_of(kind: CheckType, outcome: Outcome) -> BenchLabel | None:
+    """What a verdict says in the words of the benchmark, which are about the graph; nothing where it cannot tell."""
+    match Mark.of(kind, outcome).graph:
+        case GraphState.AGREES | GraphState.RIGHTLY_ABSENT:
+            return "support"
+        case GraphState.HAS_IT_WRONGLY | GraphState.LACKS_IT:
+            return "refute"
+    return None
 
 
 class TaskType(StrEnum):

@@ -11,7 +11,7 @@ from kgcheck.agents.outside import Outside
 from kgcheck.agents.team import Brain, Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
 from kgcheck.agents.transcript import AgentRole, Transcript
-from kgcheck.bench.items import LABEL_OF, Item, request_of
+from kgcheck.bench.items import Item, label_of, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.seeded import seeded
 from kgcheck.checks.verdicts import verdict as judge_alone
@@ -96,7 +96,7 @@ class Checker:
         if verdict.reason is Reason.SOURCE_UNAVAILABLE:
             result["error"] = f"could not ask {', '.join(map(str, verdict.missing))}"
         return result | {
-            "answer": LABEL_OF[verdict.outcome],
+            "answer": label_of(checked.task.type, verdict.outcome),
             "task": str(checked.task),
             "outcome": verdict.outcome.value,
             "reason": verdict.reason.value,
@@ -110,9 +110,9 @@ def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, second
     """Score what the team came to."""
     verdict, truth = checked.verdict, item.truth
     from_papers = [e for e in verdict.evidence if e.tier is Tier.TEXT]
-    alone = LABEL_OF[judge_alone(checked.task.type, from_papers).outcome] if from_papers else None
+    alone = label_of(checked.task.type, judge_alone(checked.task.type, from_papers).outcome) if from_papers else None
     deciding = decisive(verdict)
-    answer = LABEL_OF[verdict.outcome]
+    answer = label_of(checked.task.type, verdict.outcome)
     # Of an edge that is not there, silence is what the answer rests on.
     rests_on = [e for e in verdict.evidence if e.stance is not Stance.SILENT] or list(verdict.evidence)
     return CheckScore(

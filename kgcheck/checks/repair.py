@@ -11,7 +11,19 @@ from typing import NamedTuple, Protocol
 from kgcheck.checks.lists import items_of, joined, separator_of
 from kgcheck.checks.signature import Signature, signature_of
 from kgcheck.checks.verdicts import judge
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Evidence, Outcome, Reason, Stance, Verdict, World
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Evidence,
+    Mark,
+    Outcome,
+    Reason,
+    Stance,
+    Verdict,
+    World,
+)
 
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
 
@@ -64,7 +76,7 @@ class _Ended(Protocol):
 
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
-    """The change that would make a refuted task right."""
+    """The change that would make the graph right where it is wrong."""
     against = [e for e in verdict.evidence if _speaks_against(e)]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))
@@ -88,7 +100,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
 
 def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
     """What a change is made of."""
-    if ended.outcome is not Outcome.REFUTED:
+    if Mark.of(signature.type, ended.outcome).severity:
         return None
     reason = ended.reason
     because = reason.value.replace("_", " ")

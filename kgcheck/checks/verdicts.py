@@ -59,6 +59,10 @@ _SILENT_REASON: dict[CheckType, Reason] = {
 """What silence of a closed source means, and a contradiction that gives no reason of its own."""
 
 
+_OF_AN_ABSENT_EDGE = {Outcome.SUPPORTED: Reason.EDGE_MISSING, Outcome.REFUTED: Reason.NOT_FOUND_ELSEWHERE}
+"""Why an edge that the graph lacks is supported or refuted."""
+
+
 class Judgement(NamedTuple):
     """A verdict without its evidence."""
 
@@ -105,7 +109,9 @@ def judge(signature: Signature) -> Judgement:
     """
     facts = [o for o in signature.observations if o.about == "fact"]
     if signature.type is CheckType.POTENTIAL:
-        return _invert(_decide(CheckType.POTENTIAL, facts, signature.gaps))
+        decided = _decide(CheckType.POTENTIAL, facts, signature.gaps)
+        reason = _OF_AN_ABSENT_EDGE.get(decided.outcome, decided.reason)
+        return decided._replace(reason=reason)
     ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS]
     decided = _decide(signature.type, facts, signature.gaps)
     if decided.outcome is Outcome.SUPPORTED:
@@ -164,17 +170,6 @@ def _loudest(kind: CheckType, spoken: list[Observation]) -> Judgement:
     # Whoever says that something else is wrong does not make what is told any surer.
     confidence = _confidence([o for o in agreeing if agrees(o.reason, stated)])
     return Judgement(Outcome.REFUTED, stated or _SILENT_REASON[kind], confidence)
-
-
-def _invert(found: Judgement) -> Judgement:
-    """An edge that the graph lacks: what supports the edge speaks against the graph."""
-    match found.outcome:
-        case Outcome.SUPPORTED:
-            return found._replace(outcome=Outcome.REFUTED, reason=Reason.EDGE_MISSING)
-        case Outcome.REFUTED:
-            return found._replace(outcome=Outcome.SUPPORTED, reason=Reason.NOT_FOUND_ELSEWHERE)
-        case _:
-            return found
 
 
 def _confidence(agreeing: list[Observation]) -> float:

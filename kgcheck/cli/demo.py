@@ -82,7 +82,7 @@ def command(out: Path, store: str | None, limit: int, protocol: bool) -> None:
         note(f"{summary_lines(audit.run, audit.tallies)[0]}; papers speak of {how_many(len(audit.papers), 'edge')}")
         for finding in _of_each_type(workspace.findings(audit.run), limit):
             observed = "; ".join(filter(None, (evidence_line(deciding(finding)[0]), proposal(finding.change))))
-            reason = f"{finding.fingerprint[:8]} {finding.verdict.outcome.value} {finding.verdict.reason.value}"
+            reason = f"{finding.fingerprint[:8]} {finding.mark.value} {finding.verdict.reason.value}"
             result(f"{reason}: {what_of(finding)}; {observed}")
         for name, format_ in (("report.md", "markdown"), ("report.html", "html")):
             workspace.report(audit.run, format_, output=out / name)

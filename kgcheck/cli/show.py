@@ -8,7 +8,7 @@ from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
-from kgcheck.report.summary import refuted_lines, summary_lines
+from kgcheck.report.summary import summary_lines, wrong_lines
 from kgcheck.report.tables import findings_table
 from kgcheck.workspace import Workspace
 
@@ -39,7 +39,7 @@ def show_run(
         results().print(findings_table(shown[:most]))
         if limit is None and len(shown) > most:
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --output findings.csv")
-            for line in refuted_lines(run, tallies):
+            for line in wrong_lines(run, tallies):
                 note(line)
     else:
         text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))

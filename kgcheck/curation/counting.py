@@ -77,7 +77,7 @@ def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], .
         rows.append(
             {
                 "finding": finding.fingerprint[:8],
-                "outcome": finding.verdict.outcome.value,
+                "outcome": finding.mark.value,
                 "reason": finding.verdict.reason.value + was,
                 "what": str(finding.task),
                 "names": ", ".join(filter(None, finding.names)),

@@ -17,8 +17,8 @@ from kgcheck import clock
 from kgcheck.curation.findings import FACETS, FindingFilter, FindingList
 from kgcheck.ledger.comparisons import COMPARISON, OPEN_SEVERITIES, ComparisonState, Pair, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
-from kgcheck.ledger.rows import WORST_FIRST
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN
+from kgcheck.model import CheckType, Mark, Outcome
 
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
@@ -41,6 +41,9 @@ class FacetKind(NamedTuple):
         """Under which choices of a facet it stands."""
         if facet == "labels":
             return frozenset(filter(None, (self.subject_label, self.object_label)))
+        if facet == "graph":
+            state = Mark.of(CheckType(self.type), Outcome(self.outcome)).graph if self.type and self.outcome else None
+            return frozenset([state.value] if state else [])
         value: str | None = getattr(self, facet.removesuffix("s"))
         return frozenset([value] if value else [])
 
@@ -162,8 +165,9 @@ def _by_places(connection: Connection, pair: Pair, most: ComparisonState) -> Cou
     open_ = DecisionState.OPEN.value
     columns = [PLACE.c["severity" if name == "outcome" else name] for name in _COLUMNS]
     every = select(*columns, func.count()).where(PLACE.c.run == pair.after, PLACE.c.severity.in_(OPEN_SEVERITIES))
-    for severity, *kind, count in connection.execute(every.group_by(*columns)):
-        found[FacetKind(True, most.value, open_, WORST_FIRST[severity].value, *kind)] += count
+    for severity, type_, *kind, count in connection.execute(every.group_by(*columns)):
+        outcome = next(o for o in Outcome if Mark.of(CheckType(type_), o).severity == severity)
+        found[FacetKind(True, most.value, open_, outcome.value, type_, *kind)] += count
     if most is ComparisonState.NEW:
         return found
     of_finding = [FINDING.c[name] for name in _COLUMNS]

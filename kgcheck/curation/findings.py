@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import product
 from typing import Annotated, Any, get_args
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
 
 from kgcheck import clock
@@ -18,11 +18,10 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.comparisons import FEW, OPEN_SEVERITIES, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
-from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.ledger.rows import WORST_FIRST
+from kgcheck.ledger.ledger import Ledger, Run, of_graph_states, of_outcomes
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN, SHOWN_ORDER
-from kgcheck.model import CheckType, Outcome, Reason, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
@@ -62,7 +61,10 @@ class FindingFilter(Value):
     decisions: tuple[DecisionState, ...] = Field(
         default=(), max_length=_SOME, description="where it stands by what was decided"
     )
-    outcomes: tuple[Outcome, ...] = Field(default=(), max_length=_SOME, description="what the check ended with")
+    outcomes: tuple[Outcome, ...] = Field(default=(), max_length=_SOME, description="what sources say of it")
+    graph: tuple[GraphState, ...] = Field(
+        default=(), max_length=_SOME, description="what that means for the graph: lacks_it, has_it_wrongly"
+    )
     types: tuple[CheckType, ...] = Field(default=(), max_length=_SOME, description="what was checked")
     reasons: tuple[Reason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
     labels: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of a node, or of an end of an edge")
@@ -71,6 +73,18 @@ class FindingFilter(Value):
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_missing_edges(cls, values: Any) -> Any:
+        """Until 0.2 an edge that sources state and the graph lacks was called refuted."""
+        if not isinstance(values, dict):
+            return values
+        reasons, types = (tuple(map(str, values.get(name) or ())) for name in ("reasons", "types"))
+        outcomes = tuple(map(str, values.get("outcomes") or ()))
+        if outcomes == (Outcome.REFUTED,) and (types == (CheckType.POTENTIAL,) or reasons == (Reason.EDGE_MISSING,)):
+            return {**values, "outcomes": (), "graph": (GraphState.LACKS_IT,)}
+        return values
 
     @property
     def is_empty(self) -> bool:
@@ -105,7 +119,7 @@ def wanted(**filters: Any) -> FindingFilter:
         raise UsageError(wrong_parts(error), "change the filter, or leave it out") from None
 
 
-_CALLED = {"types": "check type"}
+_CALLED = {"types": "check type", "graph": "state of the graph"}
 
 
 class FindingList:
@@ -210,13 +224,16 @@ class FindingList:
         wanted, found = self._wanted, of.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
             (state, [one.value for one in wanted.states]),
-            (found.severity, [WORST_FIRST.index(one) for one in wanted.outcomes]),
             (found.type, [one.value for one in wanted.types]),
             (found.reason, [one.value for one in wanted.reasons]),
         )
         # Each twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in
         # the order that is wanted, and sorts a million of them for a page of fifty.
         conditions: list[ColumnElement[bool]] = [column.in_(values * 2) for column, values in named if values]
+        if wanted.outcomes:
+            conditions.append(of_outcomes(of, wanted.outcomes))
+        if wanted.graph:
+            conditions.append(of_graph_states(of, wanted.graph))
         if wanted.labels:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:

@@ -47,7 +47,7 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
     for one in findings:
         finding, former, decision = one.finding, one.former, one.decided.decision
         if finding:
-            outcome, reason = finding.verdict.outcome.value, finding.verdict.reason.value
+            outcome, reason = finding.mark.value, finding.verdict.reason.value
             what, proposed = f"{finding.task.type.value} {what_of(finding)}", proposal(finding.change)
         elif former:
             outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field, model_validator
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import CheckType, Outcome, Reason, Value
+from kgcheck.model import CheckType, GraphState, Mark, Outcome, Reason, Value
 
 _COMPARISONS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "==": eq, "!=": ne}
 
@@ -104,7 +104,13 @@ BoundText = Annotated[str, AfterValidator(_readable), Field(examples=["> 10", ">
 class Threshold(Value):
     """What is counted, and from when on it is a warning or an error. What is left out means any."""
 
-    outcome: Outcome = Field(default=Outcome.REFUTED, description="refuted, insufficient, unavailable or supported")
+    outcome: Outcome = Field(
+        default=Outcome.REFUTED,
+        description="refuted (or, of an edge that the graph lacks, supported), insufficient, unavailable or supported",
+    )
+    graph: GraphState | None = Field(
+        default=None, description="what it means for the graph, in place of an outcome: lacks_it, has_it_wrongly"
+    )
     type: CheckType | None = Field(default=None, description="only checks of this type")
     reason: Reason | None = Field(default=None, description="only with this reason")
     label: str | None = Field(default=None, description="only nodes of this label, and edges that end at them")
@@ -125,7 +131,8 @@ class Threshold(Value):
     def what(self) -> str:
         """What it counts, in words."""
         parts = (self.type, self.label, self.relation, self.reason)
-        return " ".join([self.outcome.value, *(str(part) for part in parts if part)])
+        counted = self.graph or self.outcome
+        return " ".join([counted.value, *(str(part) for part in parts if part)])
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,7 @@ def _judge(
 ) -> Crossed:
     part = [c for c in all_ if _is_of(threshold, c)]
     # What could not be looked at is no part of what was: a service that is down makes no share smaller.
-    of = sum(c.count for c in part if c.outcome is not Outcome.UNAVAILABLE or threshold.outcome is c.outcome)
+    of = sum(c.count for c in part if c.outcome is not Outcome.UNAVAILABLE or _ends_as(threshold, c))
     count = _count(threshold, new) if only_new else _count(threshold, part) - _count(threshold, settled)
     levels = ((threshold.error_if, Severity.ERROR), (threshold.warn_if, Severity.WARN))
     found = next(
@@ -187,8 +194,16 @@ def _judge(
 
 
 def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
-    ended = [c for c in counted if c.outcome is threshold.outcome and threshold.reason in (None, c.reason)]
+    ended = [c for c in counted if _ends_as(threshold, c) and threshold.reason in (None, c.reason)]
     return sum(c.count for c in ended if _is_of(threshold, c))
+
+
+def _ends_as(threshold: Threshold, counted: Counted) -> bool:
+    mark = Mark.of(counted.type, counted.outcome)
+    if threshold.graph:
+        return mark.graph is threshold.graph
+    # What is wrong with the graph was called refuted before there were states of it, and so are its thresholds.
+    return mark.severity == Mark(threshold.outcome.value).severity
 
 
 def _is_of(threshold: Threshold, counted: Counted) -> bool:

@@ -115,7 +115,7 @@ def _missing(context: Context, node: Ref, notes: list[str]) -> list[Finding]:
     """What the newest audit found that sources know of a node and the graph lacks."""
     try:
         with context.reading() as ledger:
-            found = list_findings(ledger, types=["potential"], outcomes=["refuted"], text=node.id)
+            found = list_findings(ledger, graph=["lacks_it"], text=node.id)
     except UnknownName:
         notes.append("no audit is in the ledger: nobody has looked for edges that the graph lacks")
         return []

@@ -12,15 +12,19 @@ WITHIN = "\x1e"
 """Between what one part is made of."""
 
 
+BY_SEVERITY = ("refuted", "insufficient", "unavailable", "supported")
+"""How bad it is for the graph, in the words of the first bases: decisions of then hold."""
+
+
 def basis_of(finding: Finding) -> str:
     """16 hexadecimal digits of what a finding rests on, the same until a reviewer would have to look again.
 
-    It is made of, in this order: outcome, reason, what the graph says, kind and value of the proposed change, its
-    candidates as proposed, and one part for each distinct piece of deciding evidence (source, record, stance, value),
-    sorted. No release and no date is in it: a new release that says the same changes nothing.
+    It is made of, in this order: how bad it is for the graph, reason, what the graph says, kind and value of the
+    proposed change, its candidates as proposed, and one part for each distinct piece of deciding evidence (source,
+    record, stance, value), sorted. No release and no date is in it: a new release that says the same changes nothing.
     """
     verdict, change = finding.verdict, finding.change
-    parts = [verdict.outcome.value, verdict.reason.value, finding.task.value or ""]
+    parts = [BY_SEVERITY[finding.mark.severity], verdict.reason.value, finding.task.value or ""]
     parts += [change.kind.value, change.to or "", WITHIN.join(change.candidates)] if change else ["", "", ""]
     parts += sorted({_observed(e) for e in verdict.evidence if is_deciding(e)})
     return hashlib.sha256(PART.join(parts).encode()).hexdigest()[:16]
@@ -43,10 +47,10 @@ OBSERVED_SQL = f"concat_ws(chr({ord(WITHIN)}), source, record, stance, coalesce(
 """DuckDB's way to say which piece of evidence it is, over the same columns."""
 
 
-def basis_sql(outcome: str, reason: str, value: str, kind: str, to: str, candidates: str, observed: str) -> str:
+def basis_sql(severity: str, reason: str, value: str, kind: str, to: str, candidates: str, observed: str) -> str:
     """DuckDB's way to say `basis_of`."""
     chosen = f"coalesce(array_to_string({candidates}, chr({ord(WITHIN)})), '')"
-    parts = [f"coalesce({part}, '')" for part in (outcome, reason, value, kind, to)]
+    parts = [f"coalesce({part}, '')" for part in (severity, reason, value, kind, to)]
     return digest_sql([*parts, chosen], observed)
 
 

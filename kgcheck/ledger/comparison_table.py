@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Text, cast, delete, func, insert, select
 from kgcheck.ledger.comparisons import (
     COMPARED,
     COMPARISON,
-    OPEN,
+    OPEN_SEVERITIES,
     ComparisonState,
     FormerFinding,
     Pair,
@@ -70,7 +70,7 @@ class ComparisonTable:
         """The states of some findings; those that neither run knows are left out."""
         rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
         most = ComparisonState.STILL if pair.before else ComparisonState.NEW
-        here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
+        here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
         with self._database.reading() as connection:
             comparison = comparison_of(connection, pair)
             became = comparison.rows.c
@@ -110,7 +110,7 @@ class ComparisonTable:
         joined = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
         joined = joined.outerjoin(now, here).outerjoin(kept, earlier)
         columns = [c.label(f"kept_{c.name}") for c in kept.columns]
-        named = lost.c.fingerprint.label("named"), now.c.outcome.label("outcome_now")
+        named = lost.c.fingerprint.label("named"), now.c.severity.label("severity_now")
         query = select(FINDING, *named, *columns).select_from(joined)
         target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
         with self._database.reading() as connection:
@@ -144,7 +144,7 @@ class ComparisonTable:
 
 def _counts(connection: Connection, comparison: RunComparison) -> dict[str, int]:
     pair, became = comparison.pair, comparison.rows.c
-    every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN))
+    every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
     counts = dict.fromkeys((state.value for state in ComparisonState), 0)
     rest = connection.execute(every).scalar_one()
     grouped = select(became.state, became.is_there, func.count()).where(comparison.is_own)

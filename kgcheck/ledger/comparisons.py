@@ -37,7 +37,7 @@ from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.ledger.run import Run
 from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, PLACED, RUN, SHOWN_ORDER, JsonText, UtcTime
-from kgcheck.model import Outcome, Value
+from kgcheck.model import Value
 
 COMPARISON = Table(
     "comparison",
@@ -72,10 +72,7 @@ Of one that is there and of which no more is to be said than its state, the text
 """
 
 OPEN_SEVERITIES = (0, 1)
-"""Where they stand among the places of findings."""
-
-OPEN = (Outcome.REFUTED.value, Outcome.INSUFFICIENT.value)
-"""Outcomes of which runs keep every finding: these are compared."""
+"""Severities of which runs keep every finding: these are compared."""
 
 
 class ComparisonState(StrEnum):
@@ -204,7 +201,7 @@ def present(
 def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     """The state of a finding of the later run, by that which the earlier run has."""
     old, left = KEY.alias("old"), COMPARED.alias("left_over")
-    is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.outcome.in_(OPEN)
+    is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
     is_left = (left.c.fingerprint == of.c.fingerprint) & (left.c.run == pair.before)
     is_left &= left.c.state == ComparisonState.UNCHECKED.value
 
@@ -230,7 +227,7 @@ def lost_findings(pair: Pair) -> Select[Any]:
     """
     known, now = known_after(pair.before), KEY.alias("now")
     again = select(now.c.fingerprint).where(
-        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.outcome.in_(OPEN)
+        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.severity.in_(OPEN_SEVERITIES)
     )
     state = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
     columns = known.c.fingerprint, state.label("state"), known.c.basis, known.c.found_in
@@ -278,7 +275,9 @@ def compared_rows(pair: Pair) -> Iterator[Select[Any]]:
     state = _compared_state(pair, KEY)
     here = {"fingerprint": KEY.c.fingerprint, "run": literal(pair.after), "state": state, "is_there": true()}
     found = (column.label(name) for name, column in (texts | here).items())
-    yield select(*found).where(KEY.c.run == pair.after, KEY.c.outcome.in_(OPEN), state != ComparisonState.STILL.value)
+    yield select(*found).where(
+        KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES), state != ComparisonState.STILL.value
+    )
     gone: dict[str, ColumnElement[Any]] = {name: lost.c[name] for name in ("fingerprint", "state", "basis", "found_in")}
     gone |= {"run": literal(pair.after), "is_there": false()}
     yield select(*(column.label(name) for name, column in (texts | gone).items()))
@@ -288,7 +287,7 @@ def write_compared(connection: Connection, pair: Pair) -> None:
     """Write what became of the findings of two runs, but for those of which it is written already."""
     columns = list(COMPARED.columns.keys())
     is_there = select(KEY.c.run).where(KEY.c.run == pair.after, KEY.c.fingerprint == COMPARED.c.fingerprint)
-    is_there = is_there.where(KEY.c.outcome.in_(OPEN)).correlate(COMPARED)
+    is_there = is_there.where(KEY.c.severity.in_(OPEN_SEVERITIES)).correlate(COMPARED)
     connection.execute(update(COMPARED).where(COMPARED.c.run == pair.after).values(is_there=is_there.exists()))
     for query in compared_rows(pair):
         known, row = COMPARED.alias("known"), query.subquery("row")
@@ -298,7 +297,9 @@ def write_compared(connection: Connection, pair: Pair) -> None:
 
 def found_by(run: str) -> Subquery:
     """The findings of a run: fingerprint, basis."""
-    return select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == run, KEY.c.outcome.in_(OPEN)).subquery()
+    return (
+        select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == run, KEY.c.severity.in_(OPEN_SEVERITIES)).subquery()
+    )
 
 
 def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
@@ -311,7 +312,7 @@ def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
         COMPARED.c.state == ComparisonState.UNCHECKED.value,
     )
     found = select(KEY.c.fingerprint, KEY.c.basis, KEY.c.run.label("found_in"))
-    found = found.where(KEY.c.run == run, KEY.c.outcome.in_(OPEN), ~is_left.exists())
+    found = found.where(KEY.c.run == run, KEY.c.severity.in_(OPEN_SEVERITIES), ~is_left.exists())
     if only:
         left, found = left.where(COMPARED.c.fingerprint.in_(only)), found.where(KEY.c.fingerprint.in_(only))
     return union_all(found, left).subquery()
@@ -323,7 +324,9 @@ def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
     store = select(RUN.c.store_id).where(RUN.c.id == pair.after).scalar_subquery()
     seen_by, by = RUN.alias(), RUN.alias()
     seen = select(func.max(seen_by.c.number)).join_from(KEY, seen_by, seen_by.c.id == KEY.c.run)
-    seen = seen.where(KEY.c.fingerprint == known.c.fingerprint, KEY.c.outcome.in_(OPEN), seen_by.c.store_id == store)
+    seen = seen.where(
+        KEY.c.fingerprint == known.c.fingerprint, KEY.c.severity.in_(OPEN_SEVERITIES), seen_by.c.store_id == store
+    )
     seen = seen.where(seen_by.c.number <= ends[pair.after])
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(

@@ -5,13 +5,14 @@ none doubled.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
-from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, update
+from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, tuple_, update
 
 from kgcheck import clock
 from kgcheck.closing import Closing
@@ -21,7 +22,6 @@ from kgcheck.ledger.comparisons import COMPARED, COMPARISON
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
-    WORST_FIRST,
     FindingRows,
     batches,
     finding_of,
@@ -36,7 +36,7 @@ from kgcheck.ledger.run import PinnedRelease, Run
 from kgcheck.ledger.settling import is_settled, last_number, remove_findings, replace_finding, settle_run
 from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RELEASE, RUN, SHOWN_ORDER, TALLY
 from kgcheck.memory import collection_paused
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Tally, Target
+from kgcheck.model import CheckType, Finding, GraphState, Mark, Outcome, Reason, Tally, Target
 
 __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id"]
 
@@ -222,7 +222,7 @@ class Ledger(Closing):
             connection.execute(update(RUN).where(RUN.c.store_id == place).values(store_id=store_id))
 
     def findings(self, run: Run, outcomes: Iterable[Outcome] = (), limit: int | None = None) -> Iterator[Finding]:
-        """Findings of a run, the refuted first, then by type, reason and subject; potential edges by their support."""
+        """Findings of a run, wrong ones first, then by type, reason and subject; potential edges by their support."""
         # A server would otherwise send all of them at once.
         query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
         with self._read("finding"), self._database.reading() as connection, connection.execute(query) as rows:
@@ -283,9 +283,27 @@ def new_run_id() -> str:
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
     """The findings of a run in the order in which they are shown, which the table of places has ready."""
     query = select(FINDING).select_from(PLACED).where(PLACE.c.run == run).order_by(*SHOWN_ORDER)
-    wanted = [WORST_FIRST.index(o) for o in outcomes]
-    # Twice, for SQLite: see kgcheck.curation.findings.
-    return query.where(PLACE.c.severity.in_(wanted * 2)) if wanted else query
+    wanted = tuple(outcomes)
+    return query.where(of_outcomes(PLACE, wanted)) if wanted else query
+
+
+def of_outcomes(table: Table, outcomes: Collection[Outcome]) -> ColumnElement[bool]:
+    """A condition for rows of PLACE or FINDING: those with some outcomes."""
+    return _of_kinds(table, [(kind, outcome) for kind in CheckType for outcome in outcomes])
+
+
+def of_graph_states(table: Table, states: Collection[GraphState]) -> ColumnElement[bool]:
+    """A condition for rows of PLACE or FINDING: those of which a graph stands so."""
+    kinds = product(CheckType, Outcome)
+    return _of_kinds(table, [(kind, outcome) for kind, outcome in kinds if Mark.of(kind, outcome).graph in states])
+
+
+def _of_kinds(table: Table, kinds: Iterable[tuple[CheckType, Outcome]]) -> ColumnElement[bool]:
+    found = [(Mark.of(kind, outcome).severity, kind.value) for kind, outcome in kinds]
+    # Twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in the order
+    # that is wanted, and sorts a million of them for a page of fifty.
+    severities = table.c.severity.in_(sorted({severity for severity, _ in found}) * 2)
+    return severities & tuple_(table.c.severity, table.c.type).in_(found * 2)
 
 
 def of_any_run(key: ColumnElement[bool], runs: ColumnElement[bool] | None = None) -> ColumnElement[bool]:

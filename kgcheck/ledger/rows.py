@@ -25,9 +25,6 @@ T = TypeVar("T")
 _Row = Any
 """A row of SQLAlchemy: its columns are attributes."""
 
-WORST_FIRST = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)
-"""The outcomes by severity."""
-
 _RUN_COLUMNS = (
     *("id", "started", "finished", "store", "profile", "reference", "compared_with"),
     *("warnings", "options", "nodes", "edges", "unknown", "team", "live", "made_with", "store_id"),
@@ -69,7 +66,7 @@ def finding_row(run: str, finding: Finding) -> dict[str, Any]:
         **finding_columns(finding),
         "run": run,
         "basis": basis_of(finding),
-        "severity": WORST_FIRST.index(verdict.outcome),
+        "severity": finding.mark.severity,
         "by_confidence": -verdict.confidence if is_ranked else 0.0,
         "by_score": -score if is_ranked else 0.0,
     }

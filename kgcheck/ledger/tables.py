@@ -169,7 +169,7 @@ FINDING = Table(
     _json("change_candidates", tuple[str, ...]),
     Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
     Column("carried_from", String, comment="id of the run that made it; NULL where that is the run itself"),
-    Column("severity", Integer, nullable=False, comment="0 refuted, 1 insufficient, 2 unavailable, 3 supported"),
+    Column("severity", Integer, nullable=False, comment="0 wrong, 1 insufficient, 2 unavailable, 3 right"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),
     Index("finding_by_run", "run", "number"),
@@ -183,7 +183,7 @@ KEY = Table(
     Column("run", String, primary_key=True),
     Column("fingerprint", String, primary_key=True),
     Column("finding", Integer, nullable=False, comment="its number"),
-    Column("outcome", String, nullable=False),
+    Column("severity", Integer, nullable=False),
     Column("basis", String),
     sqlite_with_rowid=False,
 )

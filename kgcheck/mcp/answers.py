@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.model import CheckTask, Evidence, Finding, Tally, Value
-from kgcheck.report.tables import outcomes
+from kgcheck.report.tables import graph_states, outcomes
 from kgcheck.visible import visible
 
 if TYPE_CHECKING:
@@ -199,7 +199,10 @@ class FindingLine(Given):
         default=None, description="what the graph says, where it says something"
     )
     outcome: str = Field(
-        description="supported, refuted, insufficient (looked, cannot tell) or unavailable (could not look)"
+        description="of what was checked: supported, refuted, insufficient (looked, cannot tell) or unavailable"
+    )
+    graph: str | None = Field(
+        default=None, description="what that means for the graph: agrees, lacks_it, has_it_wrongly or rightly_absent"
     )
     reason: str
     confidence: float
@@ -394,6 +397,7 @@ class RunLine(Given):
     releases: tuple[str, ...] = ()
     warnings: Annotated[tuple[str, ...], AnswerField(items=_CANDIDATES)] = ()
     outcomes: dict[str, int]
+    graph: dict[str, int]
 
 
 class TallyLine(Given):
@@ -402,6 +406,7 @@ class TallyLine(Given):
     type: str
     target: str
     outcome: str
+    graph: str | None = None
     reason: str
     sources: str
     count: int
@@ -488,5 +493,6 @@ def run_line(run: "Run", tallies: Iterable[Tally]) -> RunLine:
         "profile": run.profile.rpartition("/")[2],
         "releases": [f"{pinned.source} {pinned.release}" for pinned in run.releases],
         "outcomes": outcomes(tallies),
+        "graph": graph_states(tallies),
     }
     return RunLine(**fields_of(RunLine, run, **more))

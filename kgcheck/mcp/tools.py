@@ -52,7 +52,8 @@ Identity = Annotated[str, Field(min_length=1, max_length=512)]
 
 State = Literal["new", "still", "changed", "fixed", "gone", "unchecked"]
 DecisionName = Literal["open", "reopened", "accepted", "rejected", "deferred"]
-OutcomeName = Literal["refuted", "insufficient"]
+OutcomeName = Literal["refuted", "insufficient", "supported"]
+GraphName = Literal["lacks_it", "has_it_wrongly"]
 TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
 
 
@@ -194,7 +195,8 @@ class Tools:
         run: RunName = "latest",
         states: Annotated[list[State], Field(max_length=6, description="became so since the run before")] = [],  # noqa: B006
         decisions: Annotated[list[DecisionName], Field(max_length=5)] = [],  # noqa: B006
-        outcomes: Annotated[list[OutcomeName], Field(max_length=2)] = [],  # noqa: B006
+        outcomes: Annotated[list[OutcomeName], Field(max_length=3)] = [],  # noqa: B006
+        graph: Annotated[list[GraphName], Field(max_length=2, description="what it means for the graph")] = [],  # noqa: B006
         types: Annotated[list[TypeName], Field(max_length=5)] = [],  # noqa: B006
         reasons: Words = [],  # noqa: B006
         labels: Annotated[Words, Field(description="of a node, or of an end of an edge")] = [],  # noqa: B006
@@ -216,6 +218,7 @@ class Tools:
             states=states,
             decisions=decisions,
             outcomes=outcomes,
+            graph=graph,
             types=types,
             reasons=reasons,
             labels=labels,

@@ -18,11 +18,10 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.ledger.rows import WORST_FIRST
-from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally
+from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Mark, Outcome, Reason, Tally
 from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
-from kgcheck.report.tables import called_in, deciding, outcomes
-from kgcheck.report.wording import OUTCOMES, TYPES, graph_value, proposed, task_words
+from kgcheck.report.tables import called_in, deciding, marks, shown_marks
+from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
 from kgcheck.visible import visible
 
 FEW = 20
@@ -35,7 +34,7 @@ _K = TypeVar("_K", bound=Hashable)
 class Kind(NamedTuple):
     """Findings that a report shows together."""
 
-    outcome: Outcome
+    mark: Mark
     type: CheckType
     reason: Reason
 
@@ -63,7 +62,7 @@ class ShownFindings:
 
     def add(self, finding: Finding) -> None:
         """Count a finding, and hold it if it may be shown."""
-        kind = Kind(finding.verdict.outcome, finding.task.type, finding.verdict.reason)
+        kind = Kind(finding.mark, finding.task.type, finding.verdict.reason)
         where = _pattern_of(finding.task)
         self._counts[kind][where] += 1
         kept = self._kept[kind, where]
@@ -74,7 +73,7 @@ class ShownFindings:
                 self._trim()
 
     def groups(self, room: int) -> list[Group]:
-        """Choose the findings to show, by check type, worst outcome and frequency."""
+        """Choose the findings to show, by check type, worst mark and frequency."""
         share = self._share(room)
         groups = []
         for kind, counts in self._counts.items():
@@ -85,8 +84,8 @@ class ShownFindings:
     def _share(self, room: int) -> dict[tuple[Kind, str], int]:
         sizes = {kind: counts.total() for kind, counts in self._counts.items()}
         share = fair({kind: min(n, FEW) for kind, n in sizes.items()}, room)
-        for outcome in WORST_FIRST:
-            rest = {kind: n - share[kind] for kind, n in sizes.items() if kind.outcome is outcome}
+        for mark in Mark:
+            rest = {kind: n - share[kind] for kind, n in sizes.items() if kind.mark is mark}
             for kind, more in fair(rest, room - sum(share.values())).items():
                 share[kind] += more
         return {(k, where): n for k, counts in self._counts.items() for where, n in fair(counts, share[k]).items()}
@@ -113,7 +112,7 @@ def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
 
 def _position(group: Group) -> tuple[int, int, int, str]:
     kind = group.kind
-    return list(CheckType).index(kind.type), WORST_FIRST.index(kind.outcome), -group.total, kind.reason.value
+    return list(CheckType).index(kind.type), list(Mark).index(kind.mark), -group.total, kind.reason.value
 
 
 def _pattern_of(task: CheckTask) -> str:
@@ -222,19 +221,19 @@ class Row(NamedTuple):
     """A target and how its tasks ended."""
 
     target: str
-    counts: Counter[Outcome]
+    counts: Counter[Mark]
 
 
 def _by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
-    counts: dict[CheckType, dict[str, Counter[Outcome]]] = {kind: defaultdict(Counter) for kind in TYPES}
+    counts: dict[CheckType, dict[str, Counter[Mark]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
-        counts[t.type][str(t.target)][t.outcome] += t.count
+        counts[t.type][str(t.target)][t.mark] += t.count
     return {kind: [Row(*row) for row in sorted(rows.items())] for kind, rows in counts.items() if rows}
 
 
-def _bar(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
-    """Each outcome's start and width in percent; nothing that happened is too thin to be seen."""
-    wide = {o: max(counts[o] / counts.total(), 0.006) for o in OUTCOMES if counts[o]}
+def _bar(counts: Counter[Mark]) -> list[tuple[Mark, float, float]]:
+    """Each mark's start and width in percent; nothing that happened is too thin to be seen."""
+    wide = {o: max(counts[o] / counts.total(), 0.006) for o in MARKS if counts[o]}
     parts, start = [], 0.0
     for outcome, width in wide.items():
         share = 100 * width / sum(wide.values())
@@ -244,7 +243,7 @@ def _bar(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
 
 
 def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
-    counts = outcomes(tallies)
+    counts = marks(tallies)
     releases = [(r.source, r.release, r.file, r.sha256[:12]) for r in run.releases]
     releases += [(name, release, "asked live", "") for name, named in run.live.items() for release in named]
     return {
@@ -257,7 +256,7 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
         "targets": _by_target(tallies),
         "unasked": unasked(tallies),
         "releases": releases,
-        "meaning": OUTCOMES,
+        "meaning": {mark: MARKS[mark] for mark in shown_marks(counts)},
         "types": TYPES,
     }
 

@@ -51,6 +51,7 @@ FINDINGS = pa.schema(
         *(pa.field(name, pa.string()) for name in ("object_label", "object_id", "object_name")),
         *(pa.field(name, pa.string()) for name in ("attribute", "rule", "value")),
         *(pa.field(name, pa.string(), nullable=False) for name in ("outcome", "reason")),
+        pa.field("graph", pa.string()),
         pa.field("confidence", pa.float64(), nullable=False),
         pa.field("note", pa.string()),
         pa.field("missing", pa.list_(GAP)),
@@ -89,6 +90,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     verdict = finding.verdict
     return {
         **finding_columns(finding),
+        "graph": finding.mark.graph,
         "missing": [{"source": gap.source, "cause": gap.cause.value} for gap in verdict.missing],
         "evidence": [{name: _plain(value) for name, value in e} for e in verdict.evidence],
     }

@@ -1,4 +1,4 @@
-"""Write a run as JUnit XML, as build servers show tests: refuted failed, could not look skipped.
+"""Write a run as JUnit XML, as build servers show tests: what is wrong failed, could not look skipped.
 
 One suite a check type and target. One case a finding; and one a tally of what makes no finding, so that what is
 supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).
@@ -13,9 +13,9 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckType, Finding, Outcome, Tally, Target, Verdict
+from kgcheck.model import CheckType, Finding, Mark, Reason, Tally, Target
 from kgcheck.report.comparison import ALONE, Decided, Standing
-from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.report.tables import called_in, deciding, evidence_line, graph_words, proposal
 from kgcheck.visible import visible
 
 _Suite = tuple[CheckType, str]
@@ -32,37 +32,37 @@ def junit(
 ) -> str:
     """A run as JUnit XML."""
     suites: dict[_Suite, list[TestCase]] = {}
-    rest: Counter[tuple[_Suite, Outcome, bool]] = Counter()
+    rest: Counter[tuple[_Suite, Mark, bool]] = Counter()
     kept: set[tuple[str, str]] = set()
     for number, finding in enumerate(findings):
         suite = finding.task.type, str(_target(finding))
-        kept.add(_counted_as(suite, finding.verdict))
-        decided, outcome = compared.decided(finding), finding.verdict.outcome
+        kept.add(_counted_as(suite, finding.mark, finding.verdict.reason))
+        decided, mark = compared.decided(finding), finding.mark
         excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
-        fails = not excused and _fails(outcome, fail_on, compared.state(finding), decided)
+        fails = not excused and _fails(mark, fail_on, compared.state(finding), decided)
         if limit is None or number < limit:
             suites.setdefault(suite, []).append(_case(run, finding, suite, decided, fails=fails))
         else:
-            rest[suite, outcome, fails] += 1
-    for (suite, outcome, fails), count in rest.items():
-        case = TestCase(f"{count:,} more, {outcome.value}", _class_name(suite))
+            rest[suite, mark, fails] += 1
+    for (suite, mark, fails), count in rest.items():
+        case = TestCase(f"{count:,} more, {mark.value}", _class_name(suite))
         words = f"{count:,} findings that are not shown: kgcheck report {run.id}"
-        _end(case, outcome, words, "not shown", fails=fails)
+        _end(case, mark, words, "not shown", fails=fails)
         suites.setdefault(suite, []).append(case)
     for tally in tallies:
         suite = tally.type, str(tally.target)
         cases = suites.setdefault(suite, [])
-        if _counted_as(suite, tally) not in kept:
-            cases.append(_counted(tally, suite, fails=_fails(tally.outcome, fail_on, None, None)))
+        if _counted_as(suite, tally.mark, tally.reason) not in kept:
+            cases.append(_counted(tally, suite, fails=_fails(tally.mark, fail_on, None, None)))
     return _written(run, suites)
 
 
-def _fails(outcome: Outcome, fail_on: str, state: str | None, decided: Decided | None) -> bool:
+def _fails(mark: Mark, fail_on: str, state: str | None, decided: Decided | None) -> bool:
     """Tell whether a finding, or what a tally counts, is a failure: as the exit code has it."""
-    is_open = outcome in (Outcome.REFUTED, Outcome.INSUFFICIENT)
+    is_open = mark.severity <= Mark.INSUFFICIENT.severity
     match fail_on:
         case "refuted":
-            return outcome is Outcome.REFUTED
+            return mark.severity == Mark.REFUTED.severity
         case "insufficient":
             return is_open
         case "new":
@@ -71,11 +71,9 @@ def _fails(outcome: Outcome, fail_on: str, state: str | None, decided: Decided |
             return False
 
 
-def _counted_as(suite: _Suite, counted: Verdict | Tally) -> tuple[str, str]:
+def _counted_as(suite: _Suite, mark: Mark, reason: Reason) -> tuple[str, str]:
     """Key that a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
-    return (
-        ("structure", counted.reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), counted.outcome.value)
-    )
+    return ("structure", reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), mark.value)
 
 
 def _target(finding: Finding) -> Target:
@@ -90,6 +88,7 @@ def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *,
     words = f"{verdict.reason.value}: {verdict.reason.words}"
     lines = [
         f"finding {finding.fingerprint} of run {run.id}: {verdict.outcome.value}, confidence {verdict.confidence:.3f}",
+        *([state] if (state := graph_words(finding.mark)) else []),
         *([f"called: {called}"] if (called := called_in(finding)) else []),
         *([f"graph says: {finding.task.value}"] if finding.task.value else []),
         *(f"{e.stance.value}: {evidence_line(e)} {e.url}".rstrip() for e in deciding(finding)),
@@ -97,7 +96,7 @@ def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *,
         *([f"proposal: {change}"] if (change := proposal(finding.change)) else []),
         *([_decision(decided)] if decided else []),
     ]
-    _end(case, verdict.outcome, words, verdict.reason.value, lines, fails=fails)
+    _end(case, finding.mark, words, verdict.reason.value, lines, fails=fails)
     return case
 
 
@@ -111,19 +110,19 @@ def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:
     sources = f" ({tally.sources_line})" if tally.sources_line else ""
     case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
     words = f"{tally.count:,} tasks: {tally.reason.words}"
-    _end(case, tally.outcome, words, tally.reason.value, fails=fails)
+    _end(case, tally.mark, words, tally.reason.value, fails=fails)
     return case
 
 
-def _end(case: TestCase, outcome: Outcome, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
+def _end(case: TestCase, mark: Mark, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
     if fails:
         failure = Failure(_shown(words), _shown(kind))
         failure.text = "\n".join(map(_shown, lines))
         case.result = [failure]
-    elif outcome is not Outcome.SUPPORTED:
+    elif mark.severity != Mark.SUPPORTED.severity:
         skipped = Skipped()
         # Jenkins takes text in it and no message.
-        skipped.text = "\n".join(_shown(text) for text in (f"{outcome.value}: {words}", *lines))
+        skipped.text = "\n".join(_shown(text) for text in (f"{mark.value}: {words}", *lines))
         case.result = [skipped]
 
 

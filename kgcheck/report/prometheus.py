@@ -59,10 +59,11 @@ class _Gauges:
 
 def _tasks(gauges: _Gauges, tallies: Iterable[Tally]) -> None:
     counts = Counter[tuple[str, ...]]()
-    names = ("type", "label", "relation", "object_label", "attribute", "outcome", "reason")
+    names = ("type", "label", "relation", "object_label", "attribute", "outcome", "graph", "reason")
     for t in tallies:
         place = (t.target.label, t.target.relation, t.target.object_label, t.target.attribute)
-        counts[t.type.value, *(part or "" for part in place), t.outcome.value, t.reason.value] += t.count
+        ended = (t.outcome.value, t.mark.graph or "", t.reason.value)
+        counts[t.type.value, *(part or "" for part in place), *ended] += t.count
     for values, count in sorted(counts.items()):
         gauges.set("tasks", "Checks of the last run, by how they ended.", dict(zip(names, values, strict=True)), count)
 

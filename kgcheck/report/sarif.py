@@ -13,23 +13,25 @@ from uuid import NAMESPACE_URL, uuid5
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally
+from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason, Ref, Tally
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.documents import is_web
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
-from kgcheck.report.wording import OUTCOMES, reason_help
+from kgcheck.report.wording import MARKS, reason_help
 from kgcheck.visible import as_json, visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {
-    Outcome.REFUTED: ("fail", "error"),
+    Mark.REFUTED: ("fail", "error"),
+    Mark.LACKS_IT: ("fail", "error"),
     # "Open" is what SARIF calls a rule that was evaluated and could not decide.
-    Outcome.INSUFFICIENT: ("open", "none"),
-    Outcome.UNAVAILABLE: ("open", "none"),
-    Outcome.SUPPORTED: ("pass", "none"),
+    Mark.INSUFFICIENT: ("open", "none"),
+    Mark.UNAVAILABLE: ("open", "none"),
+    Mark.SUPPORTED: ("pass", "none"),
+    Mark.RIGHTLY_ABSENT: ("pass", "none"),
 }
-"""Kind and level of each outcome; a level that is not none stands only beside the kind fail."""
+"""Kind and level of each mark; a level that is not none stands only beside the kind fail."""
 
 _BASELINE = {
     "new": "new",
@@ -98,7 +100,7 @@ class _Rules:
         name = f"structure/{reason.value}" if structural else reason.value
         place = self._places.setdefault((reason, structural), len(self.listed))
         if place == len(self.listed):
-            kind, level = _LEVELS[finding.verdict.outcome]
+            kind, level = _LEVELS[finding.mark]
             helped = sarif_text(reason_help(reason, finding.task.type))
             self.listed.append(
                 {
@@ -106,9 +108,7 @@ class _Rules:
                     "name": "".join(word.capitalize() for word in reason.value.split("_")),
                     "shortDescription": {"text": sarif_text(f"{reason.words}.")},
                     "fullDescription": {"text": helped},
-                    "help": {
-                        "text": f"{helped} {OUTCOMES[finding.verdict.outcome]} kgcheck explain shows the evidence."
-                    },
+                    "help": {"text": f"{helped} {MARKS[finding.mark]} kgcheck explain shows the evidence."},
                     "defaultConfiguration": {"level": level},
                     "properties": {"tags": [finding.task.type.value, kind]},
                 }
@@ -121,7 +121,7 @@ def _result(
 ) -> dict[str, Any]:
     verdict = finding.verdict
     name, place = rules.place(finding)
-    kind, level = _LEVELS[verdict.outcome]
+    kind, level = _LEVELS[finding.mark]
     result: dict[str, Any] = {
         "ruleId": name,
         "ruleIndex": place,
@@ -175,6 +175,7 @@ def _properties(finding: Finding, state: str | None, decided: Decided | None) ->
         "relation": task.relation,
         "attribute": task.attribute,
         "outcome": verdict.outcome.value,
+        "graph": finding.mark.graph,
         "confidence": verdict.confidence,
         "evidence": [_observed(e) for e in deciding(finding)],
         "notLookedAt": [str(gap) for gap in verdict.missing],

@@ -11,7 +11,7 @@ from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
 COLUMNS = (
-    *("finding", "type", "outcome", "reason", "confidence", "label", "id", "name", "relation"),
+    *("finding", "type", "outcome", "graph", "reason", "confidence", "label", "id", "name", "relation"),
     *("other_label", "other_id", "other_name", "attribute", "value", "proposal", "evidence", "url", "not_looked_at"),
 )
 
@@ -42,7 +42,7 @@ def finding_cells(f: Finding) -> tuple[str, ...]:
     task, best = f.task, deciding(f)[:1]
     other = task.object
     return (
-        *(f.fingerprint, task.type.value, f.verdict.outcome.value, f.verdict.reason.value),
+        *(f.fingerprint, task.type.value, f.verdict.outcome.value, f.mark.graph or "", f.verdict.reason.value),
         f"{f.verdict.confidence:.3f}",
         *(task.subject.label, task.subject.id, f.names[0] or "", task.relation or ""),
         *((other.label, other.id, f.names[1] or "") if other else ("", "", "")),

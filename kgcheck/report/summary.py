@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kgcheck.model import Outcome, Tally
+from kgcheck.model import Mark, Outcome, Tally
 from kgcheck.plurals import how_many
-from kgcheck.report.tables import outcomes
+from kgcheck.report.tables import marks, marks_line
 
 if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
@@ -17,10 +17,10 @@ _SHOWN_KINDS = 12
 
 def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
     """Sum up how a run ended, in a few lines."""
-    counts = outcomes(tallies)
+    counts = marks(tallies)
     total = sum(counts.values())
     state = "" if run.finished else " (cut off: go on with --resume)"
-    lines = [f"run {run.id}{state}: {total:,} checked: " + ", ".join(f"{counts[o]:,} {o.value}" for o in Outcome)]
+    lines = [f"run {run.id}{state}: {total:,} checked: {marks_line(counts)}"]
     lines += [f"  warning: {text}" for text in run.warnings]
     if run.team:
         went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
@@ -38,13 +38,14 @@ def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
     return lines
 
 
-def refuted_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
-    """List what is refuted most often, and how to list the findings of one kind."""
-    kinds = Counter[tuple[str, str]]()
+def wrong_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
+    """List what is wrong most often, and how to list the findings of one kind."""
+    kinds = Counter[tuple[str, str, str]]()
     for t in tallies:
-        if t.outcome is Outcome.REFUTED:
-            kinds[str(t.target), t.reason.value] += t.count
-    lines = [f"  refuted: {n:,} {target}: {reason}" for (target, reason), n in kinds.most_common(_SHOWN_KINDS)]
+        if t.mark.severity == Mark.REFUTED.severity:
+            kinds[t.mark.value, str(t.target), t.reason.value] += t.count
+    shown = kinds.most_common(_SHOWN_KINDS)
+    lines = [f"  {mark}: {n:,} {target}: {reason}" for (mark, target, reason), n in shown]
     if len(kinds) > _SHOWN_KINDS:
         lines.append(_more(len(kinds), run))
     if kinds:

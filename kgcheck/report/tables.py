@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgcheck.model import Change, ChangeKind, Evidence, Finding, Outcome, Stance, Tally, Value
+from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Mark, Outcome, Stance, Tally, Value
 from kgcheck.plurals import how_many
 from kgcheck.report.cells import cell, lines
 
@@ -93,10 +93,12 @@ def difference_table(changes: "Sequence[TableChange]") -> Table:
 
 
 _COLOURS = {
-    Outcome.REFUTED: "red",
-    Outcome.INSUFFICIENT: "yellow",
-    Outcome.UNAVAILABLE: "magenta",
-    Outcome.SUPPORTED: "green",
+    Mark.REFUTED: "red",
+    Mark.LACKS_IT: "red",
+    Mark.INSUFFICIENT: "yellow",
+    Mark.UNAVAILABLE: "magenta",
+    Mark.SUPPORTED: "green",
+    Mark.RIGHTLY_ABSENT: "green",
 }
 
 
@@ -164,13 +166,14 @@ def release_table(releases: "Iterable[SourceRelease]") -> Table:
 
 
 def run_table(runs: "Iterable[tuple[Run, Sequence[Tally]]]") -> Table:
-    """Runs with their counts by outcome."""
+    """Runs with their counts."""
+    counted = [(run, marks(tallies)) for run, tallies in runs]
+    shown = sorted(shown_marks(*(counts for _, counts in counted)), key=lambda mark: mark is not Mark.SUPPORTED)
     table = Table(box=None, pad_edge=False)
-    for name in ("run", "started", "store", *(o.value for o in Outcome), "state"):
+    for name in ("run", "started", "store", *(mark.value for mark in shown), "state"):
         table.add_column(name, overflow="fold", no_wrap=name in ("run", "started"))
-    for run, tallies in runs:
-        counts = outcomes(tallies)
-        cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[o]:,}" for o in Outcome)]
+    for run, counts in counted:
+        cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[mark]:,}" for mark in shown)]
         table.add_row(*(cell(c) for c in cells), "finished" if run.finished else "cut off: --resume")
     return table
 
@@ -206,10 +209,10 @@ def findings_table(findings: Iterable[Finding]) -> Table:
     for name in ("what", "evidence", "proposal"):
         table.add_column(name, overflow="fold")
     for f in findings:
-        colour = _COLOURS[f.verdict.outcome]
+        colour = _COLOURS[f.mark]
         table.add_row(
             cell(f.fingerprint[:8]),
-            cell(f.verdict.outcome.value, style=colour),
+            cell(f.mark.value, style=colour),
             cell(f.verdict.reason.value),
             cell(what_of(f)),
             cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
@@ -228,6 +231,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
         ("called", called_in(finding)),
         ("graph says", finding.task.value or ""),
         ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
+        ("graph", graph_words(finding.mark)),
         ("note", verdict.note),
         ("not looked at", ", ".join(map(str, verdict.missing))),
         ("proposal", proposal(finding.change)),
@@ -278,6 +282,56 @@ def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:
     for t in tallies:
         counts[t.outcome] += t.count
     return counts
+
+
+def graph_states(tallies: Iterable[Tally]) -> Counter[GraphState]:
+    """Decided tasks by what they mean for the graph."""
+    counts = Counter[GraphState]()
+    for t in tallies:
+        if state := t.mark.graph:
+            counts[state] += t.count
+    return counts
+
+
+def marks(tallies: Iterable[Tally]) -> Counter[Mark]:
+    """Tasks as they are counted and shown."""
+    counts = Counter[Mark]()
+    for t in tallies:
+        counts[t.mark] += t.count
+    return counts
+
+
+def marks_line(counts: Counter[Mark]) -> str:
+    """A total in one line, what is supported first.
+
+    >>> marks_line(Counter({Mark.SUPPORTED: 1_200}))
+    '1,200 supported, 0 refuted, 0 insufficient, 0 unavailable'
+    """
+    shown = [Mark.SUPPORTED, *(mark for mark in shown_marks(counts) if mark is not Mark.SUPPORTED)]
+    return ", ".join(f"{counts[mark]:,} {mark.value}" for mark in shown)
+
+
+GRAPH_STATES: dict[GraphState, str] = {
+    GraphState.HAS_IT_WRONGLY: "The graph has it wrongly.",
+    GraphState.LACKS_IT: "The graph lacks it.",
+    GraphState.AGREES: "The graph agrees.",
+    GraphState.RIGHTLY_ABSENT: "The graph does not have it, rightly.",
+}
+"""Every state of the graph in plain words."""
+
+
+def graph_words(mark: Mark) -> str:
+    """What a verdict means for the graph; empty where nothing is decided."""
+    return f"{mark.graph.value}: {GRAPH_STATES[mark.graph]}" if mark.graph else ""
+
+
+def shown_marks(*counted: Counter[Mark]) -> list[Mark]:
+    """The marks that a total shows: those of an edge that the graph lacks only where there are any."""
+    return [
+        mark
+        for mark in Mark
+        if mark not in (Mark.LACKS_IT, Mark.RIGHTLY_ABSENT) or any(counts[mark] for counts in counted)
+    ]
 
 
 def deciding(finding: Finding) -> list[Evidence]:

@@ -1,9 +1,9 @@
-"""Put reasons, check types and outcomes, and what a finding is about, into plain words."""
+"""Put reasons, check types and marks, and what a finding is about, into plain words."""
 
 import re
 from functools import cache
 
-from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Outcome, Reason
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Mark, Reason
 from kgcheck.report.tables import proposal
 from kgcheck.resources import resource_dir
 
@@ -16,13 +16,15 @@ TYPES: dict[CheckType, str] = {
 }
 """Every check type in plain words."""
 
-OUTCOMES: dict[Outcome, str] = {
-    Outcome.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
-    Outcome.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
-    Outcome.UNAVAILABLE: "Could not look: no source that decides could be asked.",
-    Outcome.SUPPORTED: "What decides agrees with the graph.",
+MARKS: dict[Mark, str] = {
+    Mark.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
+    Mark.LACKS_IT: "Sources support an edge that the graph lacks.",
+    Mark.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
+    Mark.UNAVAILABLE: "Could not look: no source that decides could be asked.",
+    Mark.SUPPORTED: "What decides agrees with the graph.",
+    Mark.RIGHTLY_ABSENT: "Sources refute an edge that the graph does not have.",
 }
-"""Every outcome in plain words, in the order of reports."""
+"""Every mark in plain words, in the order of reports."""
 
 
 def task_words(task: CheckTask) -> str:

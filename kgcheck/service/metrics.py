@@ -99,7 +99,7 @@ class _Ledger(Collector):
             reached.add_metric([], 1)
             counts = Counter[str]()
             for tally in tallies:
-                counts[tally.outcome.value] += tally.count
+                counts[tally.mark.value] += tally.count
             for outcome, count in sorted(counts.items()):
                 outcomes.add_metric([outcome], count)
             yield outcomes

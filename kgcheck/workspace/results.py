@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_FINDINGS
-from kgcheck.model import Finding, Outcome, Tally
+from kgcheck.model import Finding, Mark, Outcome, Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Findings:
-    """The findings of a run, the refuted first. They are read from the ledger whenever they are gone through."""
+    """The findings of a run, what is wrong first. They are read from the ledger whenever they are gone through."""
 
     def __init__(
         self, ledger: "LedgerPlace", run: "Run", outcomes: Sequence[Outcome] = (), limit: int | None = None
@@ -75,6 +75,14 @@ class AuditResult:
         counts = Counter[Outcome]()
         for t in self.tallies:
             counts[t.outcome] += t.count
+        return counts
+
+    @property
+    def marks(self) -> Counter[Mark]:
+        """Tasks as reports count them."""
+        counts = Counter[Mark]()
+        for t in self.tallies:
+            counts[t.mark] += t.count
         return counts
 
     def exit_code(self, fail_on: str = "refuted") -> int:

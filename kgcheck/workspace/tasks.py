@@ -17,7 +17,7 @@ from kgcheck.ledger.leases import Lease
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import WorkItem
-from kgcheck.model import Value
+from kgcheck.model import Finding, Value
 from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
@@ -172,17 +172,19 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) ->
     if _run_of(workspace, run):
         # Killed between the check and what was written down of it.
         finding = next(iter(workspace.findings(run)))
-        outcome = {"outcome": finding.verdict.outcome.value, "reason": finding.verdict.reason.value}
-        return {"what": what, "run": run, "finding": finding.fingerprint, **outcome}
+        return {"what": what, "run": run, **_ended(finding)}
     try:
         result = workspace.check(
             what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
         )
     except KgcheckError as error:
         return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
-    verdict = result.finding.verdict
-    outcome = {"outcome": verdict.outcome.value, "reason": verdict.reason.value}
-    return {"what": what, "run": run, "finding": result.finding.fingerprint, **outcome}
+    return {"what": what, "run": run, **_ended(result.finding)}
+
+
+def _ended(finding: Finding) -> dict[str, Any]:
+    ended = {"outcome": finding.verdict.outcome.value, "graph": finding.mark.graph}
+    return {"finding": finding.fingerprint, **ended, "reason": finding.verdict.reason.value}
 
 
 def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:

@@ -36,6 +36,7 @@ KEYS = [
     "rule",
     "value",
     "outcome",
+    "graph",
     "reason",
     "confidence",
     "evidence",

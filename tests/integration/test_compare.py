@@ -19,7 +19,7 @@ from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of, is_deciding
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.model import CheckType, Finding, Outcome, Reason
+from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason
 from tests.support.audits import MemoryStore, audited, kgcheck
 from tests.support.facts import SCHEMA, SETTINGS, Facts
 from tests.support.snapshots import GENES, PROTEINS, TERMS, snapshots
@@ -271,7 +271,7 @@ def expected_state(
         away = {gap.source for gap in again.verdict.missing} & {
             e.source for e in one.verdict.evidence if is_deciding(e)
         }
-        worse = one.verdict.outcome is Outcome.INSUFFICIENT and again.verdict.outcome is Outcome.REFUTED
+        worse = again.mark.severity < one.mark.severity
         return "unchecked" if away and not worse else "changed"
     ends = [task.subject, *([task.object] if task.object else [])]
     if any(end.id not in nodes.get(end.label, []) for end in ends if end.id != "(all)"):
@@ -291,8 +291,9 @@ def expected_state(
         # No source states it, so that no run has it as a task: it is looked up by itself.
         alone = verdict(task.type, *ask(task))
         silent = alone.outcome is Outcome.INSUFFICIENT and alone.reason is Reason.NOTHING_FOUND
-        return "fixed" if silent or alone.outcome is Outcome.SUPPORTED else "unchecked"
-    return "fixed" if outcome is Outcome.SUPPORTED else "unchecked"
+        return "fixed" if silent or alone.outcome is Outcome.REFUTED else "unchecked"
+    is_right = outcome and Mark.of(task.type, outcome) in (Mark.SUPPORTED, Mark.RIGHTLY_ABSENT)
+    return "fixed" if is_right else "unchecked"
 
 
 def assert_states_are_what_the_words_say(folder: Path, pair: Any, options: dict[str, Any]) -> Counter[str]:

@@ -14,6 +14,7 @@ FILTERS: dict[str, list[str]] = {
     "decisions": ["open", "reopened"],
     "states": ["new", "unchecked"],
     "outcomes": ["refuted"],
+    "graph": ["lacks_it"],
     "types": ["attribute", "triple"],
     "reasons": ["value_outdated", "edge_unsupported", "id_obsolete"],
     "labels": ["Disease"],
@@ -31,7 +32,7 @@ def audited_in(folder: Path) -> Workspace:
     """An audit of the demo, and decisions of each kind about what it found."""
     ledger = folder / "ledger.sqlite"
     workspace = Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger)
-    workspace.audit(types=["existence", "attribute", "triple"], labels=["Disease", "Gene"])
+    workspace.audit(types=["existence", "attribute", "triple", "potential"], labels=["Disease", "Gene"])
     names = [one.fingerprint for one in workspace.list_findings().page(limit=6)]
     workspace.decide(names[:2], "accept", by="rosa")
     workspace.decide(names[2:4], "reject", by="rosa")

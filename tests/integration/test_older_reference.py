@@ -129,7 +129,7 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
     ),
     "a potential edge of a newer symbol": (
         potential("Gene NEW1", "TRANSLATED_INTO", "Protein P04637"),
-        (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+        (Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE),
         OLDER,
     ),
     "a score that is newer": (

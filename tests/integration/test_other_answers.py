@@ -26,7 +26,7 @@ ASKED: list[tuple[CheckTask, Outcome]] = [
     (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"), Outcome.REFUTED),
     (triple("Protein P10001", "ACTS_ON", "Protein P10002"), Outcome.SUPPORTED),
     (triple("Protein P10002", "ACTS_ON", "Protein P10003"), Outcome.REFUTED),
-    (potential("Protein P10001", "ACTS_ON", "Protein P10002"), Outcome.REFUTED),
+    (potential("Protein P10001", "ACTS_ON", "Protein P10002"), Outcome.SUPPORTED),
 ]
 
 Json = Any

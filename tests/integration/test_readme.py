@@ -251,7 +251,7 @@ def test_check_of_one_fact(tmp_path: Path) -> None:
 
     assert ended.code == 1
     assert "checked   potential: P02649 ACTS_ON P05067" in re.sub(" +\n", "\n", ended.out)
-    assert "[conclusion] leader: P02649 ACTS_ON P05067 is refuted: edge missing" in ended.err
+    assert "[conclusion] leader: P02649 ACTS_ON P05067 is supported: edge missing" in ended.err
 
 
 def test_tutorial_says_what_comes_out(tmp_path: Path, prepared: Path) -> None:

@@ -132,7 +132,7 @@ def test_facets_count_what_each_choice_would_leave(api: TestClient, filters: dic
     facets = got(api, "/v1/findings/facets", **filters)
 
     assert facets["total"] == got(api, "/v1/findings/count", **filters)["count"] > 0
-    kinds = ("decision", "state", "outcome", "type", "reason", "label", "relation")
+    kinds = ("decision", "state", "outcome", "graph", "type", "reason", "label", "relation")
     assert set(facets) == {"run", "total", *kinds}
     for kind in kinds:
         for choice, count in facets[kind].items():
@@ -317,7 +317,7 @@ def test_check_ask_and_verified(api: TestClient) -> None:
     answer = api.post("/v1/ask", json={"question": question}).json()
     unread = api.post("/v1/ask", json={"question": "colourless green ideas"}).json()
 
-    assert (checked["outcome"], checked["reason"]) == ("refuted", "edge_missing")
+    assert (checked["outcome"], checked["graph"], checked["reason"]) == ("supported", "lacks_it", "edge_missing")
     assert checked["evidence"]
     assert of_edge["fingerprint"] == checked["fingerprint"]
     assert answer["status"] == "answered"

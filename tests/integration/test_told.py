@@ -142,6 +142,24 @@ def test_names_stand_beside_ids_everywhere(tmp_path: Path) -> None:
     assert json.loads(checked.out)["object"]["name"] == "APP"
 
 
+@pytest.mark.parametrize(
+    ("edge", "outcome", "graph", "code"),
+    [
+        ("P02649 ACTS_ON P05067", "supported", "lacks_it", 1),
+        ("DOID:9120 HAS_PARENT DOID:10652", "refuted", "rightly_absent", 0),
+        ("DOID:9120 HAS_PARENT DOID:0060158", "refuted", "has_it_wrongly", 1),
+    ],
+)
+def test_a_check_tells_of_the_statement_and_beside_it_of_the_graph(
+    tmp_path: Path, edge: str, outcome: str, graph: str, code: int
+) -> None:
+    where = ("--store", demo().store, "--reference", demo().reference)
+    checked = kgcheck("check", edge, "--format", "json", *where, cwd=tmp_path)
+    told = json.loads(checked.out)
+
+    assert (told["outcome"], told["graph"], checked.code) == (outcome, graph, code)
+
+
 def test_links_of_string_lead_to_the_pair(tmp_path: Path) -> None:
     where = ("--store", demo().store, "--reference", demo().reference)
     kgcheck("audit", "--relation", "ACTS_ON", "--type", "potential", "--type", "triple", *where, cwd=tmp_path)

@@ -186,7 +186,7 @@ def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.
     by_edge = workspace.check(APOE_APP)
     task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="Protein", id="P04637"))
 
-    assert by_words.verdict.outcome is Outcome.REFUTED
+    assert by_words.verdict.outcome is Outcome.SUPPORTED
     assert by_words.verdict.reason is Reason.EDGE_MISSING
     assert by_words.exit_code() == 1
     assert by_words.transcript

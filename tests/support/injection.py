@@ -172,7 +172,7 @@ class Ground:
         self._source = source
         self._links: dict[str, set[tuple[str, str]]] = {}
         self._random = random.Random(seed)  # noqa: S311
-        self.used = {i for f in baseline for i in _ids(f) if f.verdict.outcome is Outcome.REFUTED}
+        self.used = {i for f in baseline for i in _ids(f) if f.mark.severity == 0}
 
     def drawn(self, items: list[T]) -> list[T]:
         """All items, in an order that the seed makes."""

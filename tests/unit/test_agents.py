@@ -550,7 +550,7 @@ def ask(toolbox: Toolbox, *words: str) -> tuple[TeamConclusion, Transcript]:
         ("P04035 ACTS_ON P29597", CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
         ("P27144 ASSOCIATED_WITH GO:0004017", CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_NEGATED),
         ("MGEA5 TRANSLATED_INTO O60502", CheckType.TRIPLE, Outcome.REFUTED, Reason.ENDPOINT_MERGED),
-        ("P02649 ACTS_ON P05067", CheckType.POTENTIAL, Outcome.REFUTED, Reason.EDGE_MISSING),
+        ("P02649 ACTS_ON P05067", CheckType.POTENTIAL, Outcome.SUPPORTED, Reason.EDGE_MISSING),
         ("existence Protein B4DFC2", CheckType.EXISTENCE, Outcome.REFUTED, Reason.ID_MERGED),
         ("existence Protein P15056", CheckType.EXISTENCE, Outcome.SUPPORTED, Reason.CONFIRMED),
         ("existence Protein Q00015", CheckType.EXISTENCE, Outcome.UNAVAILABLE, Reason.NOT_COVERED),

@@ -451,7 +451,9 @@ def missing(one: Finding, confidence: float) -> Finding:
     """The same finding about a potential edge: these are ranked."""
     partner = Ref(label="Protein", id="P99999")
     task = CheckTask(type=CheckType.POTENTIAL, subject=one.task.subject, relation="ACTS_ON", object=partner)
-    verdict = one.verdict.model_copy(update={"confidence": confidence})
+    turned = {Outcome.REFUTED: Outcome.SUPPORTED}
+    outcome = turned.get(one.verdict.outcome, one.verdict.outcome)
+    verdict = one.verdict.model_copy(update={"confidence": confidence, "outcome": outcome})
     return one.model_copy(update={"task": task, "fingerprint": task.fingerprint, "verdict": verdict})
 
 
@@ -485,7 +487,8 @@ def many(ledger: Ledger) -> Run:
         optional={
             "reasons": st.sampled_from([["id_merged"], ["id_merged", "id_deleted"], ["id_deleted", "id_obsolete"]]),
             "types": st.sampled_from([["existence"], ["potential", "existence"]]),
-            "outcomes": st.just(["insufficient"]),
+            "outcomes": st.sampled_from([["insufficient"], ["refuted"], ["supported"], ["refuted", "supported"]]),
+            "graph": st.sampled_from([["lacks_it"], ["has_it_wrongly"], ["lacks_it", "has_it_wrongly"]]),
             "labels": st.sampled_from([["Gene"], ["Gene", "Protein"]]),
             "decisions": st.lists(
                 st.sampled_from([s.value for s in DecisionState]), min_size=1, max_size=3, unique=True
@@ -506,6 +509,7 @@ def test_pages_together_are_what_fits_the_filter(listed: RunDiff, filters: dict[
         return (
             f.verdict.reason.value in filters.get("reasons", [f.verdict.reason.value])
             and f.verdict.outcome.value in filters.get("outcomes", [f.verdict.outcome.value])
+            and f.mark.graph in filters.get("graph", [f.mark.graph])
             and f.task.type.value in filters.get("types", [f.task.type.value])
             and f.task.subject.label in filters.get("labels", [f.task.subject.label])
             and one.decided.state.value in filters.get("decisions", [one.decided.state.value])
@@ -531,6 +535,11 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> RunDiff:
     with Ledger(tmp_path_factory.mktemp("listed") / "ledger.sqlite") as ledger:
         many(ledger)
         return diff_of(ledger)
+
+
+@pytest.mark.parametrize("narrowed", [{"types": ["potential"]}, {"reasons": ["edge_missing"]}])
+def test_what_was_called_refuted_of_a_missing_edge_is_what_the_graph_lacks(narrowed: dict[str, Any]) -> None:
+    assert wanted(outcomes=["refuted"], **narrowed) == wanted(graph=["lacks_it"], **narrowed)
 
 
 def test_a_list_knows_its_names(listed: RunDiff) -> None:

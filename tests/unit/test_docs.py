@@ -131,7 +131,8 @@ def bare_repair(type_: CheckType, reason: Reason) -> Change | None:
     end = Ref(label="Protein", id="P00001")
     edge = {"relation": "ACTS_ON", "object": end} if type_ in (CheckType.TRIPLE, CheckType.POTENTIAL) else {}
     task = CheckTask(type=type_, subject=end, attribute="name" if type_ is CheckType.ATTRIBUTE else None, **edge)
-    return propose(task, Verdict(outcome=Outcome.REFUTED, reason=reason, confidence=1))
+    outcome = Outcome.SUPPORTED if type_ is CheckType.POTENTIAL else Outcome.REFUTED
+    return propose(task, Verdict(outcome=outcome, reason=reason, confidence=1))
 
 
 def test_every_reason_has_a_line_with_its_repair() -> None:

@@ -40,7 +40,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
 from kgcheck.ledger.work import WorkState, WorkTable
-from kgcheck.model import Change, ChangeKind
+from kgcheck.model import Change, ChangeKind, Mark, Outcome
 from tests.support import ROOT, quick_of
 from tests.support.forked import Forked, program
 from tests.support.postgres import fresh_schema
@@ -182,6 +182,27 @@ def test_a_ledger_of_the_release_before_keeps_its_findings(released: Path | URL)
         with ledger.database.reading() as connection:
             query = select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == FIRST)
             assert dict(connection.execute(query).all()) == {f.fingerprint: basis_of(f) for f in expected}
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_what_the_release_before_called_refuted_of_a_missing_edge_is_supported(released: Path | URL) -> None:
+    engine = engine_of(released)
+    with engine.begin() as connection:
+        for table in ("finding", "tally", "compared"):
+            connection.execute(text(f"UPDATE {table} SET type = 'potential'"))
+        bases = set(connection.execute(text("SELECT fingerprint, basis FROM finding")).all())
+    engine.dispose()
+
+    with Ledger(released, create=False) as ledger:
+        found = list(ledger.findings(ledger.run(FIRST)))
+        assert {(f.verdict.outcome, f.mark) for f in found} == {(Outcome.SUPPORTED, Mark.LACKS_IT)}
+        assert {t.mark for t in ledger.tallies(ledger.run(FIRST))} == {Mark.LACKS_IT}
+        assert set(ledger.handed(ledger.run(FIRST)).values()) == {"supported"}
+        assert list(ledger.findings(ledger.run(FIRST), [Outcome.REFUTED])) == []
+        with ledger.database.reading() as connection:
+            assert set(connection.execute(select(FINDING.c.fingerprint, FINDING.c.basis)).all()) == bases
+        # Decisions hold: what the finding rests on is the same in the words of now.
+        assert {(f.fingerprint, basis_of(f)) for f in found} <= bases
 
 
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)

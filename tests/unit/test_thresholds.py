@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.curation.thresholds import Counted, Severity, Threshold, bound, judge, worst
-from kgcheck.model import CheckType, Outcome, Reason
+from kgcheck.model import CheckType, GraphState, Outcome, Reason
 
 T, E = CheckType.TRIPLE, CheckType.EXISTENCE
 REFUTED, SUPPORTED, UNAVAILABLE = Outcome.REFUTED, Outcome.SUPPORTED, Outcome.UNAVAILABLE
@@ -87,6 +87,24 @@ def test_only_what_is_new() -> None:
     assert judged(only_new=True, type=E, error_if="> 0") == (0, 100, None, "ok")
     (crossed,) = judge([Threshold(type=E, error_if="> 0", only_new=False)], RUN, NEW, only_new=True)
     assert (crossed.count, crossed.severity) == (1, Severity.ERROR)
+
+
+def test_what_the_graph_lacks_is_counted_apart_and_with_what_was_called_refuted() -> None:
+    run = [
+        *RUN,
+        Counted(CheckType.POTENTIAL, ("A", "B"), "R", SUPPORTED, Reason.EDGE_MISSING, 5),
+        Counted(CheckType.POTENTIAL, ("A", "B"), "R", REFUTED, Reason.NOT_FOUND_ELSEWHERE, 70),
+    ]
+    wanted: tuple[dict[str, Any], ...] = (
+        {},
+        {"type": CheckType.POTENTIAL},
+        {"graph": GraphState.LACKS_IT},
+        {"graph": GraphState.HAS_IT_WRONGLY},
+    )
+    found = judge([Threshold(**some, error_if="> 0") for some in wanted], run, [])
+
+    assert [crossed.count for crossed in found] == [16, 5, 5, 11]
+    assert [crossed.what for crossed in found][2:] == ["lacks_it", "has_it_wrongly"]
 
 
 def test_a_threshold_without_a_bound_is_none() -> None:

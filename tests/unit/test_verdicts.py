@@ -111,7 +111,7 @@ def test_two_ends_that_moved_are_surer_than_one() -> None:
 def test_potential_edge_is_judged_under_the_ids_of_today_alone() -> None:
     found = verdict(POTENTIAL, [supports(), end("head", Reason.ENDPOINT_MERGED)])
 
-    assert ended(found) == (Outcome.REFUTED, Reason.EDGE_MISSING)
+    assert ended(found) == (Outcome.SUPPORTED, Reason.EDGE_MISSING)
 
 
 # (2) the highest tier that speaks wins
@@ -209,7 +209,7 @@ def test_plain_statement_beats_a_qualified_one() -> None:
         (CheckType.EXISTENCE, Outcome.REFUTED, Reason.UNKNOWN_ID),
         (CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_MISMATCH),
         (CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
-        (CheckType.POTENTIAL, Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE),
+        (CheckType.POTENTIAL, Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE),
     ],
 )
 @pytest.mark.parametrize("tier", [Tier.OWNER, Tier.CURATED, Tier.COMPUTED])
@@ -223,7 +223,7 @@ def test_score_below_the_cut_off_says_so() -> None:
     below = [silent(CLOSED, Tier.COMPUTED, Reason.BELOW_THRESHOLD)]
 
     assert ended(verdict(TRIPLE, below)) == (Outcome.REFUTED, Reason.BELOW_THRESHOLD)
-    assert ended(verdict(POTENTIAL, below)) == (Outcome.SUPPORTED, Reason.NOT_FOUND_ELSEWHERE)
+    assert ended(verdict(POTENTIAL, below)) == (Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE)
     assert verdict(TRIPLE, [*below, silent(CLOSED, Tier.COMPUTED, source="a")]).reason is Reason.BELOW_THRESHOLD
 
 
@@ -380,14 +380,14 @@ def test_only_open_silence_is_insufficient(kind: CheckType, silence: list[Eviden
 
 
 @given(FACTS, GAPS)
-def test_potential_is_the_mirror_of_triple(observed: list[Evidence], gaps: list[Gap]) -> None:
-    mirrored = {Outcome.SUPPORTED: Outcome.REFUTED, Outcome.REFUTED: Outcome.SUPPORTED}
+def test_an_outcome_is_the_same_whether_the_graph_has_the_edge_or_not(
+    observed: list[Evidence], gaps: list[Gap]
+) -> None:
     there, absent = verdict(TRIPLE, observed, gaps), verdict(POTENTIAL, observed, gaps)
+    lacking = {Outcome.SUPPORTED: Reason.EDGE_MISSING, Outcome.REFUTED: Reason.NOT_FOUND_ELSEWHERE}
 
-    assert absent.outcome is mirrored.get(there.outcome, there.outcome)
-    assert absent.confidence == there.confidence
-    if absent.outcome is there.outcome:
-        assert absent.reason is there.reason
+    assert (absent.outcome, absent.confidence) == (there.outcome, there.confidence)
+    assert absent.reason is lacking.get(there.outcome, there.reason)
 
 
 @given(

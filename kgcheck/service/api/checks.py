@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from kgcheck.curation.findings import LINE
-from kgcheck.model import Evidence, Outcome, Reason, Triple, Value
+from kgcheck.model import Evidence, GraphState, Outcome, Reason, Triple, Value
 from kgcheck.options import CheckLimits, Day, Number, Whole
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.tasks import TaskShown, begin
@@ -44,6 +44,7 @@ class Checked(Shown):
     fingerprint: str
     about: str
     outcome: Outcome
+    graph: GraphState | None = Field(description="what that means for the graph; null where nothing is decided")
     reason: Reason
     confidence: float
     value: str | None = Field(description="what the graph says")
@@ -91,6 +92,7 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
         run=finding.run,
         fingerprint=finding.fingerprint,
         about=f"{finding.task.type.value} {finding.task}",
+        graph=finding.mark.graph,
         value=finding.task.value,
         proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
         missing=[str(gap) for gap in verdict.missing],

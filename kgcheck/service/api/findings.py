@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
-from kgcheck.curation.findings import FindingPage
+from kgcheck.curation.findings import FACETS, FindingPage
 from kgcheck.curation.known import Occurrence
 from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import Neighbourhood
@@ -55,6 +55,7 @@ class FacetCounts(Value):
     decision: dict[str, int]
     state: dict[str, int] = Field(description="fixed and gone are in no other count, unless they are asked for")
     outcome: dict[str, int]
+    graph: dict[str, int]
     type: dict[str, int]
     reason: dict[str, int]
     label: dict[str, int] = Field(description="of the subject or the object: an edge between two counts for both")
@@ -96,7 +97,7 @@ def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Que
     with service.reading() as workspace:
         found = workspace.list_findings(wanted.run, **wanted.filters)
         facets = workspace.facets(found)
-    kinds = {name: facets.of(f"{name}s") for name in FacetCounts.model_fields if name not in ("run", "total")}
+    kinds = {facet.removesuffix("s"): facets.of(facet) for facet in FACETS}
     return FacetCounts(run=found.run.id, total=facets.total, **kinds)
 
 

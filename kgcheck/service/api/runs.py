@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from kgcheck.model import CheckType, Outcome, Reason, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import Paged, RunId, RunRow
 from kgcheck.service.bodies import Shown
@@ -30,6 +30,7 @@ class TallyRow(Shown):
     object_label: str | None
     attribute: str | None
     outcome: Outcome
+    graph: GraphState | None = Field(description="what that means for the graph; null where nothing is decided")
     reason: Reason
     sources: list[str] = Field(description="those that made an observation")
     gaps: list[str] = Field(description="deciding sources that could not be looked at, and why")
@@ -68,7 +69,13 @@ def get_tallies(service: Served, asking: Viewer, run: RunId) -> Tallies:
         found = workspace.run(run)
         tallies = workspace.tallies(found)
     rows = [
-        TallyRow.of(tally, **dict(tally.target), sources=list(tally.sources), gaps=[str(gap) for gap in tally.gaps])
+        TallyRow.of(
+            tally,
+            **dict(tally.target),
+            graph=tally.mark.graph,
+            sources=list(tally.sources),
+            gaps=[str(gap) for gap in tally.gaps],
+        )
         for tally in tallies
     ]
     return Tallies(run=found.id, tallies=rows)

@@ -15,8 +15,8 @@ from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import DecisionState
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import Change, CheckType, Evidence, Outcome, Reason, Tally, Value
-from kgcheck.report.tables import outcomes
+from kgcheck.model import Change, CheckType, Evidence, GraphState, Outcome, Reason, Tally, Value
+from kgcheck.report.tables import graph_states, outcomes
 
 RUN_ID = r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$"
 FINGERPRINT = r"^[0-9a-f]{16}$"
@@ -109,7 +109,8 @@ class FindingRow(Value):
     attribute: str | None
     rule: str | None
     value: str | None = Field(description="what the graph says")
-    outcome: Outcome
+    outcome: Outcome = Field(description="what sources say of what was checked")
+    graph: GraphState | None = Field(description="what that means for the graph; null where nothing is decided")
     reason: Reason
     confidence: float | None
     proposed_change: Change | None
@@ -156,6 +157,7 @@ class RunRow(Value):
     edges: dict[str, int]
     compared_with: str | None
     outcomes: dict[Outcome, int] = Field(description="tasks by what they ended with")
+    graph: dict[GraphState, int] = Field(description="tasks by what that means for the graph")
 
     @classmethod
     def of(cls, run: Run, tallies: list[Tally]) -> "RunRow":
@@ -177,6 +179,7 @@ class RunRow(Value):
             edges=run.edges,
             compared_with=run.compared_with,
             outcomes=outcomes(tallies),
+            graph=graph_states(tallies),
         )
 
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from kgcheck.model import Outcome
+from kgcheck.model import Mark
 
 Rows = tuple[tuple[str, str, int], ...]
 """What a bar or a point is of, which series, and how many."""
@@ -14,11 +14,13 @@ _LABELS = 190
 _COLOURS = {
     "light": {
         "text": "#1b2027", "muted": "#545d69", "line": "#d5d9e0",
-        "refuted": "#b3261e", "insufficient": "#b07a16", "unavailable": "#7a5cd0", "supported": "#2b8a52",
+        "refuted": "#b3261e", "lacks_it": "#d9772f", "insufficient": "#b07a16", "unavailable": "#7a5cd0",
+        "supported": "#2b8a52", "rightly_absent": "#7fa38c",
     },
     "dark": {
         "text": "#e7eaee", "muted": "#a4adb9", "line": "#343c47",
-        "refuted": "#ff8a80", "insufficient": "#e9bd58", "unavailable": "#b49bff", "supported": "#55b97d",
+        "refuted": "#ff8a80", "lacks_it": "#f2a56b", "insufficient": "#e9bd58", "unavailable": "#b49bff",
+        "supported": "#55b97d", "rightly_absent": "#8fb39c",
     },
 }  # fmt: skip
 
@@ -32,7 +34,7 @@ def chart(name: str, rows: Rows, theme: str) -> str:
 
     colours = _COLOURS[theme]
     data = alt.InlineData(values=[{"of": of, "series": series, "count": count} for of, series, count in rows])
-    domain = [o.value for o in _ORDER if any(series == o.value for _, series, _ in rows)]
+    domain = [mark.value for mark in Mark if any(series == mark.value for _, series, _ in rows)]
     scale = alt.Scale(domain=domain, range=[colours[d] for d in domain])
     legend = alt.Legend(title=None, orient="top", symbolType="square")
     colour = alt.Color("series:N", scale=scale, legend=legend, sort=domain)
@@ -75,6 +77,3 @@ def load() -> None:
 def chart_height(name: str, rows: Rows) -> int:
     """How high a chart is, so that a page can leave room for it."""
     return 300 if name == "trend" else 66 + 20 * max(len({of for of, _, _ in rows}), 1)
-
-
-_ORDER = (Outcome.REFUTED, Outcome.INSUFFICIENT, Outcome.UNAVAILABLE, Outcome.SUPPORTED)

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kgcheck.graph.neighbourhood import Neighbourhood
-from kgcheck.model import CheckTask, Ref
+from kgcheck.model import CheckTask, CheckType, Ref
 
 MOST = 7
 """Neighbours of one end that are drawn."""
@@ -38,7 +38,8 @@ class Line(NamedTuple):
     y1: float
     x2: float
     y2: float
-    is_main: bool
+    kind: str
+    """main, lacking (the graph does not have it) or other."""
     head: str
 
 
@@ -74,6 +75,7 @@ class Drawing(NamedTuple):
 def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     """Draw what lies around a finding."""
     ends = [task.subject, *([task.object] if task.object and task.object != task.subject else [])]
+    between = "lacking" if task.type is CheckType.POTENTIAL else "main"
     names = {(node.label, node.id): node.name or "" for node in found.nodes}
     near = [_around(end, ends, found, names) for end in ends]
     if not any(near):
@@ -83,14 +85,14 @@ def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     lines: list[Line] = []
     dots: list[Dot] = []
     if len(ends) == 2:
-        lines.append(_line(*places[0], *places[1], True, 12))
+        lines.append(_line(*places[0], *places[1], between, 12))
     for number, (x, y) in enumerate(places):
         shown = near[number][:MOST]
         for at, one in enumerate(shown):
             angle = _angle(at, len(shown), number if len(ends) == 2 else None)
             reach = _NEAR * (1.15 if len(ends) == 1 else 1)
             nx, ny = round(x + reach * math.cos(angle) * 1.25, 1), round(y + reach * math.sin(angle), 1)
-            lines.append(_line(x, y, nx, ny, False, 7) if one.is_out else _line(nx, ny, x, y, False, 11))
+            lines.append(_line(x, y, nx, ny, "other", 7) if one.is_out else _line(nx, ny, x, y, "other", 11))
             is_left = nx < x
             text_x = nx - 10 if is_left else nx + 10
             dots.append(
@@ -102,25 +104,26 @@ def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
     everything = tuple(one for some in near for one in some)
     drawn = sum(min(len(some), MOST) for some in near)
     title = f"{' and '.join(str(e) for e in ends)} with {drawn} of the nodes around"
+    title += "; the graph does not have the edge between them" if between == "lacking" else ""
     is_cut = bool(found.more) or drawn < len(everything)
-    below_lines, below_dots = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near)
+    below_lines, below_dots = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near, between)
     below = Drawing(*_box(below_dots), title, tuple(below_lines), tuple(below_dots), everything, is_cut)
     return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut, below)
 
 
-def _narrow(names: list[str], near: list[list[NearBy]]) -> tuple[list[Line], list[Dot]]:
+def _narrow(names: list[str], near: list[list[NearBy]], between: str) -> tuple[list[Line], list[Dot]]:
     """Like a tree: what would stand beside an end stands below it."""
     lines: list[Line] = []
     dots: list[Dot] = []
     y, last = 0.0, None
     for name, around in zip(names, near, strict=True):
         if last is not None:
-            lines.append(_line(0, last, 0, y, True, 12))
+            lines.append(_line(0, last, 0, y, between, 12))
         dots.append(Dot(0, y, _short(name), "", 16, y + 4, "start", True))
         last = y
         for one in around[:MOST]:
             y += _STEP
-            lines.append(_line(0, last, _IN, y, False, 7) if one.is_out else _line(_IN, y, 0, last, False, 11))
+            lines.append(_line(0, last, _IN, y, "other", 7) if one.is_out else _line(_IN, y, 0, last, "other", 11))
             small = _short(one.relation.replace("_", " ").lower())
             dots.append(Dot(_IN, y, _short(one.name or one.other), small, _IN + 11, y, "start", False))
         y += _STEP * 1.2
@@ -162,16 +165,16 @@ def _angle(at: int, count: int, side: int | None) -> float:
     return turn + (0 if count == 1 else spread * (at / (count - 1) - 0.5))
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, is_main: bool, gap: float) -> Line:
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str, gap: float) -> Line:
     """A line that ends a little before its target, with an arrow there."""
     length = math.hypot(x2 - x1, y2 - y1) or 1
     ux, uy = (x2 - x1) / length, (y2 - y1) / length
     ex, ey = x2 - ux * gap, y2 - uy * gap
-    size = 8 if is_main else 6
+    size = 6 if kind == "other" else 8
     bx, by = ex - ux * size, ey - uy * size
     left, right = (bx - uy * size / 2, by + ux * size / 2), (bx + uy * size / 2, by - ux * size / 2)
     head = f"M{ex:.1f} {ey:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}Z"
-    return Line(round(x1, 1), round(y1, 1), round(bx, 1), round(by, 1), is_main, head)
+    return Line(round(x1, 1), round(y1, 1), round(bx, 1), round(by, 1), kind, head)
 
 
 def _short(text: str) -> str:

@@ -7,9 +7,8 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
-from kgcheck.ledger.rows import WORST_FIRST
-from kgcheck.model import CheckType, Outcome, Reason, Tally
-from kgcheck.report.tables import outcomes
+from kgcheck.model import CheckType, Mark, Reason, Tally
+from kgcheck.report.tables import marks
 from kgcheck.service.access import Open, Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart, chart_height
 from kgcheck.service.page.rendering import PageRoute, render, static_files
@@ -34,7 +33,7 @@ class Figures(NamedTuple):
     """What charts are made of."""
 
     run: Run
-    counts: Counter[Outcome]
+    counts: Counter[Mark]
     labels: Rows
     relations: Rows
     trend: Rows
@@ -103,15 +102,15 @@ def figures_of(workspace: Workspace) -> Figures | None:
     tallies = workspace.tallies(run)
     audits = [(r, t) for r, t in workspace.runs(limit=4 * _MOST_RUNS) if not r.is_check and r.store_id == run.store_id]
     trend = [
-        (f"{r.started:%Y-%m-%d %H:%M}", outcome.value, outcomes(t)[outcome])
+        (f"{r.started:%Y-%m-%d %H:%M}", mark.value, marks(t)[mark])
         for r, t in reversed(audits[:_MOST_RUNS])
-        for outcome in (Outcome.REFUTED, Outcome.INSUFFICIENT)
+        for mark in (Mark.REFUTED, Mark.LACKS_IT, Mark.INSUFFICIENT)
     ]
     nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
     edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
     return Figures(
         run,
-        outcomes(tallies),
+        marks(tallies),
         _bars(nodes, lambda t: t.target.label or ""),
         _bars(edges, lambda t: t.target.relation or ""),
         tuple(trend) if len(audits) > 1 else (),
@@ -119,16 +118,17 @@ def figures_of(workspace: Workspace) -> Figures | None:
 
 
 def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
-    counts: dict[str, Counter[Outcome]] = {}
+    counts: dict[str, Counter[Mark]] = {}
     for tally in tallies:
-        counts.setdefault(name(tally), Counter())[tally.outcome] += tally.count
-    worst = sorted(counts, key=lambda n: (-counts[n][Outcome.REFUTED], -counts[n].total(), n))[:_MOST_BARS]
-    return tuple((n, o.value, counts[n][o]) for n in worst for o in WORST_FIRST if counts[n][o])
+        counts.setdefault(name(tally), Counter())[tally.mark] += tally.count
+    wrong = {n: some[Mark.REFUTED] + some[Mark.LACKS_IT] for n, some in counts.items()}
+    worst = sorted(counts, key=lambda n: (-wrong[n], -counts[n].total(), n))[:_MOST_BARS]
+    return tuple((n, mark.value, counts[n][mark]) for n in worst for mark in Mark if counts[n][mark])
 
 
 def _table(figures: Figures, name: str) -> ChartTable:
     rows = figures.rows(name)
-    columns = [o.value for o in WORST_FIRST if any(series == o.value for _, series, _ in rows)]
+    columns = [mark.value for mark in Mark if any(series == mark.value for _, series, _ in rows)]
     found: dict[str, dict[str, int]] = {}
     for of, series, count in rows:
         found.setdefault(of, {})[series] = count

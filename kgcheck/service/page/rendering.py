@@ -21,8 +21,8 @@ from kgcheck.literature.edge_reader import address
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import cut, is_web
-from kgcheck.report.tables import called_in, deciding
-from kgcheck.report.wording import OUTCOMES, TYPES, graph_value, proposed, task_words
+from kgcheck.report.tables import called_in, deciding, shown_marks
+from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
 from kgcheck.service.access import NotSignedIn, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
@@ -189,7 +189,7 @@ def _environment() -> Environment:
         section=section_of,
     )
     env.tests["web"] = is_web
-    env.globals.update(types=TYPES, outcomes=OUTCOMES, state_words=STATES)
+    env.globals.update(types=TYPES, marks=MARKS, shown_marks=shown_marks, state_words=STATES)
     return env
 
 

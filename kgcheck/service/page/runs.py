@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 
 from kgcheck.report.documents import unasked
-from kgcheck.report.tables import outcomes
+from kgcheck.report.tables import marks, shown_marks
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served
@@ -23,9 +23,10 @@ def runs(request: Request, service: Served, asking: Viewer, after: str | None = 
     """The runs, newest first."""
     with service.reading() as workspace:
         found = workspace.runs(after, _PAGE + 1)
-    rows = [(run, outcomes(tallies)) for run, tallies in found[:_PAGE]]
+    rows = [(run, marks(tallies)) for run, tallies in found[:_PAGE]]
+    shown = shown_marks(*(counts for _, counts in rows))
     later = rows[-1][0].id if len(found) > _PAGE else None
-    return render(request, "runs", asking, rows=rows, after=after, next=later)
+    return render(request, "runs", asking, rows=rows, shown=shown, after=after, next=later)
 
 
 @router.post("/runs")
@@ -53,9 +54,9 @@ def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Respo
     by_target: dict[tuple[str, str], dict[str, int]] = {}
     for tally in tallies:
         counts = by_target.setdefault((tally.type.value, str(tally.target)), {})
-        counts[tally.outcome.value] = counts.get(tally.outcome.value, 0) + tally.count
+        counts[tally.mark.value] = counts.get(tally.mark.value, 0) + tally.count
     return render(
-        request, "run", asking, run=found, counts=outcomes(tallies), total=outcomes(tallies).total(),
+        request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(),
         targets=by_target, states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
         checked=findings[0] if findings else None,
     )  # fmt: skip

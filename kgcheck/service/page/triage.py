@@ -32,6 +32,7 @@ _TITLES = {
     "decision": "Decision",
     "state": "Since the run before",
     "outcome": "Outcome",
+    "graph": "The graph",
     "type": "Type",
     "reason": "Reason",
     "label": "Label",

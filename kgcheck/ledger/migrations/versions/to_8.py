@@ -1,12 +1,26 @@
 """From format 3 to the tables of the code."""
 
 from alembic import op
-from sqlalchemy import Boolean, Column, Connection, String, cast, column, false, insert, literal, select, table, update
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    String,
+    case,
+    cast,
+    column,
+    false,
+    insert,
+    literal,
+    select,
+    table,
+    update,
+)
 
-from kgcheck.ledger.comparisons import COMPARISON, Pair, write_compared
+from kgcheck.ledger.comparisons import COMPARED, COMPARISON, Pair, write_compared
 from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.settling import settle_run
-from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, RUN
+from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
 revision = "8"
@@ -40,9 +54,21 @@ def upgrade() -> None:
 def _findings(connection: Connection) -> None:
     old = table(_OLD, *map(column, FINDING_COLUMNS))
     connection.execute(insert(FINDING).from_select(FINDING_COLUMNS, select(old)))
+    _outcomes_of_missing_edges(connection)
     for run in connection.scalars(select(RUN.c.id)).all():
         settle_run(connection, run, 0)
     op.drop_table(_OLD)
+
+
+def _outcomes_of_missing_edges(connection: Connection) -> None:
+    """Turn round the outcomes of edges that the graph lacks: they were about the graph, and are about the edge."""
+    turned = {"refuted": "supported", "supported": "refuted"}
+    for of in (FINDING, TALLY, COMPARED):
+        is_turned = (of.c.type == "potential") & of.c.outcome.in_(turned)
+        connection.execute(update(of).where(is_turned).values(outcome=case(turned, value=of.c.outcome)))
+    potential = select(FINDING.c.fingerprint).where(FINDING.c.type == "potential", FINDING.c.run == HANDED.c.run)
+    is_turned = HANDED.c.fingerprint.in_(potential) & HANDED.c.result.in_(turned)
+    connection.execute(update(HANDED).where(is_turned).values(result=case(turned, value=HANDED.c.result)))
 
 
 def _runs_of_jobs(connection: Connection) -> None:
