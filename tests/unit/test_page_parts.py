@@ -58,6 +58,21 @@ def test_a_drawing_shows_some_of_many_neighbours_in_its_box(ends: int) -> None:
         assert len(dot.text) <= 20
 
 
+@pytest.mark.parametrize(("kind", "drawn"), [(CheckType.TRIPLE, "main"), (CheckType.POTENTIAL, "lacking")])
+def test_an_edge_that_the_graph_lacks_is_drawn_as_lacking(kind: CheckType, drawn: str) -> None:
+    head, tail, other = (NearEnd(label="A", id=name) for name in "abc")
+    task = CheckTask(type=kind, subject=Ref(label="A", id="a"), relation="R", object=Ref(label="A", id="b"))
+    nodes = tuple(NearNode(label=end.label, id=end.id) for end in (head, tail, other))
+
+    drawing = draw(task, Neighbourhood(nodes=nodes, edges=(NearEdge(head=head, relation="S", tail=other),)))
+
+    assert drawing is not None
+    assert drawing.narrow
+    for one in (drawing, drawing.narrow):
+        assert sorted(line.kind for line in one.lines) == sorted([drawn, "other"])
+    assert ("does not have the edge" in drawing.title) == (drawn == "lacking")
+
+
 def test_nothing_around_is_not_drawn() -> None:
     task = CheckTask(type=CheckType.EXISTENCE, subject=Ref(label="A", id="a"))
 
