@@ -25,7 +25,7 @@ from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ReadTimeout
 from requests_cache.backends.sqlite import SQLiteCache
-from requests_cache.models import CachedResponse
+from requests_cache.models.response import CachedResponse
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
