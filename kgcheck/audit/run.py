@@ -25,6 +25,7 @@ from kgcheck.graph.store import Counts, GraphStore, PlacedStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
+from kgcheck.ledger.run import CHANGED
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
@@ -194,7 +195,7 @@ class Audit:
         if not before or self._store.state() == before:
             return run
         warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
-        made = run.made_with | {GRAPH: ""}
+        made = run.made_with | {GRAPH: "", CHANGED: "yes"}
         return run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
 
     def _noted(self, run: Run) -> Run:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import (
     Audited,
@@ -409,17 +411,19 @@ class Moving(MemoryStore):
 
 def test_a_graph_that_changes_under_an_audit_is_warned_about(tmp_path: Path) -> None:
     store = Moving({"Protein": [{"id": "P04637"}]}, {})
-    store.states = iter(["one", "two"])
+    store.states = chain(["one"], repeat("two"))
 
-    run = audited(store, tmp_path / "ledger.sqlite", types=(CheckType.STRUCTURE,)).run
+    with Workspace(store=store, ledger=tmp_path / "ledger.sqlite") as workspace:
+        audit = workspace.audit(types=(CheckType.STRUCTURE,))
 
-    assert "the graph changed while it was audited" in run.warnings[-1]
-    assert run.made_with["graph"] == ""
+    assert "the graph changed while it was audited" in audit.run.warnings[-1]
+    assert audit.run.made_with["graph"] == ""
+    assert audit.exit_code("never") == 3
 
 
 def test_a_graph_of_which_nothing_shows_that_it_is_the_same_does_not_go_on(tmp_path: Path) -> None:
     store = Moving({"Protein": [{"id": "P04637"}]}, {})
-    store.states = iter([None, None])
+    store.states = repeat(None)
     cut_off(store, tmp_path / "ledger.sqlite", 1)
 
     with pytest.raises(LedgerError, match="nothing shows that the graph is as it was when run"):
