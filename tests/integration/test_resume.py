@@ -18,12 +18,13 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.audit.run import Audit
-from kgcheck.errors import LedgerError, UsageError
+from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import FindingRows
+from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
@@ -43,6 +44,8 @@ from tests.support.audits import (
     of_run,
 )
 from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
+from tests.support.ports import free_port
 
 PIECE = 40
 
@@ -398,6 +401,40 @@ def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: N
         change("two")
         with pytest.raises(LedgerError, match="the graph has changed since run"):
             resumed(store, tmp_path / "changed.sqlite")
+
+
+class StoppingLedger(BrittleLedger):
+    """Stops a server before the n-th piece is written."""
+
+    server: Neo4jServer
+
+    def record(self, *arguments: Any) -> None:
+        if self._left == 0:
+            self.server.stop()
+        self._left -= 1
+        Ledger.record(self, *arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("neo4j_jars")
+def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:
+    types = (CheckType.STRUCTURE, CheckType.ATTRIBUTE)
+    server = Neo4jServer(tmp_path / "home", bolt_port=free_port(), settings=WITHOUT_HTTP, short_lived=True)
+    with server:
+        with Neo4jStore(server.uri, load_schema(), Settings(), create=True) as store:
+            load_directory(core_import(), store, Settings(), quarantine=tmp_path / "quarantine.jsonl")
+            whole = audited(store, tmp_path / "whole.sqlite", types=types)
+            with StoppingLedger(tmp_path / "ledger.sqlite", 2) as ledger:
+                ledger.server = server
+                audit = Audit(store, None, ledger, Settings(keep_extract=False))
+                with pytest.raises(StoreUnavailable) as told:
+                    audit.start(AuditOptions(types=types))
+            server.start()
+        with Neo4jStore(server.uri, load_schema(), Settings()) as store:
+            again = resumed(store, tmp_path / "ledger.sqlite")
+
+    assert f"kgcheck audit --resume {again.run.id}" in told.value.hint
+    assert comparable(again) == comparable(whole)
 
 
 class Moving(MemoryStore):
