@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.audit.run import Audit
-from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
+from kgcheck.errors import LedgerError, StoreLocked, StoreUnavailable, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.ledger.ledger import Ledger, Run
@@ -403,14 +403,14 @@ def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: N
             resumed(store, tmp_path / "changed.sqlite")
 
 
-class StoppingLedger(BrittleLedger):
-    """Stops a server before the n-th piece is written."""
+class VisitedLedger(BrittleLedger):
+    """Lets somebody do something before the n-th piece is written."""
 
-    server: Neo4jServer
+    visitor: Callable[[], object]
 
     def record(self, *arguments: Any) -> None:
         if self._left == 0:
-            self.server.stop()
+            self.visitor()
         self._left -= 1
         Ledger.record(self, *arguments)
 
@@ -424,8 +424,8 @@ def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:
         with Neo4jStore(server.uri, load_schema(), Settings(), create=True) as store:
             load_directory(core_import(), store, Settings(), quarantine=tmp_path / "quarantine.jsonl")
             whole = audited(store, tmp_path / "whole.sqlite", types=types)
-            with StoppingLedger(tmp_path / "ledger.sqlite", 2) as ledger:
-                ledger.server = server
+            with VisitedLedger(tmp_path / "ledger.sqlite", 2) as ledger:
+                ledger.visitor = server.stop
                 audit = Audit(store, None, ledger, Settings(keep_extract=False))
                 with pytest.raises(StoreUnavailable) as told:
                     audit.start(AuditOptions(types=types))
@@ -435,6 +435,38 @@ def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:
 
     assert f"kgcheck audit --resume {again.run.id}" in told.value.hint
     assert comparable(again) == comparable(whole)
+
+
+@pytest.mark.slow
+def test_an_audit_under_which_somebody_writes_to_the_server_is_mixed(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
+    settings = Settings(neo4j_password=SecretStr(clean_neo4j.password))
+    write = "MATCH (n:Gene) WITH n LIMIT 1 SET n.name = 'x'"
+    with Neo4jStore(clean_neo4j.uri, load_schema(), settings, create=True) as store, clean_neo4j.driver() as driver:
+        load_directory(core_import(), store, settings, quarantine=tmp_path / "quarantine.jsonl")
+        with VisitedLedger(tmp_path / "ledger.sqlite", 1) as ledger:
+            ledger.visitor = lambda: driver.execute_query(write)
+            audit = Audit(store, None, ledger, settings)
+            first, second = (audit.start(AuditOptions(types=(CheckType.STRUCTURE,))) for _ in range(2))
+
+    assert (first.is_mixed, second.is_mixed) == (True, False)
+
+
+def test_nobody_writes_to_an_embedded_store_under_an_audit(tmp_path: Path) -> None:
+    path = tmp_path / "graph.lbdb"
+    shutil.copy(core_demo().store, path)
+    kept_out = []
+
+    def write() -> None:
+        with pytest.raises(StoreLocked):
+            EmbeddedStore(path, load_schema(), create=True)
+        kept_out.append(True)
+
+    with EmbeddedStore(path, load_schema()) as store, VisitedLedger(tmp_path / "ledger.sqlite", 1) as ledger:
+        ledger.visitor = write
+        run = Audit(store, None, ledger, Settings()).start(AuditOptions(types=(CheckType.STRUCTURE,)))
+
+    assert kept_out
+    assert not run.is_mixed
 
 
 class Moving(MemoryStore):
