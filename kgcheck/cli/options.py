@@ -347,7 +347,8 @@ def options_of(model: "type[BaseModel]", parameter: str = "options", **own: Deco
                 if error.title != model.__name__:
                     raise
                 wrong = error.errors()[0]
-                flag = f"--{str(wrong['loc'][0]).replace('_', '-')}"
+                name = str(wrong["loc"][0])
+                flag = _flag(name, several=len(wrong["loc"]) > 1)
                 raise click.BadParameter(wrong["msg"].removeprefix("Value error, "), param_hint=f"'{flag}'") from None
 
         return _with(taken.values(), called)
@@ -365,6 +366,10 @@ def _options(model: "type[BaseModel]", **own: Decorator | None) -> dict[str, Dec
     return {name: option for name, option in options.items() if option}
 
 
+def _flag(name: str, *, several: bool) -> str:
+    return f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
+
+
 def _option_of(name: str, field: "FieldInfo") -> Decorator:
     """A field as an option: its type and bounds, its description and its default."""
     from pydantic import TypeAdapter
@@ -373,7 +378,7 @@ def _option_of(name: str, field: "FieldInfo") -> Decorator:
     form = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     several = form.get("type") == "array"
-    flag = f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
+    flag = _flag(name, several=several)
     words = field.description or ""
     text = f"{words[:1].upper()}{words[1:]}{'; may be repeated' if several else ''}."
     if form.get("type") == "boolean":

@@ -25,6 +25,7 @@ from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ReadTimeout
 from requests_cache.backends.sqlite import SQLiteCache
+from requests_cache.models.response import CachedResponse
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -254,7 +255,7 @@ class KeptAnswers(Closing):
         release = self._release(service)
         with self._keeping():
             found = self._cache.get_response(self._key(release, request)) if release else None
-        if found is None or (found.is_expired and not self._settings.offline):
+        if found is None or self._is_over(found):
             return None
         return answer_of(found, release, found.created_at, cached=True)
 
@@ -262,21 +263,27 @@ class KeptAnswers(Closing):
         self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
     ) -> None:
         """Keep an answer, and that its release is the newest."""
-        ends = clock.now() + timedelta(days=self._settings.cache_days)
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
             response.request.headers.pop(name, None)
-        with self._keeping():
-            self._cache.save_response(response, self._key(release, request), ends)
+        self._save(response, self._key(release, request), timedelta(days=self._settings.cache_days))
         if service.release_header and release != self._release(service):
-            ends = clock.now() + timedelta(hours=self._settings.release_hours)
-            with self._keeping():
-                self._cache.save_response(without_body(response), f"release {service.url}", ends)
+            hours = timedelta(hours=self._settings.release_hours)
+            self._save(without_body(response), f"release {service.url}", hours)
 
     def close(self) -> None:
         """Close the files."""
         self._cache.close()  # type: ignore[no-untyped-call]
+
+    def _save(self, response: requests.Response, key: str, life: timedelta) -> None:
+        at = clock.now()
+        with self._keeping():
+            self._cache.save_response(CachedResponse.from_response(response, created_at=at), key, at + life)
+
+    def _is_over(self, found: CachedResponse) -> bool:
+        """Tell whether an answer was kept for long enough; with --offline none is."""
+        return found.expires is not None and clock.now() >= found.expires and not self._settings.offline
 
     def _release(self, service: ProviderService) -> str:
         """The service's release as far as it is known."""
@@ -284,7 +291,7 @@ class KeptAnswers(Closing):
             return service.release
         with self._keeping():
             found = self._cache.get_response(f"release {service.url}")
-        if found is None or (found.is_expired and not self._settings.offline):
+        if found is None or self._is_over(found):
             return ""
         return str(found.headers.get(service.release_header, ""))
 

@@ -139,7 +139,7 @@ EDGES: list[Row] = [
     ("Protein P10001 ACTS_ON Protein P10004", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein P10001 ACTS_ON Protein P10005", INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
     # STRING states no protein with itself.
-    ("Protein P10001 ACTS_ON Protein P10001", UNAVAILABLE, Reason.NOT_COVERED),
+    ("Protein P10001 ACTS_ON Protein P10001", REFUTED, Reason.EDGE_UNSUPPORTED),
     ("Protein B4DFC2 ACTS_ON Protein P10001", REFUTED, Reason.ENDPOINT_MERGED),
     ("Protein P10001 ACTS_ON Protein P00001", REFUTED, Reason.ENDPOINT_DELETED),
     ("Protein P10001 ACTS_ON Protein I8FBX0", REFUTED, Reason.ENDPOINT_DELETED),

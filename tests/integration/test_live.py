@@ -81,7 +81,7 @@ CASES: list[tuple[CheckTask, Outcome, Reason]] = [
     (_acts_on("P10002", "P10003"), REFUTED, Reason.EDGE_UNSUPPORTED),
     (_acts_on("P10001", "P10004"), INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
     (_acts_on("P10004", "P15056"), INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
-    (_acts_on("P10001", "P10001"), UNAVAILABLE, Reason.REFERENCE_MISSING),
+    (_acts_on("P10001", "P10001"), REFUTED, Reason.EDGE_UNSUPPORTED),
     # STRING files both under one protein, and states no link of a protein with itself.
     (_acts_on("P10001", "P10005"), UNAVAILABLE, Reason.REFERENCE_MISSING),
     (_acts_on("P10001", "B4DFC2"), REFUTED, Reason.ENDPOINT_MERGED),

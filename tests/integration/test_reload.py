@@ -53,7 +53,7 @@ NO_NODE = Retire(what=ref("P4"), **FINDING)
 MERGED = Merge(what=ref("P5"), into=ref("P2"), **FINDING)
 RENAMED = Repoint(what=ref("P6"), to="P9", **FINDING)
 MOVED = Repoint(what=edge("P1", "P3"), end="tail", to="P7", **FINDING)
-ADDED = AddEdge(what=edge("P7", "P1"), properties={"source": "kgcheck", "score": 0.3}, **FINDING)
+ADDED = AddEdge(what=edge("P7", "P2"), properties={"source": "kgcheck", "score": 0.3}, **FINDING)
 EVERYTHING = (NAME, SCORE, NO_EDGE, NO_NODE, MERGED, RENAMED, MOVED, ADDED)
 
 
@@ -206,7 +206,7 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
         ("P1", "P2", "string", "0.55"),
         ("P1", "P2", "intact", "0.5"),
         ("P3", "P4", "string", "0.5"),
-        ("P7", "P1", "kgcheck", "0.9"),
+        ("P7", "P2", "kgcheck", "0.9"),
         P1="other",
         P4="still there",
         P9="called so",
@@ -223,7 +223,7 @@ def test_what_a_file_states_otherwise_is_a_conflict_and_the_curated_state_stays(
             ("conflict", "P1 ACTS_ON P2", "a file states it otherwise, and it stays retired"),
             ("conflict", "P1 ACTS_ON P2", "a file states it anew, and it stays retired"),
             ("conflict", "P3 ACTS_ON P4", "a file states it anew, and Protein P4 is retired"),
-            ("conflict", "P7 ACTS_ON P1", "a file states it otherwise"),
+            ("conflict", "P7 ACTS_ON P2", "a file states it otherwise"),
         }
     assert {(s.file, s.line) for s in summary.settled if s.what == "Protein P1 name"} == {(PROTEINS, 2)}
     assert {s.finding for s in summary.settled} == {"0123456789abcdef"}
@@ -237,7 +237,7 @@ def test_what_is_right_upstream_now_is_said_and_left(anywhere: Place) -> None:
         ("P2", "P3", "string", "0.1"),
         ("P1", "P7", "string", "0.6"),
         ("P1", "P7", "intact", "0.6"),
-        ("P7", "P1", "kgcheck", "0.3"),
+        ("P7", "P2", "kgcheck", "0.3"),
         ("P9", "P1", "string", "0.4"),
         without=("P4", "P5", "P6"),
         P1="right",
@@ -296,7 +296,7 @@ def test_a_node_that_no_file_states_stays_with_what_patches_made_at_it(place: Pl
     summary = place.load(prune=True)
 
     assert {"P1", "P7"} <= set(place.nodes())
-    assert ("P7", "P1", "kgcheck", 0.3) in place.edges()
+    assert ("P7", "P2", "kgcheck", 0.3) in place.edges()
     assert ("conflict", "Protein P1", "no file states it any more") in said(summary)
     assert ("conflict", "Protein P7", "no file states it, and curated edges are at it") in said(summary)
 
