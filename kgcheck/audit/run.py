@@ -1,7 +1,7 @@
 """Runs an audit: one piece of work after the other, each written to the ledger, so that a killed run resumes."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.duck import allow, working_database
-from kgcheck.errors import LedgerError, UsageError
+from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource, SnapshotSource
 from kgcheck.graph.extracts import GraphExtract
@@ -25,6 +25,7 @@ from kgcheck.graph.store import Counts, GraphStore, PlacedStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
+from kgcheck.ledger.run import CHANGED
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckType
@@ -147,7 +148,7 @@ class Audit:
             if new:
                 self._ledger.start(run)
             done = self._ledger.done(run)
-            with self._progress.step("auditing", len(units)) as step:
+            with _resumable(run), self._progress.step("auditing", len(units)) as step:
                 for unit in units:
                     worker.work(unit, done)
                     run = self._noted(run)
@@ -194,7 +195,7 @@ class Audit:
         if not before or self._store.state() == before:
             return run
         warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
-        made = run.made_with | {GRAPH: ""}
+        made = run.made_with | {GRAPH: "", CHANGED: "yes"}
         return run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
 
     def _noted(self, run: Run) -> Run:
@@ -284,3 +285,12 @@ def _age_warning(source: str, released: str) -> str:
     if years < OLD_YEARS:
         return ""
     return f"{source} is of {released}, {years} years old: what the graph has from later releases looks wrong to it"
+
+
+@contextmanager
+def _resumable(run: Run) -> Iterator[None]:
+    """Say of a store that stopped answering that the run goes on when it is back."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise StoreUnavailable(error.message, f"{error.hint}; then go on: kgcheck audit --resume {run.id}") from error

@@ -32,6 +32,7 @@ from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
+    MOST_HOPS,
     Direction,
     Hop,
     Properties,
@@ -41,7 +42,7 @@ from kgcheck.graph.store import (
     check_meta,
     check_names,
     new_state,
-    read_hop,
+    read_hops,
     unfinished,
     with_as_text,
 )
@@ -128,11 +129,13 @@ class EmbeddedStore(CatalogueReads):
             return []
         places = hop_places(pattern) | {"where": self._of_edges(pattern)}
         if len(ids) > _FEW:
-            rows = self._rows(self._cypher.text(f"hops_{direction}", **places), ids=ids)
+            rows = self._rows(self._cypher.text(f"hops_{direction}", **places), ids=ids, limit=MOST_HOPS + 1)
         else:
             text = self._cypher.text(f"hops_{direction}_one", **places)
-            rows = [row for id_ in ids for row in self._rows(text, id=id_)]
-        return [read_hop(row, pattern) for row in rows]
+            rows = []
+            for id_ in ids:
+                rows += self._rows(text, id=id_, limit=MOST_HOPS + 1 - len(rows))
+        return read_hops(rows, pattern)
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore. It runs in a process that can do nothing but read this store."""

@@ -24,6 +24,9 @@ _GUARDED_ROWS = 16
 
 _RETRY_S = 30.0
 
+_ENDED_BY_THE_SERVER = ("TransactionTimedOut", "LockClientStopped", "LockAcquisitionTimeout", "Transaction.Terminated")
+"""In the codes of a transaction that ran for longer than it may; one that waits for a lock may have any of them."""
+
 
 class Neo4jStore(CypherServerStore):
     """A graph on a Neo4j server."""
@@ -250,8 +253,11 @@ def server_error(name: str, code: str, message: str, retryable: bool) -> Kgcheck
         return StoreAccess(
             f"the server {name} refused the credentials: {message}", "set KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD"
         )
-    if "TransactionTimedOut" in code:
-        return StoreUnavailable(f"a query on {name} took too long", "raise KGCHECK_QUERY_TIMEOUT_S")
+    if any(ended in code for ended in _ENDED_BY_THE_SERVER):
+        return StoreUnavailable(
+            f"a query on {name} took too long, or waited for what another transaction holds",
+            "run the same command again, with a higher KGCHECK_QUERY_TIMEOUT_S",
+        )
     if code.endswith("DatabaseNotFound"):
         return StoreMissing(f"the server {name} has no such database: {message}", "set KGCHECK_NEO4J_DATABASE")
     if code.endswith("ConstraintCreationFailed"):

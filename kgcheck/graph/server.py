@@ -33,6 +33,7 @@ from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
+    MOST_HOPS,
     NO_ID,
     Direction,
     Hop,
@@ -44,7 +45,7 @@ from kgcheck.graph.store import (
     check_meta,
     check_names,
     new_state,
-    read_hop,
+    read_hops,
     with_as_text,
 )
 from kgcheck.graph.store import edge_schema as edge_columns
@@ -128,8 +129,8 @@ class CypherServerStore(CatalogueReads):
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         places = hop_places(pattern) | self._kept("a", "r", "b")
-        rows = self._rows(f"hops_{direction}", places, ids=ids) if ids else []
-        return [read_hop(row, pattern) for row in rows]
+        rows = self._rows(f"hops_{direction}", places, ids=ids, limit=MOST_HOPS + 1) if ids else []
+        return read_hops(rows, pattern)
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         places = label_place(label) | {"properties": projection("n", label.properties)} | self._kept("n")

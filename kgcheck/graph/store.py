@@ -10,7 +10,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pydantic import Field
 
-from kgcheck.errors import StoreError, StoreSchema
+from kgcheck.errors import BudgetExceeded, StoreError, StoreSchema
 from kgcheck.model import Ref, Triple, Value
 from kgcheck.profile.schema import Label, Pattern, Property, PropertyType, Schema
 
@@ -72,6 +72,10 @@ class StrayEdge(Value):
     relation: str
     tail_label: str
     tail_id: str
+
+
+MOST_HOPS = 500_000
+"""Edges that may be taken at once; each takes about a kilobyte."""
 
 
 class Hop(NamedTuple):
@@ -190,7 +194,11 @@ class GraphStore(LoadTarget, Protocol):
         """Ids at the other end of a pattern, in order, at most `limit`."""
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """Every edge of a pattern that leaves (``out``) or reaches (``in``) one of the nodes."""
+        """Every edge of a pattern that leaves (``out``) or reaches (``in``) one of the nodes.
+
+        Raises:
+            BudgetExceeded: There are more than MOST_HOPS.
+        """
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """At most `limit` rows of a statement from outside, as `read_statement` wrote it anew for this backend."""
@@ -264,8 +272,16 @@ def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Prope
     return {n: v if (typed := brought_to(properties[n].type, v)) is None else typed for n, v in present.items()}
 
 
-def read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
-    """A row of the statements ``hops_out`` and ``hops_in``: two ids, then the properties of the pattern."""
+def read_hops(rows: Iterable[Sequence[Any]], pattern: Pattern) -> list[Hop]:
+    """The rows of the statements ``hops_out`` and ``hops_in``, which are asked for one more than may be taken."""
+    hops = [_read_hop(row, pattern) for row in rows]
+    if len(hops) > MOST_HOPS:
+        raise BudgetExceeded(f"a step takes more than {MOST_HOPS:,} edges ({pattern})", "ask about fewer nodes")
+    return hops
+
+
+def _read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
+    """Two ids, then the properties of the pattern."""
     start, end, *values = row
     present = dict(zip(pattern.properties, values, strict=True))
     return Hop(str(start), NO_ID if end is None else str(end), plain(present, pattern.properties))

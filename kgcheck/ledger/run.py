@@ -12,6 +12,10 @@ LAST = "#last"
 """How the name of the piece ends that makes a unit whole."""
 
 
+CHANGED = "changed"
+"""Key of `Run.made_with` where others changed the graph while it was audited."""
+
+
 class PinnedRelease(Value):
     """A release of a reference source in the snapshot of a run.
 
@@ -60,6 +64,11 @@ class Run(Value):
     @classmethod
     def _named(cls, values: dict[str, Any]) -> dict[str, Any]:
         return values if values.get("store_id") else values | {"store_id": values.get("store")}
+
+    @property
+    def is_mixed(self) -> bool:
+        """True where others changed the graph while it was audited."""
+        return CHANGED in self.made_with
 
     def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":
         """The run with the releases that services named, and a warning where one named none, or several."""

@@ -118,9 +118,11 @@ def paper_with(
 
 def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> WholePaper | None:
     """The whole paper of a record whose ``full_text`` is named."""
-    text = service.whole(record)
-    if text is None:
-        return None
+    return service.whole(record, lambda text: _read_whole(text, service.name, record, index))
+
+
+def _read_whole(text: bytes, service: str, record: PaperRecord, index: Path) -> WholePaper | None:
+    """Read a paper from JATS XML, and refuse another one than that of the record."""
     try:
         # What has not been found to be the paper is nowhere kept.
         with temporary_folder(index) as folder:
@@ -131,14 +133,14 @@ def whole_of(service: WholeTextService, record: PaperRecord, index: Path) -> Who
         raise IndexFault(f"cannot write in {index}: {error.strerror}", "free disk space") from error
     except (InputFormat, ValidationError) as error:
         raise SourceAnswer(
-            f"{service.name} sent {record.full_text} in a form that cannot be read: {error}", "leave --full-text out"
+            f"{service} sent {record.full_text} in a form that cannot be read: {error}", "leave --full-text out"
         ) from error
     paper = read[0] if len(read) == 1 else None
     if isinstance(paper, WholePaper) and set(paper.ids) & {*record.ids, f"pmc:{record.full_text}"}:
         return paper
     if isinstance(paper, Rejected) and paper.reason == "no_text":
         return None
-    raise SourceAnswer(f"{service.name} sent another paper than {record.full_text}", "try again later")
+    raise SourceAnswer(f"{service} sent another paper than {record.full_text}", "try again later")
 
 
 def note_of(index: Path, source: SourceName, name: str) -> Path:

@@ -12,6 +12,7 @@ from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
     RecordPage,
+    T,
     WireRecord,
     by_wanted_id,
     doi_id,
@@ -131,9 +132,9 @@ class EuropePmc:
                 after, more = page.after, bool(page.after)
         return found
 
-    def whole(self, record: PaperRecord) -> bytes | None:
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
         """See PaperService."""
-        return self._http.ask(self._texts, f"/{record.full_text}/fullTextXML", _whole)
+        return self._http.ask(self._texts, f"/{record.full_text}/fullTextXML", partial(_whole, read=read))
 
     def references(self, record: PaperRecord) -> tuple[str, ...]:
         """See PaperService."""
@@ -195,12 +196,12 @@ def _record(found: _EuropeRecord) -> PaperRecord:
     )
 
 
-def _whole(answer: ServiceAnswer) -> bytes | None:
+def _whole(answer: ServiceAnswer, *, read: Callable[[bytes], T]) -> T | None:
     if answer.status == 404:
         return None
     if answer.status != 200 or b"<article" not in answer.body:
         raise SourceAnswer(f"{_NAME} answered {answer.status} with no article: {answer.url[:160]}", LATER)
-    return answer.body
+    return read(answer.body)
 
 
 def _linked(answer: ServiceAnswer, *, key: str) -> _EuropeLinks:

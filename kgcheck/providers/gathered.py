@@ -1,7 +1,7 @@
 """What every service of papers gives: records by pages of a search, whole papers, and links between papers."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -84,8 +84,11 @@ class WholeTextService(Protocol):
 
     name: str
 
-    def whole(self, record: PaperRecord) -> bytes | None:
-        """JATS XML of a paper whose ``full_text`` is named; None where the service says that it has none."""
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
+        """The paper of a record whose ``full_text`` is named, read from JATS XML; None where the service has none.
+
+        What `read` refuses with a SourceAnswer is not kept.
+        """
 
 
 class PaperService(WholeTextService, Protocol):

@@ -3,7 +3,7 @@
 Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: marks for more need a key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
     RecordPage,
+    T,
     WireRecord,
     WorkFields,
     by_wanted_id,
@@ -155,7 +156,7 @@ class OpenAlex:
         params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
         return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
 
-    def whole(self, record: PaperRecord) -> bytes | None:
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
         """See PaperService: it has none."""
         return None
 

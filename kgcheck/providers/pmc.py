@@ -1,6 +1,6 @@
 """PubMed Central over NCBI's E-utilities: papers by search, and their whole text as JATS."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kgcheck.errors import SourceAnswer
@@ -10,6 +10,7 @@ from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
     RecordPage,
+    T,
     WireRecord,
     doi_id,
     lots,
@@ -57,12 +58,12 @@ class Pmc:
             records += [_record(summary) for uid in lot if (summary := found[uid])]
         return tuple(records)
 
-    def whole(self, record: PaperRecord) -> bytes | None:
-        """JATS XML of a paper."""
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
+        """See WholeTextService."""
         # With its prefix, PMC may give another paper without a word.
         number = record.full_text.removeprefix("PMC")
         form = {"db": "pmc", "id": number, "retmode": "xml", **self._entrez.own}
-        return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_whole, number=number), form=form)
+        return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(_whole, number=number, read=read), form=form)
 
 
 def _record(found: _PmcSummary) -> PaperRecord:
@@ -81,11 +82,11 @@ def _record(found: _PmcSummary) -> PaperRecord:
     )
 
 
-def _whole(answer: ServiceAnswer, *, number: str) -> bytes | None:
+def _whole(answer: ServiceAnswer, *, number: str, read: Callable[[bytes], T]) -> T | None:
     if answer.status != 200:
         raise SourceAnswer(f"{_NAME} answered {answer.status} for PMC{number}", LATER)
     if b"<article" in answer.body.replace(b"<article-", b"").replace(b"<articleset", b""):
-        return answer.body
+        return read(answer.body)
     if b"<pmc-articleset" in answer.body and (b"not available" in answer.body or b"<Reply" in answer.body):
         return None
     raise SourceAnswer(f"{_NAME} sent no article for PMC{number}", LATER)

@@ -111,7 +111,7 @@ class PubMed:
             found |= self._each(lot, _works)
         return found
 
-    def whole(self, record: PaperRecord) -> bytes | None:
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
         """See PaperService: it has none."""
         return None
 

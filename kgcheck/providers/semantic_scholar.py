@@ -1,6 +1,6 @@
 """Semantic Scholar: search in bulk with abstracts, references and citations. It has no whole papers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -12,6 +12,7 @@ from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
     RecordPage,
+    T,
     WireRecord,
     doi_id,
     formed,
@@ -119,7 +120,7 @@ class SemanticScholar:
             found |= self._http.ask(self._service, "/paper/batch", read, params={"fields": _FIELDS}, body=body)
         return found
 
-    def whole(self, record: PaperRecord) -> bytes | None:
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
         """See PaperService: it has none."""
         return None
 

@@ -306,7 +306,7 @@ class JobWorker:
         done = settled(self._ledger, audit.run)
         crossed = judge(job.thresholds, counted_of(audit.tallies), new.counted, done, only_new=job.only_new)
         severity = worst(c.severity for c in crossed)
-        if severity is not Severity.ERROR and not audit.run.finished:
+        if severity is not Severity.ERROR and (audit.run.is_mixed or not audit.run.finished):
             severity = Severity.UNAVAILABLE
         reports = []
         for report in job.reports:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgcheck.choices import THRESHOLDS, chosen
-from kgcheck.errors import EXIT_FINDINGS
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Finding, Mark, Outcome, Tally
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ class AuditResult:
         return counts
 
     def exit_code(self, fail_on: str = "refuted") -> int:
-        """1 for findings at or over a threshold, else 3 if anything could not be looked at, else 0.
+        """1 for findings at or over a threshold, else 3 if the audit is incomplete, else 0.
+
+        It is where anything could not be looked at, or others changed the graph meanwhile.
 
         What was rejected, or deferred to a later day, does not count.
         """
@@ -94,8 +96,10 @@ class AuditResult:
 
         chosen("threshold", fail_on, THRESHOLDS)
         if self.diff is None:
-            return exit_code(self.tallies, fail_on)
-        return EXIT_FINDINGS if self.diff.fails(fail_on) else exit_code(self.tallies, "never")
+            code = exit_code(self.tallies, fail_on)
+        else:
+            code = EXIT_FINDINGS if self.diff.fails(fail_on) else exit_code(self.tallies, "never")
+        return EXIT_INCOMPLETE if code == EXIT_CLEAN and self.run.is_mixed else code
 
     def to_arrow(self) -> "pa.Table":
         """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""

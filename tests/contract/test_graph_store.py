@@ -7,8 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnguarded, UnknownName, UsageError
-from kgcheck.graph import neo4j, server
+from kgcheck.errors import (
+    BudgetExceeded,
+    StoreError,
+    StoreMissing,
+    StoreSchema,
+    StoreUnguarded,
+    UnknownName,
+    UsageError,
+)
+from kgcheck.graph import embedded, neo4j, server
+from kgcheck.graph import store as stores
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import DONE, LOAD, STATE, UNDER_WAY, Direction, GraphStore, Properties, Reading, check_format
 from kgcheck.model import Ref, Triple
@@ -357,6 +366,20 @@ def test_hops_are_every_edge_with_its_properties(store: GraphStore, many: int) -
     assert taken("b", to="in") == [("b", "a", 0.5), ("b", "a", 0.7), ("b", "b", 0.9), ("b", "c", None)]
     assert taken("a", to="in") == []
     assert store.hops([], ACTS_ON, "out") == []
+
+
+@pytest.mark.parametrize("many", [0, 150])
+def test_no_more_hops_are_read_than_may_be_taken(store: GraphStore, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_nodes(store, PROTEIN, "hub", *(f"n{i}" for i in range(6)))
+    store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": "hub", "tail": f"n{i}"} for i in range(6))))
+    read = []
+    monkeypatch.setattr(stores, "_read_hop", lambda row, pattern: read.append(row))
+    for module in (stores, embedded, server):
+        monkeypatch.setattr(module, "MOST_HOPS", 2)
+
+    with pytest.raises(BudgetExceeded, match="more than 2 edges"):
+        store.hops(["hub", *(f"x{i}" for i in range(many))], ACTS_ON, "out")
+    assert len(read) == 3
 
 
 def test_a_scan_can_read_the_ends_of_edges_alone(store: GraphStore) -> None:

@@ -1,5 +1,6 @@
-"""Commands that are killed at any change of a file end, once they are run again, as ones that nothing disturbed."""
+"""Commands that are killed at any change of a file, or whose disk fails there, end as ones that nothing disturbed."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,15 +8,42 @@ from typing import NamedTuple
 
 import pytest
 
+from kgcheck.curation.decisions import Decisions
 from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.literature.store import DocumentStore
 from kgcheck.profile.schema import load_schema
 from tests.support import examples
 from tests.support.audits import core_demo, core_import
-from tests.support.disturbing import KILLED, Ended, points, run_disturbed
+from tests.support.disturbing import KILLED, Ended, Fault, points, run_disturbed
+
+JOB = """
+ledger = "ledger.sqlite"
+[stores.main]
+place = "graph.lbdb"
+[references.main]
+snapshot = "reference.duckdb"
+[jobs.paper]
+kind = "ground"
+folder = "drafts"
+files = ["**/*.md"]
+out = "drafts/reports/{job}"
+"""
+
+PAPER = """# A note
+
+## Results
+
+HMGCR interacts with TYK2. JAK2 interacts with TYK2. JAK2 does not bind TYK2 [4].
+
+## References
+
+1. A. Author. A made-up title. J. Made Up. 2001.
+"""
 
 POINTS = examples(9)
-"""At how many places each command is killed."""
+"""At how many places each command is disturbed in each way."""
 
 
 class Work(NamedTuple):
@@ -25,6 +53,33 @@ class Work(NamedTuple):
     make: Callable[[Path], None]
     ended: Callable[[Path], object]
     codes: tuple[int, ...] = (0,)
+
+
+# --- papers
+
+
+def papers(numbers: range, said: str) -> str:
+    rows = (
+        {"id": f"x:{n}", "title": f"Paper {n}", "abstract": f"We show that {said} in case {n}. " * 4} for n in numbers
+    )
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def with_index(folder: Path) -> None:
+    (folder / "old.jsonl").write_text(papers(range(40), "p53 binds MDM2"))
+    (folder / "new.jsonl").write_text(papers(range(30, 800), "insulin lowers glucose") + '{"id": 1}\n')
+    assert run_disturbed("corpus", "add", "old.jsonl", *IN_INDEX, under=folder, cwd=folder).code == 0
+
+
+IN_INDEX = ("--index", "index", "--model", "none")
+
+
+def documents(folder: Path) -> object:
+    with DocumentStore(folder / "index" / "documents.sqlite") as store:
+        kept = sorted((d.id, d.text) for d in store.documents(store.numbers()).values())
+    found = run_disturbed("search", "insulin glucose", "--index", "index", under=folder, cwd=folder)
+    assert found.code == 0, found.err
+    return kept, found.out, len(list((folder / "index").glob("built-*")))
 
 
 # --- a load that takes away
@@ -41,22 +96,94 @@ def with_graph(folder: Path) -> None:
         path.write_text("\n".join([head, *kept, ""]))
 
 
-def graph(folder: Path) -> object:
+def graph(folder: Path, name: str = "graph.lbdb") -> object:
     # For writing: what a killed process left is put in order.
-    with EmbeddedStore(folder / "graph.lbdb", load_schema(), create=True) as store:
+    with EmbeddedStore(folder / name, load_schema(), create=True) as store:
         return content_digest(store), store.counts(), store.meta()["load"], sorted(store.meta())
 
 
+def new_graph(folder: Path) -> object:
+    return graph(folder, "new.lbdb")
+
+
+# --- an audit, and its ledger
+
+
+def with_nothing(folder: Path) -> None:
+    shutil.copy(core_demo().store, folder / "graph.lbdb")
+    shutil.copy(core_demo().reference, folder / "reference.duckdb")
+
+
+def with_ledger(folder: Path) -> None:
+    with_nothing(folder)
+    told = run_disturbed(*AUDITING, "--label", "Gene", under=folder, cwd=folder)
+    assert told.code == 1, told.err
+
+
+def decisions(folder: Path) -> object:
+    # Of each finding the last one: where the first try came through, the second decides anew.
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        return {decision.fingerprint: (decision.action, decision.note) for decision in Decisions(ledger).table.all()}
+
+
+def findings(folder: Path) -> object:
+    report = ("report", "--format", "jsonl", "--ledger", "ledger.sqlite")
+    told = run_disturbed(*report, under=folder, cwd=folder)
+    assert told.code == 0, told.err
+    rows = [json.loads(line) for line in told.out.splitlines()]
+    return sorted((row["fingerprint"], row["outcome"], row["reason"]) for row in rows)
+
+
+# --- a job that grounds manuscripts
+
+
+def with_drafts(folder: Path) -> None:
+    with_nothing(folder)
+    (folder / "kgcheck.toml").write_text(JOB)
+    (folder / "drafts").mkdir()
+    for n in range(3):
+        text = PAPER.replace("A note", f"Note {n}")
+        (folder / "drafts" / f"paper {n}.md").write_text(text)
+
+
+def grounded(folder: Path) -> object:
+    told = run_disturbed("job", "history", "paper", "--format", "json", under=folder, cwd=folder)
+    assert told.code == 0, told.err
+    last, *before = json.loads(told.out)
+    alarms = last["result"]["alarms"]
+    # New is what no run before has told of.
+    was_done = "done" in (row["state"] for row in before)
+    assert (last["state"], last["result"]["new"]) == ("done", 0 if was_done else len(alarms))
+    assert {row["state"] for row in before} <= {"lost", "done"}
+    reports = sorted(p.name for p in (folder / "drafts" / "reports").rglob("*.*"))
+    return [last["result"][name] for name in ("manuscripts", "remarks", "alarms", "refused")], reports
+
+
 PRUNING = ("load", "import", "--store", "graph.lbdb", "--prune", "--max-quarantined", "100%")
+LOADING = ("load", "import", "--store", "new.lbdb", "--max-quarantined", "100%")
+AUDITING = ("audit", "--store", "graph.lbdb", "--reference", "reference.duckdb", "--ledger", "ledger.sqlite")
+
+DECIDING = ("decide", "reject", "--label", "Gene", "--yes", "--ledger", "ledger.sqlite")
 
 WORKS = {
+    "corpus add": Work(("corpus", "add", "new.jsonl", *IN_INDEX), with_index, documents),
+    "load": Work(LOADING, with_graph, new_graph),
     "load --prune": Work(PRUNING, with_graph, graph),
+    "audit": Work((*AUDITING, "--label", "Gene"), with_nothing, findings, (0, 1, 3)),
+    "decide": Work(DECIDING, with_ledger, decisions),
+    "ground job": Work(("job", "run", "paper"), with_drafts, grounded, (1,)),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WORKS)
-def test_a_command_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        *((name, "kill") for name in ("corpus add", "load --prune", "ground job")),
+        *((name, "eio") for name in ("corpus add", "load", "audit", "decide")),
+    ],
+)
+def test_a_command_that_was_disturbed_ends_as_one_that_was_not(name: str, fault: Fault, tmp_path: Path) -> None:
     work = WORKS[name]
     before, whole = tmp_path / "before", tmp_path / "whole"
     before.mkdir()
@@ -67,10 +194,10 @@ def test_a_command_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path:
     wanted = work.ended(whole)
 
     for at in points(undisturbed.changes, POINTS, seed=39):
-        folder = tmp_path / f"at {at}"
+        folder = tmp_path / f"{fault} {at}"
         shutil.copytree(before, folder)
-        ended = run_disturbed(*work.command, under=folder, cwd=folder, fault="kill", at=at)
-        shown = (name, at, undisturbed.changes, ended)
+        ended = run_disturbed(*work.command, under=folder, cwd=folder, fault=fault, at=at)
+        shown = (name, fault, at, undisturbed.changes, ended)
         # Of a command of several processes, one is killed, and another says so.
         if ended.code != KILLED:
             told_of(ended, shown, work)

@@ -11,12 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgcheck.errors import SourceError
+from kgcheck.literature.gather import whole_of
 from kgcheck.model import CheckTask, CheckType, Outcome
+from kgcheck.providers.europepmc import EuropePmc
+from kgcheck.providers.gathered import PaperRecord
+from kgcheck.providers.openalex import OpenAlex
+from kgcheck.providers.pmc import Pmc
 from tests.support import loopback, quick_of
 from tests.support.audits import Audited, MemoryStore
 from tests.support.facts import existence, potential, triple
-from tests.support.loopback import Reply
+from tests.support.loopback import Reply, addresses
+from tests.support.paper_services import AlexServer, EuropeServer, alex_work
 from tests.support.services import entry
+from tests.support.study_services import StudyServices, pmc_article
 from tests.support.world import World, running
 
 ASKED: list[tuple[CheckTask, Outcome]] = [
@@ -28,6 +36,8 @@ ASKED: list[tuple[CheckTask, Outcome]] = [
     (triple("Protein P10002", "ACTS_ON", "Protein P10003"), Outcome.REFUTED),
     (potential("Protein P10001", "ACTS_ON", "Protein P10002"), Outcome.SUPPORTED),
 ]
+
+DAY = "2026-11-22"
 
 Json = Any
 Change = Callable[[Json], Json]
@@ -140,8 +150,12 @@ CHANGES: dict[str, Callable[[Reply], Reply]] = {
 
 
 def faulty(change: str) -> loopback.Fault:
+    return changed_by(CHANGES[change])
+
+
+def changed_by(change: Callable[[Reply], Reply]) -> loopback.Fault:
     def fault(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
-        loopback.send(handler, CHANGES[change](reply))
+        loopback.send(handler, change(reply))
 
     return fault
 
@@ -227,3 +241,77 @@ def test_no_edge_is_proposed_on_an_answer_about_something_else(
     if change in ASKED_AGAIN:
         world.uniprot.server.always = world.string.server.always = None
         assert proposed(world, tmp_path / "b.sqlite") == right_edges
+
+
+# --- papers
+
+
+def _body(text: str) -> Callable[[Reply], Reply]:
+    return lambda reply: _bytes(reply, text.encode())
+
+
+def _set_of(*papers: str) -> Callable[[Reply], Reply]:
+    return _body(f'<?xml version="1.0"?><pmc-articleset>{"".join(papers)}</pmc-articleset>')
+
+
+BROKEN = ("no JSON", "half of it", "no UTF-8", "deep nesting", "another status")
+
+WORKS = {name: CHANGES[name] for name in BROKEN} | {
+    "another work": lambda reply: _bytes(reply, json.dumps(alex_work(2)).encode()),
+    "another DOI": _json(lambda said: said | {"doi": "https://doi.org/10.5555/a2"}),
+    "a longer DOI": _json(lambda said: said | {"doi": said["doi"] + "2"}),
+    "no DOI": _json(lambda said: said | {"doi": None}),
+    "a list of it": _json(lambda said: [said]),
+    "an id of another service": _json(lambda said: said | {"id": "https://example.org/W1"}),
+}
+"""What may become of OpenAlex's answer about the work of a DOI."""
+
+ARTICLES = {name: CHANGES[name] for name in ("no JSON", "half of it", "another status")} | {
+    "another paper": _set_of(pmc_article(102, 2, "Kinase 2")),
+    "it and another": _set_of(pmc_article(101, 1, "Kinase 1"), pmc_article(102, 2, "Kinase 2")),
+    "a paper without ids": _set_of("<article><front><article-meta/></front><body><p>Kinase 1.</p></body></article>"),
+    "a word of it": _body("<article"),
+}
+"""What may become of PMC's answer about a whole paper."""
+
+
+def looked_up(ask: Callable[[], Any]) -> Any:
+    """An answer, or why there is none."""
+    try:
+        return ask()
+    except SourceError as error:
+        return error
+
+
+@pytest.mark.parametrize("change", WORKS)
+def test_another_work_of_openalex_is_neither_taken_nor_kept(change: str, tmp_path: Path) -> None:
+    with loopback.Loopback() as server, loopback.clients(tmp_path, **addresses(server.url, "openalex")) as make:
+        AlexServer(server, [alex_work(1)])
+        server.always = changed_by(WORKS[change])
+        wrong = looked_up(lambda: OpenAlex(make(), make().settings, DAY).work("doi:10.5555/a1"))
+        server.always = None
+        right = OpenAlex(make(), make().settings, DAY).work("doi:10.5555/a1")
+
+    assert isinstance(wrong, SourceError)
+    assert right is not None
+    assert right.key == "W1"
+
+
+@pytest.mark.parametrize("service", [Pmc, EuropePmc])
+@pytest.mark.parametrize("change", ARTICLES)
+def test_another_whole_paper_is_neither_taken_nor_kept(
+    change: str, service: type[Pmc] | type[EuropePmc], tmp_path: Path
+) -> None:
+    record = PaperRecord("1", ("pmid:1", "pmc:PMC101"), full_text="PMC101")
+    with loopback.Loopback() as server:
+        StudyServices(server).pmc["101"] = pmc_article(101, 1, "Kinase 1")
+        EuropeServer(server, []).texts["PMC101"] = pmc_article(101, 1, "Kinase 1")
+        with loopback.clients(tmp_path, **addresses(server.url, "pubmed", "europepmc")) as make:
+            server.always = changed_by(ARTICLES[change])
+            wrong = looked_up(lambda: whole_of(service(make(), make().settings, DAY), record, tmp_path))
+            server.always = None
+            right = whole_of(service(make(), make().settings, DAY), record, tmp_path)
+
+    assert isinstance(wrong, SourceError)
+    assert right is not None
+    assert "pmc:PMC101" in right.ids

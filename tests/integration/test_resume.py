@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,16 +18,18 @@ import pytest
 from pydantic import SecretStr
 
 from kgcheck.audit.run import Audit
-from kgcheck.errors import LedgerError, UsageError
+from kgcheck.errors import LedgerError, StoreLocked, StoreUnavailable, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import FindingRows
+from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType, Finding, Tally
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
+from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import (
     Audited,
@@ -42,6 +44,8 @@ from tests.support.audits import (
     of_run,
 )
 from tests.support.neo4j_fixtures import Neo4jTarget
+from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
+from tests.support.ports import free_port
 
 PIECE = 40
 
@@ -399,6 +403,72 @@ def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: N
             resumed(store, tmp_path / "changed.sqlite")
 
 
+class VisitedLedger(BrittleLedger):
+    """Lets somebody do something before the n-th piece is written."""
+
+    visitor: Callable[[], object]
+
+    def record(self, *arguments: Any) -> None:
+        if self._left == 0:
+            self.visitor()
+        self._left -= 1
+        Ledger.record(self, *arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("neo4j_jars")
+def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:
+    types = (CheckType.STRUCTURE, CheckType.ATTRIBUTE)
+    server = Neo4jServer(tmp_path / "home", bolt_port=free_port(), settings=WITHOUT_HTTP, short_lived=True)
+    with server:
+        with Neo4jStore(server.uri, load_schema(), Settings(), create=True) as store:
+            load_directory(core_import(), store, Settings(), quarantine=tmp_path / "quarantine.jsonl")
+            whole = audited(store, tmp_path / "whole.sqlite", types=types)
+            with VisitedLedger(tmp_path / "ledger.sqlite", 2) as ledger:
+                ledger.visitor = server.stop
+                audit = Audit(store, None, ledger, Settings(keep_extract=False))
+                with pytest.raises(StoreUnavailable) as told:
+                    audit.start(AuditOptions(types=types))
+            server.start()
+        with Neo4jStore(server.uri, load_schema(), Settings()) as store:
+            again = resumed(store, tmp_path / "ledger.sqlite")
+
+    assert f"kgcheck audit --resume {again.run.id}" in told.value.hint
+    assert comparable(again) == comparable(whole)
+
+
+@pytest.mark.slow
+def test_an_audit_under_which_somebody_writes_to_the_server_is_mixed(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
+    settings = Settings(neo4j_password=SecretStr(clean_neo4j.password))
+    write = "MATCH (n:Gene) WITH n LIMIT 1 SET n.name = 'x'"
+    with Neo4jStore(clean_neo4j.uri, load_schema(), settings, create=True) as store, clean_neo4j.driver() as driver:
+        load_directory(core_import(), store, settings, quarantine=tmp_path / "quarantine.jsonl")
+        with VisitedLedger(tmp_path / "ledger.sqlite", 1) as ledger:
+            ledger.visitor = lambda: driver.execute_query(write)
+            audit = Audit(store, None, ledger, settings)
+            first, second = (audit.start(AuditOptions(types=(CheckType.STRUCTURE,))) for _ in range(2))
+
+    assert (first.is_mixed, second.is_mixed) == (True, False)
+
+
+def test_nobody_writes_to_an_embedded_store_under_an_audit(tmp_path: Path) -> None:
+    path = tmp_path / "graph.lbdb"
+    shutil.copy(core_demo().store, path)
+    kept_out = []
+
+    def write() -> None:
+        with pytest.raises(StoreLocked):
+            EmbeddedStore(path, load_schema(), create=True)
+        kept_out.append(True)
+
+    with EmbeddedStore(path, load_schema()) as store, VisitedLedger(tmp_path / "ledger.sqlite", 1) as ledger:
+        ledger.visitor = write
+        run = Audit(store, None, ledger, Settings()).start(AuditOptions(types=(CheckType.STRUCTURE,)))
+
+    assert kept_out
+    assert not run.is_mixed
+
+
 class Moving(MemoryStore):
     """A graph that others change while it is looked at; or one of which nobody can say so."""
 
@@ -412,10 +482,12 @@ def test_a_graph_that_changes_under_an_audit_is_warned_about(tmp_path: Path) -> 
     store = Moving({"Protein": [{"id": "P04637"}]}, {})
     store.states = chain(["one"], repeat("two"))
 
-    run = audited(store, tmp_path / "ledger.sqlite", types=(CheckType.STRUCTURE,)).run
+    with Workspace(store=store, ledger=tmp_path / "ledger.sqlite") as workspace:
+        audit = workspace.audit(types=(CheckType.STRUCTURE,))
 
-    assert "the graph changed while it was audited" in run.warnings[-1]
-    assert run.made_with["graph"] == ""
+    assert "the graph changed while it was audited" in audit.run.warnings[-1]
+    assert audit.run.made_with["graph"] == ""
+    assert audit.exit_code("never") == 3
 
 
 def test_a_graph_of_which_nothing_shows_that_it_is_the_same_does_not_go_on(tmp_path: Path) -> None:

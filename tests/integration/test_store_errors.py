@@ -1,6 +1,7 @@
 """What is said when a store cannot be used: one error of the tree, with what to do next."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,16 +23,19 @@ from kgcheck.errors import (
     StoreUnavailable,
     UsageError,
 )
+from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore, server_error
 from kgcheck.graph.open import open_store
 from kgcheck.graph.py2neo import Py2neoStore
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import AS_TEXT, GraphStore, LoadTarget
+from kgcheck.loading.load import load_directory
 from kgcheck.model import Ref
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_table
 from tests.support import ROOT
+from tests.support.audits import core_import
 from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 from tests.support.ports import free_port
@@ -174,6 +178,8 @@ def test_a_query_that_takes_too_long(clean_neo4j: Neo4jTarget) -> None:
         ("Neo.ClientError.Security.AuthenticationRateLimit", False, StoreAccess),
         ("Neo.ClientError.Security.Forbidden", False, StoreAccess),
         ("Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration", False, StoreUnavailable),
+        ("Neo.ClientError.Transaction.LockClientStopped", False, StoreUnavailable),
+        ("Neo.ClientError.Transaction.Terminated", False, StoreUnavailable),
         ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", True, StoreUnavailable),
         ("Neo.DatabaseError.General.UnknownError", False, StoreUnavailable),
         ("Neo.ClientError.Statement.SyntaxError", False, StoreError),
@@ -184,6 +190,40 @@ def test_what_a_server_says_becomes_one_error(code: str, retryable: bool, kind: 
     error = server_error("bolt://x", code, "because", retryable)
     assert type(error) is kind
     assert "bolt://x" in error.message
+
+
+@pytest.mark.slow
+def test_a_load_ends_where_another_transaction_holds_its_nodes(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
+    folder, settings = tmp_path / "import", settings_for(clean_neo4j, query_timeout_s=5)
+
+    def load(store: LoadTarget) -> None:
+        load_directory(folder, store, settings, quarantine=tmp_path / "quarantine.jsonl")
+
+    shutil.copytree(core_import(), folder)
+    with Neo4jStore(clean_neo4j.uri, CKG, settings, create=True) as store:
+        load(store)
+        before = content_digest(store)
+        (genes,) = folder.rglob("Gene.tsv")
+        head, *rows = genes.read_text().splitlines()
+        renamed = ("\t".join([*row.split("\t")[:2], "other", *row.split("\t")[3:]]) for row in rows)
+        genes.write_text("\n".join([head, *renamed, ""]))
+        with clean_neo4j.driver() as driver, driver.session() as session, session.begin_transaction() as foreign:
+            foreign.run("MATCH (n:Gene) SET n.foreign = 1").consume()
+            with pytest.raises(StoreUnavailable, match="waited for what another transaction holds") as caught:
+                load(store)
+            foreign.rollback()
+        assert "run the same command again" in caught.value.hint
+        assert content_digest(store) == before
+        load(store)
+        with EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as other:
+            load(other)
+            assert scanned(store) == scanned(other)
+
+
+def scanned(store: GraphStore) -> list[Any]:
+    """All genes of a store, in order."""
+    rows = (row for table in store.scan_nodes(CKG.label("Gene")) for row in table.drop_columns(AS_TEXT).to_pylist())
+    return sorted((sorted(row.items()) for row in rows), key=str)
 
 
 @pytest.fixture
