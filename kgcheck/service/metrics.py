@@ -92,7 +92,8 @@ class _Ledger(Collector):
         reached = GaugeMetricFamily("kgcheck_ledger_up", "Whether the ledger could be read just now.")
         try:
             with self._service.reading() as workspace:
-                tallies = workspace.tallies()
+                run = workspace.run()
+                tallies = [] if run.is_check else workspace.tallies(run)
         except KgcheckError:
             reached.add_metric([], 0)
         else:

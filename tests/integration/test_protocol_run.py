@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,19 @@ def test_only_what_stands_is_analysed(audit: tuple[Path, Audited], tmp_path: Pat
     assert about["releases"]
     assert "nobody has looked" in str(before["notes"])
     assert read_results(tmp_path / "a/results.json").all
+
+
+def test_a_check_is_no_audit_of_which_analyses_leave_out_what_it_refuted(
+    audit: tuple[Path, Audited], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    shutil.copy(audit[0], ledger)
+    assert "in run" in kgcheck("check", "existence", "Gene", "TP53", "--store", demo().store, "--ledger", ledger).out
+
+    ran, about = analysed("enrichment", tmp_path / "out", "--ledger", ledger)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert about["run"] == audit[1].run.id
 
 
 def test_steps_are_run_and_kept(protocol: Path, audit: tuple[Path, Audited], tmp_path: Path) -> None:

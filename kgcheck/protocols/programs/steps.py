@@ -275,11 +275,12 @@ def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:
             for finding in ledger.findings(run, [Outcome.REFUTED])
             if finding.task.type is CheckType.TRIPLE and finding.task.relation in relations
         }
-    if not runs:
+    newest = next((run for run in runs if not run.is_check), None)
+    if newest is None:
         return _Refuted([], None, ("no audit of this graph is in the ledger: nobody has looked at the edges",))
     rejected: set[str] = set()
     with suppress(UnknownName), context.reading() as ledger:
-        listed = list_findings(ledger, runs[0].id, types=["triple"], outcomes=["refuted"], decisions=["rejected"])
+        listed = list_findings(ledger, newest.id, types=["triple"], outcomes=["refuted"], decisions=["rejected"])
         rejected = {c.finding.task.fingerprint for c in listed.page() if c.finding}
     edges = []
     for fingerprint, task in found.items():
@@ -287,4 +288,4 @@ def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:
         stands = judged is not None and judged.outcome is not Outcome.REFUTED
         if not stands and fingerprint not in rejected and task.relation and task.object:
             edges.append(Triple(head=task.subject, relation=task.relation, tail=task.object))
-    return _Refuted(edges, runs[0], ())
+    return _Refuted(edges, newest, ())
