@@ -158,7 +158,7 @@ def test_live_terms_of_the_same_name_may_replace_one_that_is_gone(facts: Facts, 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
-    [(OLD, NEW, Reason.VALUE_OUTDATED), (NEW, OLD, Reason.CONFIRMED), (UNDATED, NEW, Reason.CONFIRMED)],
+    [(OLD, NEW, Reason.VALUE_OUTDATED), (NEW, OLD, Reason.CONFIRMED), (UNDATED, NEW, Reason.CONFLICTING_EVIDENCE)],
 )
 def test_value_of_an_older_release_is_a_former_one(
     facts: Facts, tmp_path: Path, old: str, new: str, reason: Reason
