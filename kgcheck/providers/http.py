@@ -277,13 +277,13 @@ class KeptAnswers(Closing):
         self._cache.close()  # type: ignore[no-untyped-call]
 
     def _save(self, response: requests.Response, key: str, life: timedelta) -> None:
-        at = clock.now()
+        at = clock.exact_now()
         with self._keeping():
             self._cache.save_response(CachedResponse.from_response(response, created_at=at), key, at + life)
 
     def _is_over(self, found: CachedResponse) -> bool:
         """Tell whether an answer was kept for long enough; with --offline none is."""
-        return found.expires is not None and clock.now() >= found.expires and not self._settings.offline
+        return found.expires is not None and clock.exact_now() >= found.expires and not self._settings.offline
 
     def _release(self, service: ProviderService) -> str:
         """The service's release as far as it is known."""
