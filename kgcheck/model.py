@@ -49,7 +49,7 @@ class GraphState(StrEnum):
     RIGHTLY_ABSENT = "rightly_absent"
 
 
-class Mark(StrEnum):
+class TallyMark(StrEnum):
     """How a task is counted and shown, the worst first: by its outcome, and an edge that the graph lacks by that."""
 
     REFUTED = "refuted"
@@ -60,7 +60,7 @@ class Mark(StrEnum):
     RIGHTLY_ABSENT = "rightly_absent"
 
     @classmethod
-    def of(cls, kind: CheckType, outcome: Outcome) -> "Mark":
+    def of(cls, kind: CheckType, outcome: Outcome) -> "TallyMark":
         """The mark of a task.
 
         Args:
@@ -70,7 +70,7 @@ class Mark(StrEnum):
         Returns:
             The mark.
 
-        >>> Mark.of(CheckType.POTENTIAL, Outcome.SUPPORTED).value
+        >>> TallyMark.of(CheckType.POTENTIAL, Outcome.SUPPORTED).value
         'lacks_it'
         """
         if kind is CheckType.POTENTIAL:
@@ -90,18 +90,18 @@ class Mark(StrEnum):
 
 
 _SEVERITIES = {
-    Mark.REFUTED: 0,
-    Mark.LACKS_IT: 0,
-    Mark.INSUFFICIENT: 1,
-    Mark.UNAVAILABLE: 2,
-    Mark.SUPPORTED: 3,
-    Mark.RIGHTLY_ABSENT: 3,
+    TallyMark.REFUTED: 0,
+    TallyMark.LACKS_IT: 0,
+    TallyMark.INSUFFICIENT: 1,
+    TallyMark.UNAVAILABLE: 2,
+    TallyMark.SUPPORTED: 3,
+    TallyMark.RIGHTLY_ABSENT: 3,
 }
 _GRAPH_STATES = {
-    Mark.REFUTED: GraphState.HAS_IT_WRONGLY,
-    Mark.LACKS_IT: GraphState.LACKS_IT,
-    Mark.SUPPORTED: GraphState.AGREES,
-    Mark.RIGHTLY_ABSENT: GraphState.RIGHTLY_ABSENT,
+    TallyMark.REFUTED: GraphState.HAS_IT_WRONGLY,
+    TallyMark.LACKS_IT: GraphState.LACKS_IT,
+    TallyMark.SUPPORTED: GraphState.AGREES,
+    TallyMark.RIGHTLY_ABSENT: GraphState.RIGHTLY_ABSENT,
 }
 
 
@@ -425,9 +425,9 @@ class Finding(Value):
     carried_from: str | None = Field(default=None, description="the run that made it, where another carried it over")
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> TallyMark:
         """How it is counted and shown."""
-        return Mark.of(self.task.type, self.verdict.outcome)
+        return TallyMark.of(self.task.type, self.verdict.outcome)
 
     def as_row(self) -> dict[str, Any]:
         """The finding in the flat form that `--format json` prints.
@@ -513,9 +513,9 @@ class Tally(Value):
     count: int
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> TallyMark:
         """How its tasks are counted and shown."""
-        return Mark.of(self.type, self.outcome)
+        return TallyMark.of(self.type, self.outcome)
 
     @property
     def sources_line(self) -> str:

@@ -20,7 +20,7 @@ from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Mark, Tally, Target, Triple, Verdict
+from kgcheck.model import CheckTask, CheckType, Finding, Tally, TallyMark, Target, Triple, Verdict
 from kgcheck.options import CheckOptions
 from kgcheck.outputs import write_text
 from kgcheck.profile.schema import Schema
@@ -40,7 +40,7 @@ def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
     failing = {"refuted": {0}, "insufficient": {0, 1}, "never": set()}[fail_on]
     if severities & failing:
         return EXIT_FINDINGS
-    return EXIT_INCOMPLETE if Mark.UNAVAILABLE.severity in severities else EXIT_CLEAN
+    return EXIT_INCOMPLETE if TallyMark.UNAVAILABLE.severity in severities else EXIT_CLEAN
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_
 from kgcheck.ledger.comparisons import OPEN_SEVERITIES
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.tables import FINDING_COLUMNS
-from kgcheck.model import CheckType, Evidence, Mark, Outcome, Reason
+from kgcheck.model import CheckType, Evidence, Outcome, Reason, TallyMark
 
 _TOGETHER = 10_000
 """Rows that are handed over together."""
@@ -51,7 +51,7 @@ def finding_rows(
     What is right, and what nobody could look at, is counted and makes no finding unless asked for.
     """
     db = tables.db
-    found = [o for o in Outcome if Mark.of(unit.type, o).severity in OPEN_SEVERITIES]
+    found = [o for o in Outcome if TallyMark.of(unit.type, o).severity in OPEN_SEVERITIES]
     wanted = "" if keep_all else f"WHERE outcome IN ({', '.join(literal(o.value) for o in found)})"
     if not db.execute(f"SELECT 1 FROM signature_verdict {wanted} LIMIT 1").fetchall():
         return FindingRows(())
@@ -229,7 +229,7 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
     # In the order of CheckTask.fingerprint, which is not that of the table.
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
     is_ranked = unit.type is CheckType.POTENTIAL
-    severities = {outcome.value: Mark.of(unit.type, outcome).severity for outcome in Outcome}
+    severities = {outcome.value: TallyMark.of(unit.type, outcome).severity for outcome in Outcome}
     severity = " ".join(f"WHEN '{outcome}' THEN {number}" for outcome, number in severities.items())
     in_basis = " ".join(f"WHEN '{outcome}' THEN '{BY_SEVERITY[number]}'" for outcome, number in severities.items())
     change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN f.replacements[1]

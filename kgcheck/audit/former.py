@@ -23,7 +23,7 @@ from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import ComparisonState, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
-from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason, Target
+from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
 
@@ -114,9 +114,9 @@ class FormerFindings:
             ended: dict[str, Ended] = {}
             left = []
             for row in some:
-                if row.severity_now == Mark.SUPPORTED.severity:
+                if row.severity_now == TallyMark.SUPPORTED.severity:
                     ended[row.fingerprint] = _FIXED, ""
-                elif row.severity_now == Mark.UNAVAILABLE.severity:
+                elif row.severity_now == TallyMark.UNAVAILABLE.severity:
                     ended[row.fingerprint] = _UNCHECKED, "could not be looked at"
                 else:
                     left.append(_task(row))
@@ -188,7 +188,7 @@ class FormerFindings:
                 ended[fingerprint] = _UNCHECKED, _NOT_PART
             else:
                 outcome, reason = again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED))
-                ended[fingerprint] = _by_mark(Mark.of(unit.type, outcome), reason)
+                ended[fingerprint] = _by_mark(TallyMark.of(unit.type, outcome), reason)
         return ended
 
     def _judge_again(self, unit: Unit, select: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
@@ -228,7 +228,7 @@ class FormerFindings:
             elif outcome is Outcome.INSUFFICIENT and reason is Reason.NOTHING_FOUND and not is_missing:
                 ended[fingerprint] = _FIXED, "no source states the edge any more"
             else:
-                ended[fingerprint] = _by_mark(Mark.of(unit.type, outcome), reason)
+                ended[fingerprint] = _by_mark(TallyMark.of(unit.type, outcome), reason)
         return ended
 
     def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
@@ -345,8 +345,8 @@ def _alike(task: FormerTask) -> tuple[str | None, ...]:
     return task.rule, task.label, task.relation, task.object_label
 
 
-def _by_mark(mark: Mark, reason: Reason) -> Ended:
-    if mark.severity == Mark.SUPPORTED.severity:
+def _by_mark(mark: TallyMark, reason: Reason) -> Ended:
+    if mark.severity == TallyMark.SUPPORTED.severity:
         return _FIXED, ""
     return _UNCHECKED, reason.value.replace("_", " ")
 

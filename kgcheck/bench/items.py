@@ -19,7 +19,7 @@ from kgcheck.bench.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import CheckType, GraphState, Mark, Outcome, Ref, Tier, Triple, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Ref, TallyMark, Tier, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
 
 BenchLabel = Literal["support", "refute"]
@@ -27,7 +27,7 @@ BenchLabel = Literal["support", "refute"]
 
 def label_of(kind: CheckType, outcome: Outcome) -> BenchLabel | None:
     """What a verdict says in the words of the benchmark, which are about the graph; nothing where it cannot tell."""
-    match Mark.of(kind, outcome).graph:
+    match TallyMark.of(kind, outcome).graph:
         case GraphState.AGREES | GraphState.RIGHTLY_ABSENT:
             return "support"
         case GraphState.HAS_IT_WRONGLY | GraphState.LACKS_IT:

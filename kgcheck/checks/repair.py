@@ -17,10 +17,10 @@ from kgcheck.model import (
     CheckTask,
     CheckType,
     Evidence,
-    Mark,
     Outcome,
     Reason,
     Stance,
+    TallyMark,
     Verdict,
     World,
 )
@@ -100,7 +100,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
 
 def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
     """What a change is made of."""
-    if Mark.of(signature.type, ended.outcome).severity:
+    if TallyMark.of(signature.type, ended.outcome).severity:
         return None
     reason = ended.reason
     because = reason.value.replace("_", " ")

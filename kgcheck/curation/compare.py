@@ -30,7 +30,7 @@ from kgcheck.ledger.decisions import DecisionState, is_due, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING, KEY
-from kgcheck.model import Finding, Mark, Value
+from kgcheck.model import Finding, TallyMark, Value
 
 __all__ = ["ComparedFinding", "ComparisonState", "RunDiff", "diff_of"]
 
@@ -128,7 +128,7 @@ class RunDiff:
             query = select(found.of.c.fingerprint).select_from(found.rows)
             query = query.where(found.where, self.unsettled(found, day, only_new=fail_on == "new"))
             if fail_on == "refuted":
-                query = query.where(found.of.c.severity == Mark.REFUTED.severity)
+                query = query.where(found.of.c.severity == TallyMark.REFUTED.severity)
             return connection.execute(query.limit(1)).first() is not None
 
     def unsettled(self, found: Present, day: date, *, only_new: bool = True) -> ColumnElement[bool]:

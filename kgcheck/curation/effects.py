@@ -91,8 +91,11 @@ def meetings(steps: Iterable[Step]) -> str:
     folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
     moved = sum(isinstance(step, AddedEdge) for step in edges)
     looped = len(edges) - 2 * (moved + folded)
-    told = {"folded into one that is there already": folded, "retired, for it would lead from a node to itself": looped}
-    return "; ".join(f"{n} {'edge' if n == 1 else 'edges, each'} {how}" for how, n in told.items() if n)
+    counts = {
+        "folded into one that is there already": folded,
+        "retired, for it would lead from a node to itself": looped,
+    }
+    return "; ".join(f"{n} {'edge' if n == 1 else 'edges, each'} {how}" for how, n in counts.items() if n)
 
 
 def _check_values(operation: Operation, schema: Schema) -> None:

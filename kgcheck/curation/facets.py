@@ -18,7 +18,7 @@ from kgcheck.curation.findings import FACETS, FindingFilter, FindingList
 from kgcheck.ledger.comparisons import COMPARISON, OPEN_SEVERITIES, ComparisonState, Pair, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN
-from kgcheck.model import CheckType, Mark, Outcome
+from kgcheck.model import CheckType, Outcome, TallyMark
 
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
@@ -42,7 +42,9 @@ class FacetKind(NamedTuple):
         if facet == "labels":
             return frozenset(filter(None, (self.subject_label, self.object_label)))
         if facet == "graph":
-            state = Mark.of(CheckType(self.type), Outcome(self.outcome)).graph if self.type and self.outcome else None
+            state = (
+                TallyMark.of(CheckType(self.type), Outcome(self.outcome)).graph if self.type and self.outcome else None
+            )
             return frozenset([state.value] if state else [])
         value: str | None = getattr(self, facet.removesuffix("s"))
         return frozenset([value] if value else [])
@@ -166,7 +168,7 @@ def _by_places(connection: Connection, pair: Pair, most: ComparisonState) -> Cou
     columns = [PLACE.c["severity" if name == "outcome" else name] for name in _COLUMNS]
     every = select(*columns, func.count()).where(PLACE.c.run == pair.after, PLACE.c.severity.in_(OPEN_SEVERITIES))
     for severity, type_, *kind, count in connection.execute(every.group_by(*columns)):
-        outcome = next(o for o in Outcome if Mark.of(CheckType(type_), o).severity == severity)
+        outcome = next(o for o in Outcome if TallyMark.of(CheckType(type_), o).severity == severity)
         found[FacetKind(True, most.value, open_, outcome.value, type_, *kind)] += count
     if most is ComparisonState.NEW:
         return found

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field, model_validator
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import CheckType, GraphState, Mark, Outcome, Reason, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Reason, TallyMark, Value
 
 _COMPARISONS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "==": eq, "!=": ne}
 
@@ -199,11 +199,11 @@ def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
 
 
 def _ends_as(threshold: Threshold, counted: Counted) -> bool:
-    mark = Mark.of(counted.type, counted.outcome)
+    mark = TallyMark.of(counted.type, counted.outcome)
     if threshold.graph:
         return mark.graph is threshold.graph
     # What is wrong with the graph was called refuted before there were states of it, and so are its thresholds.
-    return mark.severity == Mark(threshold.outcome.value).severity
+    return mark.severity == TallyMark(threshold.outcome.value).severity
 
 
 def _is_of(threshold: Threshold, counted: Counted) -> bool:

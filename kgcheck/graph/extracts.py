@@ -20,7 +20,7 @@ from kgcheck.outputs import make_folder, replacing
 from kgcheck.profile.schema import Label, Pattern
 
 
-class _Changed(Exception):
+class _GraphMoved(Exception):
     """The graph changed while it was read."""
 
 
@@ -67,7 +67,7 @@ class GraphExtract:
         try:
             self._make_folder()
             with (
-                suppress(_Changed),
+                suppress(_GraphMoved),
                 replacing(path, secret=True) as partial,
                 pq.ParquetWriter(partial, first.schema) as writer,
             ):
@@ -75,7 +75,7 @@ class GraphExtract:
                     writer.write_table(rows)
                     yield rows
                 if self._store.state() != self._state:
-                    raise _Changed
+                    raise _GraphMoved
                 self._written.add(path)
         except OSError as error:
             hint = "free disk space, or keep nothing: KGCHECK_KEEP_EXTRACT=false"

@@ -36,7 +36,7 @@ from kgcheck.ledger.run import PinnedRelease, Run
 from kgcheck.ledger.settling import is_settled, last_number, remove_findings, replace_finding, settle_run
 from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RELEASE, RUN, SHOWN_ORDER, TALLY
 from kgcheck.memory import collection_paused
-from kgcheck.model import CheckType, Finding, GraphState, Mark, Outcome, Reason, Tally, Target
+from kgcheck.model import CheckType, Finding, GraphState, Outcome, Reason, Tally, TallyMark, Target
 
 __all__ = ["Ledger", "PinnedRelease", "Run", "new_run_id"]
 
@@ -295,11 +295,11 @@ def of_outcomes(table: Table, outcomes: Collection[Outcome]) -> ColumnElement[bo
 def of_graph_states(table: Table, states: Collection[GraphState]) -> ColumnElement[bool]:
     """A condition for rows of PLACE or FINDING: those of which a graph stands so."""
     kinds = product(CheckType, Outcome)
-    return _of_kinds(table, [(kind, outcome) for kind, outcome in kinds if Mark.of(kind, outcome).graph in states])
+    return _of_kinds(table, [(kind, outcome) for kind, outcome in kinds if TallyMark.of(kind, outcome).graph in states])
 
 
 def _of_kinds(table: Table, kinds: Iterable[tuple[CheckType, Outcome]]) -> ColumnElement[bool]:
-    found = [(Mark.of(kind, outcome).severity, kind.value) for kind, outcome in kinds]
+    found = [(TallyMark.of(kind, outcome).severity, kind.value) for kind, outcome in kinds]
     # Twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in the order
     # that is wanted, and sorts a million of them for a page of fifty.
     severities = table.c.severity.in_(sorted({severity for severity, _ in found}) * 2)

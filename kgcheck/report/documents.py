@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Mark, Outcome, Reason, Tally
+from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
@@ -34,7 +34,7 @@ _K = TypeVar("_K", bound=Hashable)
 class Kind(NamedTuple):
     """Findings that a report shows together."""
 
-    mark: Mark
+    mark: TallyMark
     type: CheckType
     reason: Reason
 
@@ -84,7 +84,7 @@ class ShownFindings:
     def _share(self, room: int) -> dict[tuple[Kind, str], int]:
         sizes = {kind: counts.total() for kind, counts in self._counts.items()}
         share = fair({kind: min(n, FEW) for kind, n in sizes.items()}, room)
-        for mark in Mark:
+        for mark in TallyMark:
             rest = {kind: n - share[kind] for kind, n in sizes.items() if kind.mark is mark}
             for kind, more in fair(rest, room - sum(share.values())).items():
                 share[kind] += more
@@ -112,7 +112,7 @@ def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
 
 def _position(group: Group) -> tuple[int, int, int, str]:
     kind = group.kind
-    return list(CheckType).index(kind.type), list(Mark).index(kind.mark), -group.total, kind.reason.value
+    return list(CheckType).index(kind.type), list(TallyMark).index(kind.mark), -group.total, kind.reason.value
 
 
 def _pattern_of(task: CheckTask) -> str:
@@ -221,17 +221,17 @@ class Row(NamedTuple):
     """A target and how its tasks ended."""
 
     target: str
-    counts: Counter[Mark]
+    counts: Counter[TallyMark]
 
 
 def _by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
-    counts: dict[CheckType, dict[str, Counter[Mark]]] = {kind: defaultdict(Counter) for kind in TYPES}
+    counts: dict[CheckType, dict[str, Counter[TallyMark]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
         counts[t.type][str(t.target)][t.mark] += t.count
     return {kind: [Row(*row) for row in sorted(rows.items())] for kind, rows in counts.items() if rows}
 
 
-def _bar(counts: Counter[Mark]) -> list[tuple[Mark, float, float]]:
+def _bar(counts: Counter[TallyMark]) -> list[tuple[TallyMark, float, float]]:
     """Each mark's start and width in percent; nothing that happened is too thin to be seen."""
     wide = {o: max(counts[o] / counts.total(), 0.006) for o in MARKS if counts[o]}
     parts, start = [], 0.0

@@ -13,7 +13,7 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckType, Finding, Mark, Reason, Tally, Target
+from kgcheck.model import CheckType, Finding, Reason, Tally, TallyMark, Target
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, graph_words, proposal
 from kgcheck.visible import visible
@@ -32,7 +32,7 @@ def junit(
 ) -> str:
     """A run as JUnit XML."""
     suites: dict[_Suite, list[TestCase]] = {}
-    rest: Counter[tuple[_Suite, Mark, bool]] = Counter()
+    rest: Counter[tuple[_Suite, TallyMark, bool]] = Counter()
     kept: set[tuple[str, str]] = set()
     for number, finding in enumerate(findings):
         suite = finding.task.type, str(_target(finding))
@@ -57,12 +57,12 @@ def junit(
     return _written(run, suites)
 
 
-def _fails(mark: Mark, fail_on: str, state: str | None, decided: Decided | None) -> bool:
+def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: Decided | None) -> bool:
     """Tell whether a finding, or what a tally counts, is a failure: as the exit code has it."""
-    is_open = mark.severity <= Mark.INSUFFICIENT.severity
+    is_open = mark.severity <= TallyMark.INSUFFICIENT.severity
     match fail_on:
         case "refuted":
-            return mark.severity == Mark.REFUTED.severity
+            return mark.severity == TallyMark.REFUTED.severity
         case "insufficient":
             return is_open
         case "new":
@@ -71,7 +71,7 @@ def _fails(mark: Mark, fail_on: str, state: str | None, decided: Decided | None)
             return False
 
 
-def _counted_as(suite: _Suite, mark: Mark, reason: Reason) -> tuple[str, str]:
+def _counted_as(suite: _Suite, mark: TallyMark, reason: Reason) -> tuple[str, str]:
     """Key that a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
     return ("structure", reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), mark.value)
 
@@ -114,12 +114,12 @@ def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:
     return case
 
 
-def _end(case: TestCase, mark: Mark, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
+def _end(case: TestCase, mark: TallyMark, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
     if fails:
         failure = Failure(_shown(words), _shown(kind))
         failure.text = "\n".join(map(_shown, lines))
         case.result = [failure]
-    elif mark.severity != Mark.SUPPORTED.severity:
+    elif mark.severity != TallyMark.SUPPORTED.severity:
         skipped = Skipped()
         # Jenkins takes text in it and no message.
         skipped.text = "\n".join(_shown(text) for text in (f"{mark.value}: {words}", *lines))

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason, Ref, Tally
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.documents import is_web
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
@@ -23,13 +23,13 @@ from kgcheck.visible import as_json, visible
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {
-    Mark.REFUTED: ("fail", "error"),
-    Mark.LACKS_IT: ("fail", "error"),
+    TallyMark.REFUTED: ("fail", "error"),
+    TallyMark.LACKS_IT: ("fail", "error"),
     # "Open" is what SARIF calls a rule that was evaluated and could not decide.
-    Mark.INSUFFICIENT: ("open", "none"),
-    Mark.UNAVAILABLE: ("open", "none"),
-    Mark.SUPPORTED: ("pass", "none"),
-    Mark.RIGHTLY_ABSENT: ("pass", "none"),
+    TallyMark.INSUFFICIENT: ("open", "none"),
+    TallyMark.UNAVAILABLE: ("open", "none"),
+    TallyMark.SUPPORTED: ("pass", "none"),
+    TallyMark.RIGHTLY_ABSENT: ("pass", "none"),
 }
 """Kind and level of each mark; a level that is not none stands only beside the kind fail."""
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kgcheck.model import Mark, Outcome, Tally
+from kgcheck.model import Outcome, Tally, TallyMark
 from kgcheck.plurals import how_many
 from kgcheck.report.tables import marks, marks_line
 
@@ -42,7 +42,7 @@ def wrong_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
     """List what is wrong most often, and how to list the findings of one kind."""
     kinds = Counter[tuple[str, str, str]]()
     for t in tallies:
-        if t.mark.severity == Mark.REFUTED.severity:
+        if t.mark.severity == TallyMark.REFUTED.severity:
             kinds[t.mark.value, str(t.target), t.reason.value] += t.count
     shown = kinds.most_common(_SHOWN_KINDS)
     lines = [f"  {mark}: {n:,} {target}: {reason}" for (mark, target, reason), n in shown]

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Mark, Outcome, Stance, Tally, Value
+from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Outcome, Stance, Tally, TallyMark, Value
 from kgcheck.plurals import how_many
 from kgcheck.report.cells import cell, lines
 
@@ -93,12 +93,12 @@ def difference_table(changes: "Sequence[TableChange]") -> Table:
 
 
 _COLOURS = {
-    Mark.REFUTED: "red",
-    Mark.LACKS_IT: "red",
-    Mark.INSUFFICIENT: "yellow",
-    Mark.UNAVAILABLE: "magenta",
-    Mark.SUPPORTED: "green",
-    Mark.RIGHTLY_ABSENT: "green",
+    TallyMark.REFUTED: "red",
+    TallyMark.LACKS_IT: "red",
+    TallyMark.INSUFFICIENT: "yellow",
+    TallyMark.UNAVAILABLE: "magenta",
+    TallyMark.SUPPORTED: "green",
+    TallyMark.RIGHTLY_ABSENT: "green",
 }
 
 
@@ -168,7 +168,7 @@ def release_table(releases: "Iterable[SourceRelease]") -> Table:
 def run_table(runs: "Iterable[tuple[Run, Sequence[Tally]]]") -> Table:
     """Runs with their counts."""
     counted = [(run, marks(tallies)) for run, tallies in runs]
-    shown = sorted(shown_marks(*(counts for _, counts in counted)), key=lambda mark: mark is not Mark.SUPPORTED)
+    shown = sorted(shown_marks(*(counts for _, counts in counted)), key=lambda mark: mark is not TallyMark.SUPPORTED)
     table = Table(box=None, pad_edge=False)
     for name in ("run", "started", "store", *(mark.value for mark in shown), "state"):
         table.add_column(name, overflow="fold", no_wrap=name in ("run", "started"))
@@ -293,21 +293,21 @@ def graph_states(tallies: Iterable[Tally]) -> Counter[GraphState]:
     return counts
 
 
-def marks(tallies: Iterable[Tally]) -> Counter[Mark]:
+def marks(tallies: Iterable[Tally]) -> Counter[TallyMark]:
     """Tasks as they are counted and shown."""
-    counts = Counter[Mark]()
+    counts = Counter[TallyMark]()
     for t in tallies:
         counts[t.mark] += t.count
     return counts
 
 
-def marks_line(counts: Counter[Mark]) -> str:
+def marks_line(counts: Counter[TallyMark]) -> str:
     """A total in one line, what is supported first.
 
-    >>> marks_line(Counter({Mark.SUPPORTED: 1_200}))
+    >>> marks_line(Counter({TallyMark.SUPPORTED: 1_200}))
     '1,200 supported, 0 refuted, 0 insufficient, 0 unavailable'
     """
-    shown = [Mark.SUPPORTED, *(mark for mark in shown_marks(counts) if mark is not Mark.SUPPORTED)]
+    shown = [TallyMark.SUPPORTED, *(mark for mark in shown_marks(counts) if mark is not TallyMark.SUPPORTED)]
     return ", ".join(f"{counts[mark]:,} {mark.value}" for mark in shown)
 
 
@@ -320,17 +320,17 @@ GRAPH_STATES: dict[GraphState, str] = {
 """Every state of the graph in plain words."""
 
 
-def graph_words(mark: Mark) -> str:
+def graph_words(mark: TallyMark) -> str:
     """What a verdict means for the graph; empty where nothing is decided."""
     return f"{mark.graph.value}: {GRAPH_STATES[mark.graph]}" if mark.graph else ""
 
 
-def shown_marks(*counted: Counter[Mark]) -> list[Mark]:
+def shown_marks(*counted: Counter[TallyMark]) -> list[TallyMark]:
     """The marks that a total shows: those of an edge that the graph lacks only where there are any."""
     return [
         mark
-        for mark in Mark
-        if mark not in (Mark.LACKS_IT, Mark.RIGHTLY_ABSENT) or any(counts[mark] for counts in counted)
+        for mark in TallyMark
+        if mark not in (TallyMark.LACKS_IT, TallyMark.RIGHTLY_ABSENT) or any(counts[mark] for counts in counted)
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Mark, Reason
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Reason, TallyMark
 from kgcheck.report.tables import proposal
 from kgcheck.resources import resource_dir
 
@@ -16,13 +16,13 @@ TYPES: dict[CheckType, str] = {
 }
 """Every check type in plain words."""
 
-MARKS: dict[Mark, str] = {
-    Mark.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
-    Mark.LACKS_IT: "Sources support an edge that the graph lacks.",
-    Mark.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
-    Mark.UNAVAILABLE: "Could not look: no source that decides could be asked.",
-    Mark.SUPPORTED: "What decides agrees with the graph.",
-    Mark.RIGHTLY_ABSENT: "Sources refute an edge that the graph does not have.",
+MARKS: dict[TallyMark, str] = {
+    TallyMark.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
+    TallyMark.LACKS_IT: "Sources support an edge that the graph lacks.",
+    TallyMark.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
+    TallyMark.UNAVAILABLE: "Could not look: no source that decides could be asked.",
+    TallyMark.SUPPORTED: "What decides agrees with the graph.",
+    TallyMark.RIGHTLY_ABSENT: "Sources refute an edge that the graph does not have.",
 }
 """Every mark in plain words, in the order of reports."""
 

@@ -35,7 +35,7 @@ from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
-from kgcheck.model import Mark, Outcome
+from kgcheck.model import Outcome, TallyMark
 from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress
@@ -314,7 +314,7 @@ class JobWorker:
             workspace.report(audit.run, report.format, output=path, limit=report.limit)
             reports.append(str(path))
         outcomes = {outcome.value: count for outcome in Outcome if (count := audit.outcomes[outcome])}
-        text = ", ".join(f"{count:,} {mark.value}" for mark in Mark if (count := audit.marks[mark]))
+        text = ", ".join(f"{count:,} {mark.value}" for mark in TallyMark if (count := audit.marks[mark]))
         return JobWork(
             severity,
             f"audit {audit.run.id}: {text or 'nothing to check'}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import Finding, Mark, Outcome, Tally
+from kgcheck.model import Finding, Outcome, Tally, TallyMark
 
 if TYPE_CHECKING:
     import pandas
@@ -78,9 +78,9 @@ class AuditResult:
         return counts
 
     @property
-    def marks(self) -> Counter[Mark]:
+    def marks(self) -> Counter[TallyMark]:
         """Tasks as reports count them."""
-        counts = Counter[Mark]()
+        counts = Counter[TallyMark]()
         for t in self.tallies:
             counts[t.mark] += t.count
         return counts

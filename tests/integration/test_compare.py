@@ -19,7 +19,7 @@ from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of, is_deciding
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason
+from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark
 from tests.support.audits import MemoryStore, audited, kgcheck
 from tests.support.facts import SCHEMA, SETTINGS, Facts
 from tests.support.snapshots import GENES, PROTEINS, TERMS, snapshots
@@ -292,7 +292,7 @@ def expected_state(
         alone = verdict(task.type, *ask(task))
         silent = alone.outcome is Outcome.INSUFFICIENT and alone.reason is Reason.NOTHING_FOUND
         return "fixed" if silent or alone.outcome is Outcome.REFUTED else "unchecked"
-    is_right = outcome and Mark.of(task.type, outcome) in (Mark.SUPPORTED, Mark.RIGHTLY_ABSENT)
+    is_right = outcome and TallyMark.of(task.type, outcome) in (TallyMark.SUPPORTED, TallyMark.RIGHTLY_ABSENT)
     return "fixed" if is_right else "unchecked"
 
 

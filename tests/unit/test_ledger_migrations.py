@@ -40,7 +40,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
 from kgcheck.ledger.work import WorkState, WorkTable
-from kgcheck.model import Change, ChangeKind, Mark, Outcome
+from kgcheck.model import Change, ChangeKind, Outcome, TallyMark
 from tests.support import ROOT, quick_of
 from tests.support.forked import Forked, program
 from tests.support.postgres import fresh_schema
@@ -195,8 +195,8 @@ def test_what_the_release_before_called_refuted_of_a_missing_edge_is_supported(r
 
     with Ledger(released, create=False) as ledger:
         found = list(ledger.findings(ledger.run(FIRST)))
-        assert {(f.verdict.outcome, f.mark) for f in found} == {(Outcome.SUPPORTED, Mark.LACKS_IT)}
-        assert {t.mark for t in ledger.tallies(ledger.run(FIRST))} == {Mark.LACKS_IT}
+        assert {(f.verdict.outcome, f.mark) for f in found} == {(Outcome.SUPPORTED, TallyMark.LACKS_IT)}
+        assert {t.mark for t in ledger.tallies(ledger.run(FIRST))} == {TallyMark.LACKS_IT}
         assert set(ledger.handed(ledger.run(FIRST)).values()) == {"supported"}
         assert list(ledger.findings(ledger.run(FIRST), [Outcome.REFUTED])) == []
         with ledger.database.reading() as connection:

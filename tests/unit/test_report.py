@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Mark, Outcome, Reason, Ref, Target
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, TallyMark, Target
 from kgcheck.report import wording
 from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
 from kgcheck.visible import visible
@@ -32,7 +32,7 @@ HOSTILE = [
 
 def test_every_reason_type_and_outcome_has_plain_words() -> None:
     assert set(wording.TYPES) == set(CheckType)
-    assert tuple(wording.MARKS) == tuple(Mark)
+    assert tuple(wording.MARKS) == tuple(TallyMark)
     assert len({reason.words for reason in Reason}) == len(Reason)
     assert not [reason for reason in Reason if "_" in reason.words or not reason.words[0].isupper()]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.model import CheckType, Finding, Mark, Outcome, Reason
+from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark
 from kgcheck.report.documents import MAX_CHARACTERS, MAX_SHOWN, Kind, ShownFindings, fair
 from tests.support.reports import RUN, Page, cells, finding, written
 
@@ -69,7 +69,7 @@ def test_all_room_is_used_and_nothing_is_counted_twice(
         shown = finding(kind=kind, outcome=outcome, reason=reason, label=label)
         for _ in range(n):
             choice.add(shown)
-        found[Kind(Mark.of(kind, outcome), kind, reason)] += n
+        found[Kind(TallyMark.of(kind, outcome), kind, reason)] += n
 
     groups = choice.groups(room)
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from kgcheck.model import Mark
+from kgcheck.model import TallyMark
 
 Rows = tuple[tuple[str, str, int], ...]
 """What a bar or a point is of, which series, and how many."""
@@ -34,7 +34,7 @@ def chart(name: str, rows: Rows, theme: str) -> str:
 
     colours = _COLOURS[theme]
     data = alt.InlineData(values=[{"of": of, "series": series, "count": count} for of, series, count in rows])
-    domain = [mark.value for mark in Mark if any(series == mark.value for _, series, _ in rows)]
+    domain = [mark.value for mark in TallyMark if any(series == mark.value for _, series, _ in rows)]
     scale = alt.Scale(domain=domain, range=[colours[d] for d in domain])
     legend = alt.Legend(title=None, orient="top", symbolType="square")
     colour = alt.Color("series:N", scale=scale, legend=legend, sort=domain)

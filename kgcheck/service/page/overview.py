@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
-from kgcheck.model import CheckType, Mark, Reason, Tally
+from kgcheck.model import CheckType, Reason, Tally, TallyMark
 from kgcheck.report.tables import marks
 from kgcheck.service.access import Open, Viewer
 from kgcheck.service.page.charts import WIDTH, Rows, chart, chart_height
@@ -33,7 +33,7 @@ class Figures(NamedTuple):
     """What charts are made of."""
 
     run: Run
-    counts: Counter[Mark]
+    counts: Counter[TallyMark]
     labels: Rows
     relations: Rows
     trend: Rows
@@ -104,7 +104,7 @@ def figures_of(workspace: Workspace) -> Figures | None:
     trend = [
         (f"{r.started:%Y-%m-%d %H:%M}", mark.value, marks(t)[mark])
         for r, t in reversed(audits[:_MOST_RUNS])
-        for mark in (Mark.REFUTED, Mark.LACKS_IT, Mark.INSUFFICIENT)
+        for mark in (TallyMark.REFUTED, TallyMark.LACKS_IT, TallyMark.INSUFFICIENT)
     ]
     nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
     edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
@@ -118,17 +118,17 @@ def figures_of(workspace: Workspace) -> Figures | None:
 
 
 def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> Rows:
-    counts: dict[str, Counter[Mark]] = {}
+    counts: dict[str, Counter[TallyMark]] = {}
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.mark] += tally.count
-    wrong = {n: some[Mark.REFUTED] + some[Mark.LACKS_IT] for n, some in counts.items()}
+    wrong = {n: some[TallyMark.REFUTED] + some[TallyMark.LACKS_IT] for n, some in counts.items()}
     worst = sorted(counts, key=lambda n: (-wrong[n], -counts[n].total(), n))[:_MOST_BARS]
-    return tuple((n, mark.value, counts[n][mark]) for n in worst for mark in Mark if counts[n][mark])
+    return tuple((n, mark.value, counts[n][mark]) for n in worst for mark in TallyMark if counts[n][mark])
 
 
 def _table(figures: Figures, name: str) -> ChartTable:
     rows = figures.rows(name)
-    columns = [mark.value for mark in Mark if any(series == mark.value for _, series, _ in rows)]
+    columns = [mark.value for mark in TallyMark if any(series == mark.value for _, series, _ in rows)]
     found: dict[str, dict[str, int]] = {}
     for of, series, count in rows:
         found.setdefault(of, {})[series] = count
