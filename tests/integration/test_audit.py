@@ -347,7 +347,7 @@ def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: st
         "there is no ",
         f"{text!r} cannot be an id",
         r"\xff is not UTF-8",
-        f"Invalid value for '{option}': String should have at most 512 characters",
+        f"Invalid value for '{option}': String should have at ",
     )
     assert any(said.refuses(refusal) for refusal in refusals)
     assert demo().store.read_bytes() == before
