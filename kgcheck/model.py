@@ -164,7 +164,7 @@ class Reason(StrEnum):
         member.words, member.rule = words, rule
         return member
 
-    # What supports: the plainest first.
+    # What supports, the plainest first; the last is of an edge that nobody has.
     CONFIRMED = "confirmed", "Confirmed by a source"
     CONFIRMED_BY_DESCENDANT = "confirmed_by_descendant", "Confirmed by an annotation to a more specific term"
     FORMATTING = "formatting", "The same value, written differently"

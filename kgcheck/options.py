@@ -71,6 +71,12 @@ RowLimit = Annotated[
 
 Word = Annotated[str, Field(min_length=1, max_length=512)]
 
+VerifierName = Annotated[
+    str,
+    *one_of("verifier", VERIFIERS),
+    Field(description="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL"),
+]
+
 
 class Spending(Value):
     """The most that a language model may take for one item."""
@@ -194,10 +200,7 @@ class BatchOptions(Spending):
 class ClaimOptions(BatchOptions):
     """How a batch of claims is verified."""
 
-    verifier: Annotated[str, *one_of("verifier", VERIFIERS)] = Field(
-        default="trained",
-        description="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL",
-    )
+    verifier: VerifierName = "trained"
     scope: Annotated[str, *one_of("scope", SCOPES)] = Field(
         default="corpus",
         description="what is read for a claim: what a search finds, the documents that it names, or the passages given"
@@ -227,10 +230,7 @@ class VerifyOptions(Spending):
 
     documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
-    verifier: Annotated[str, *one_of("verifier", VERIFIERS)] = Field(
-        default="trained",
-        description="trained needs no key; llm asks the endpoint of KGCHECK_LLM_BASE_URL and KGCHECK_LLM_MODEL",
-    )
+    verifier: VerifierName = "trained"
     inference: Path | None = Field(
         default=None,
         description="folder of a model of inference that helps trained; unless set, that of KGCHECK_INFERENCE",

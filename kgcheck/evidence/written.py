@@ -10,9 +10,12 @@ from kgcheck.visible import HIDDEN_RE2
 _SPACES = r"[\s\p{Z}]+"
 
 # Capitals and an o of other scripts that look just as Latin letters do, and those.
-_ALIKE = ("АВЕЅІЈКМНОРСТУХасеіјорѕухΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaceijopsyxABEZHIKMNOPTYXo")  # noqa: RUF001
 _GREEK = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # noqa: RUF001
+_ALIKE = (f"АВЕЅІЈКМНОРСТУХасеіјорѕух{_GREEK}", "ABESIJKMHOPCTYXaceijopsyxABEZHIKMNOPTYXo")  # noqa: RUF001
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec"
+
+_STYLED = r"[\x{FF01}-\x{FF5E}\x{1D400}-\x{1D7FF}]"
+"""Latin letters and digits as East Asian keyboards and formulas have them."""
 
 FOREIGN_LETTER_RE2 = r"[^\P{L}\p{Latin}\p{Greek}\p{Common}\p{Inherited}]"
 """A letter of a script in which no source writes that writes in Latin; Greek ones stand in many names."""
@@ -21,7 +24,8 @@ IMPOSSIBLE_RE2 = "|".join(
     (
         f"[{HIDDEN_RE2}]",
         FOREIGN_LETTER_RE2,
-        rf"\p{{Latin}}[{_GREEK}]|[{_GREEK}]\p{{Latin}}",
+        rf"[\p{{Latin}}0-9][{_GREEK}]|[{_GREEK}][\p{{Latin}}0-9]",
+        _STYLED,
         rf"(?i:^(?:[0-9]{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-[0-9]{{2}}|[0-9]{{1,2}}-(?:{_MONTHS})-[0-9]{{2,4}})$)",
     )
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -234,20 +234,31 @@ def paper_of_record(
     document = make_document(fields, recipe)
     if isinstance(document, Rejected):
         return document
-    return WholePaper(
+    return paper_of_abstract(
+        document,
         ids=record.ids,
-        title=document.title,
-        type=", ".join(document.types)[:500],
-        year=document.year,
-        journal=document.journal,
         licence=record.licence,
         # Not every service has a mark for it.
         retracted=document.retracted or titled_retracted(document.title),
-        sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
         references=tuple(_work(number, name) for number, name in enumerate(references, 1)),
         citations=tuple(citations),
         recipe=recipe,
     )
+
+
+def paper_of_abstract(document: Document, **known: Any) -> WholePaper:
+    """A document as a paper with its abstract alone, and what else is known of it."""
+    fields = {
+        "ids": document.ids,
+        "title": document.title,
+        "type": ", ".join(document.types)[:500],
+        "year": document.year,
+        "journal": document.journal,
+        "retracted": document.retracted,
+        "sections": (Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
+        "recipe": document.recipe,
+    }
+    return WholePaper(**fields | known)
 
 
 def _work(number: int, name: str) -> CitedWork:

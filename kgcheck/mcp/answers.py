@@ -269,9 +269,6 @@ class AnswerLine(Given):
     path: Annotated[tuple[EdgeLine, ...], AnswerField(items=_PATH)] = ()
 
 
-GraphPassage = Annotated[Quoted | None, AnswerField("graph", LONG)]
-
-
 class AnswerGiven(Given):
     """What came of a question to the graph."""
 

@@ -42,6 +42,7 @@ from kgcheck.progress import Progress
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
+from kgcheck.report.tables import marks
 from kgcheck.settings import Settings, read_settings
 from kgcheck.workspace.ground_jobs import ground_folder
 from kgcheck.workspace.protocol_jobs import check_folder
@@ -314,7 +315,8 @@ class JobWorker:
             workspace.report(audit.run, report.format, output=path, limit=report.limit)
             reports.append(str(path))
         outcomes = {outcome.value: count for outcome in Outcome if (count := audit.outcomes[outcome])}
-        text = ", ".join(f"{count:,} {mark.value}" for mark in TallyMark if (count := audit.marks[mark]))
+        counts = marks(audit.tallies)
+        text = ", ".join(f"{counts[mark]:,} {mark.value}" for mark in TallyMark if counts[mark])
         return JobWork(
             severity,
             f"audit {audit.run.id}: {text or 'nothing to check'}",

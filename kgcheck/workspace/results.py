@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import Finding, Outcome, Tally, TallyMark
+from kgcheck.model import Finding, Outcome, Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -77,20 +77,11 @@ class AuditResult:
             counts[t.outcome] += t.count
         return counts
 
-    @property
-    def marks(self) -> Counter[TallyMark]:
-        """Tasks as reports count them."""
-        counts = Counter[TallyMark]()
-        for t in self.tallies:
-            counts[t.mark] += t.count
-        return counts
-
     def exit_code(self, fail_on: str = "refuted") -> int:
         """1 for findings at or over a threshold, else 3 if the audit is incomplete, else 0.
 
-        It is where anything could not be looked at, or others changed the graph meanwhile.
-
-        What was rejected, or deferred to a later day, does not count.
+        An audit is incomplete where anything could not be looked at, or others changed the graph meanwhile. What was
+        rejected, or deferred to a later day, does not count.
         """
         from kgcheck.audit.checks import exit_code
 

@@ -15,7 +15,7 @@ from kgcheck.errors import SourceError, UsageError
 from kgcheck.literature.documents import Document, Rejected, clean
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.gather import day_of, whole_of, write_note
-from kgcheck.literature.papers import Paragraph, Section, WholePaper, paper_of_record
+from kgcheck.literature.papers import WholePaper, paper_of_abstract, paper_of_record
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.step_log import StepLog
@@ -133,16 +133,7 @@ def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
     whole = index.store.paper(document.paper_id)
     if whole is not None:
         return whole.model_copy(update={"retracted": whole.retracted or document.retracted})
-    return WholePaper(
-        ids=document.ids,
-        title=document.title,
-        type=", ".join(document.types)[:500],
-        year=document.year,
-        journal=document.journal,
-        retracted=document.retracted,
-        sections=(Section(kind="abstract", path=("",), paragraphs=(Paragraph(text=document.abstract),)),),
-        recipe=document.recipe,
-    )
+    return paper_of_abstract(document)
 
 
 def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperRecord:
