@@ -471,7 +471,7 @@ def test_a_standby_that_takes_over_in_mid_audit_loses_nothing(
 
 WRITER = """
 import os, signal, sys
-from datetime import UTC, datetime
+from kgcheck import clock
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import ledger_place

@@ -102,7 +102,7 @@ def test_values_that_need_quotes_and_those_that_have_no_place(tmp_path: Path) ->
     broken = SetValue(what=ref("P2"), attribute="name", was="n2", to="two\nlines", **FINDING)
     items = SetValue(what=ref("P3"), attribute="synonyms", to=["a", "b"], **FINDING)
     no_item = SetValue(what=ref("P7"), attribute="synonyms", to=["a,b|c;d", ""], **FINDING)
-    added = AddEdge(what=edge("P1", "P6"), properties={"source": "kgcheck", "score": 0.25}, **FINDING)
+    added = AddEdge(what=edge("P1", "P5"), properties={"source": "kgcheck", "score": 0.25}, **FINDING)
     patch = place.apply(hostile, broken, items, no_item, added)
 
     exported = export(place, patch, tmp_path / "new")
@@ -115,7 +115,7 @@ def test_values_that_need_quotes_and_those_that_have_no_place(tmp_path: Path) ->
     names = {n["id"]: n.get("name") for n in anew["Protein"]}
     assert (names["P1"], names["P2"]) == ('a "b"\tc=1', "n2")
     assert next(n["synonyms"] for n in anew["Protein"] if n["id"] == "P3") == ["a", "b"]
-    assert ("P1", "P6", 0.25) in {
+    assert ("P1", "P5", 0.25) in {
         (e["head"], e["tail"], e["score"]) for e in anew[str(CKG.pattern(*"Protein ACTS_ON Protein".split()))]
     }
 

@@ -49,7 +49,7 @@ OPERATIONS = (
     merge(ref("A"), ref("B")),
     repoint(ref("C"), "NEW"),
     retire(ref("DOID:1", "Disease")),
-    add_edge(edge("D", "B"), source="s", score=0.25),
+    add_edge(edge("D", "NEW"), source="s", score=0.25),
 )
 
 

@@ -49,7 +49,7 @@ def load(folder: Path, store: object, profile: str) -> None:
 
 
 def audited(store: object, snapshot: Path | None, profile: str, ledger: Path) -> tuple[Wrong, dict[str, int]]:
-    """What is refuted, as reason and subject, and the number of tasks by outcome."""
+    """What is wrong in the graph, as reason and subject, and the number of tasks by outcome."""
     reference = ("--reference", snapshot) if snapshot else ("--type", "structure")
     said = kgcheck("audit", "--store", store, "--profile", profile, "--ledger", ledger, *reference)
     assert said.code in (0, 1, 3), said.err
@@ -68,7 +68,7 @@ def found_in(ledger: Path, profile: str) -> tuple[Wrong, dict[str, int]]:
     wrong = {
         (f.verdict.reason.value if f.verdict.reason else "", _subject(f.task))
         for f in findings
-        if f.verdict.outcome.value == "refuted"
+        if f.mark.graph in ("lacks_it", "has_it_wrongly")
     }
     return wrong, counts
 

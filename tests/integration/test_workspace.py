@@ -116,12 +116,12 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
 
     change = {"kind": row["change_kind"], "to": row["change_to"], "candidates": row["change_candidates"]}
     change = {k: v for k, v in (change | {"because": row["change_because"]}).items() if v is not None}
-    keys = ("run", "fingerprint", "type", "relation", "attribute", "rule", "value", "outcome", "reason", "confidence")
+    keys = ("run", "fingerprint", "type", "relation", "attribute", "rule", "value", "outcome", "graph")
     evidence = [
         {k: at.isoformat().replace("+00:00", "Z") if hasattr(at, "isoformat") else at for k, at in e.items()}
         for e in row["evidence"]
     ]
-    return {key: row[key] for key in (*keys, "note")} | {
+    return {key: row[key] for key in (*keys, "reason", "confidence", "note")} | {
         "missing": [f"{gap['source']} ({gap['cause'].replace('_', ' ')})" for gap in row["missing"]],
         "subject": node("subject"),
         "object": node("object"),
