@@ -15,9 +15,10 @@ import duckdb
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Row, print_table, spent, timed
-from kgcheck.duck import limits, literal
+from kgcheck.duck import limits
 from kgcheck.graph.open import open_store
 from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.quoting import literal
 from kgcheck.settings import Settings
 
 

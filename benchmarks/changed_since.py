@@ -15,7 +15,8 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.timing import Row, print_table, spent
-from kgcheck.duck import limits, literal
+from kgcheck.duck import limits
+from kgcheck.quoting import literal
 from kgcheck.settings import Settings
 
 _SAME = ("fingerprint", "value", "outcome", "reason", "confidence", "basis", "change_kind", "change_to")

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import duckdb
 
 from benchmarks.references import References
-from kgcheck.duck import literal
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Label, Pattern, Property, Schema, load_schema
+from kgcheck.quoting import literal
 
 PUBLISHED_EDGES = {
     "Protein HAS_STRUCTURE Protein_structure": 271_512,

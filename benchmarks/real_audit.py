@@ -18,13 +18,14 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import Row, print_table, spent
 from kgcheck.audit.plan import Unit, make_plan
-from kgcheck.duck import identifier, limits, literal
+from kgcheck.duck import limits
 from kgcheck.graph.open import open_store
 from kgcheck.graph.scored import scores_to_check
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Schema, load_schema
+from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
 
 _COUNTED_ALIKE = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)

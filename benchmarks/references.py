@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import literal
 from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.quoting import literal
 from kgcheck.reference.facts import COLUMNS
 
 _ONE_IN = 400

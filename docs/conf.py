@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from sphinx.application import Sphinx
 
 from kgcheck import __version__
+from kgcheck.rules import structure_rules
 
 project = "kgcheck"
 author = "the kgcheck authors"
@@ -36,11 +37,25 @@ html_show_sphinx = False
 
 
 def setup(app: Sphinx) -> None:
-    """Show what the fields of options are for beside their class."""
+    """Show what the fields of options are for beside their class, and list the rules."""
 
     def add_descriptions(app: Sphinx, kind: str, name: str, obj: object, options: object, lines: list[str]) -> None:
         if kind == "class" and getattr(obj, "__module__", "") == "kgcheck.options":
             for field, about in getattr(obj, "model_fields", {}).items():
                 lines += ["", f":param {field}: {about.description}" if about.description else ""]
 
+    def list_rules(app: Sphinx, page: str, source: list[str]) -> None:
+        if page == "rules":
+            source[0] = source[0].replace("<!-- rules -->", _table_of_rules())
+
     app.connect("autodoc-process-docstring", add_descriptions)
+    app.connect("source-read", list_rules)
+
+
+def _table_of_rules() -> str:
+    rows = ["| rule | outcome | groups | meaning | repair |", "| --- | --- | --- | --- | --- |"]
+    for rule in structure_rules().values():
+        repair = rule.repair.value if rule.is_fault else ""
+        outcome = "refuted" if rule.is_fault else "insufficient"
+        rows.append(f"| `{rule.name}` | {outcome} | {', '.join(rule.groups)} | {rule.meaning} | {repair} |")
+    return "\n".join(rows)

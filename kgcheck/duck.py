@@ -1,4 +1,4 @@
-"""DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree, names quoted."""
+"""DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kgcheck.errors import KgcheckError
 from kgcheck.outputs import temporary_folder
+from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
 
 Config = dict[str, str | bool | int | float | list[str]]
@@ -60,24 +61,6 @@ def limits(settings: Settings) -> Config:
     if settings.duckdb_threads:
         config["threads"] = settings.duckdb_threads
     return config
-
-
-def identifier(name: str) -> str:
-    """A name quoted for SQL.
-
-    >>> print(identifier('a "quoted" name'))
-    "a ""quoted"" name"
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A string quoted for SQL, for the few places that take no parameter.
-
-    >>> print(literal("it's"))
-    'it''s'
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -> None:

@@ -7,9 +7,14 @@ import hashlib
 import re
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from kgcheck.rules import Rule, structure_rules
 
 
 class Value(BaseModel):
@@ -134,35 +139,36 @@ class Tier(StrEnum):
         return list(Tier).index(self)
 
 
-class Rule(NamedTuple):
-    """A check of the graph by itself, without a source, whose hits have a reason of their own."""
-
-    is_fault: bool = False
-    """A hit is refuted; else it is suspicious, and insufficient."""
-    retires: bool = False
-    """What it hits is proposed to be retired; else somebody has to look."""
-    is_folded: bool = False
-    """Many hits about the same are told as one: many nodes or edges break it alike, and would bury the rest."""
-    is_of_one_row: bool = False
-    """It looks at each row by itself: whether any breaks it is known from a glance at the rows."""
-    names_properties: bool = False
-    """Its select names the properties that are wrong."""
-
-
 class Reason(StrEnum):
     """Why a verdict is what it is. Of several reasons, a verdict gives the first in this order; see docs/reasons.md."""
 
     words: str
     """In plain words, as reports have it."""
-    rule: Rule | None
-    """The rule of structure whose hits have it, where there is one."""
 
-    def __new__(cls, value: str, words: str = "", rule: Rule | None = None) -> Self:
+    def __new__(cls, value: str, words: str = "") -> Self:
         """One row of the table."""
         member = str.__new__(cls, value)
         member._value_ = value
-        member.words, member.rule = words, rule
+        member.words = words
         return member
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Reason | None":
+        """The reason of a structure rule: the rule brings it."""
+        rule = structure_rules().get(value) if isinstance(value, str) else None
+        return _reason_of_rule(rule.name, rule.words) if rule else _REASONS_OF_LOST_RULES.get(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Name the reasons of rules, too."""
+        described = handler(schema)
+        handler.resolve_ref_schema(described)["enum"] = [reason.value for reason in all_reasons()]
+        return described
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule of structure whose hits have it, where there is one."""
+        return structure_rules().get(self.value)
 
     # What supports, the plainest first; the last is of an edge that nobody has.
     CONFIRMED = "confirmed", "Confirmed by a source"
@@ -171,11 +177,7 @@ class Reason(StrEnum):
     NOT_FOUND_ELSEWHERE = "not_found_elsewhere", "Missing from the graph and from the sources alike"
 
     # What became of an id: the form, then that it is gone, then what a curator must choose from, then what replaced it.
-    MALFORMED_ID = (
-        "malformed_id",
-        "Identifier not written as its database writes them",
-        Rule(is_fault=True, is_of_one_row=True),
-    )
+    MALFORMED_ID = "malformed_id", "Identifier not written as its database writes them"
     UNKNOWN_ID = "unknown_id", "Identifier unknown to the database that issues it"
     WRONG_NAMESPACE = "wrong_namespace", "Identifier belongs under another label"
     ID_DELETED = "id_deleted", "Accession deleted by its database"
@@ -221,33 +223,34 @@ class Reason(StrEnum):
     NOT_COVERED = "not_covered", "Outside what the reference covers"
     SOURCE_REFUSED = "source_refused", "The service does not take the question, now or later"
 
-    # Structure: each rule by itself.
-    WRONG_END_LABEL = "wrong_end_label", "Edge between labels that it cannot join", Rule(is_fault=True)
-    SELF_LOOP = "self_loop", "Edge from a node to itself", Rule(is_fault=True, retires=True, is_of_one_row=True)
-    PARENT_CYCLE = "parent_cycle", "Term that is its own ancestor", Rule(is_fault=True)
-    SPECIES_MISMATCH = "species_mismatch", "Ends of two species", Rule(is_fault=True, retires=True)
-    LENGTH_MISMATCH = (
-        "length_mismatch",
-        "Length that is not that of the sequence",
-        Rule(is_fault=True, is_of_one_row=True, names_properties=True),
-    )
-    PARALLEL_DUPLICATE = "parallel_duplicate", "The same edge more than once", Rule(is_fault=True, retires=True)
-    PARALLEL_SCORES = "parallel_scores", "The same edge with several scores", Rule(is_fault=True)
-    REVERSED_DUPLICATE = "reversed_duplicate", "Symmetric edge stated in both directions", Rule()
-    SHARED_ID = "shared_id", "Several nodes of one label share an identifier", Rule(is_fault=True)
-    ID_ON_TWO_LABELS = "id_on_two_labels", "One identifier under two labels", Rule()
-    SHARED_NAME = "shared_name", "Two nodes of one name", Rule()
-    ORPHAN_NODE = "orphan_node", "Node without an edge that the profile knows", Rule(is_folded=True)
-    MISSING_PROVENANCE = "missing_provenance", "Edge that does not say where it comes from", Rule(is_of_one_row=True)
-    MISSING_SCORE = "missing_score", "Edge without its score", Rule(is_folded=True, is_of_one_row=True)
-    SCORE_OUT_OF_RANGE = "score_out_of_range", "Score outside its range", Rule(is_fault=True, is_of_one_row=True)
-    NUMBER_AS_TEXT = "number_as_text", "Number stored as text", Rule(is_fault=True, is_of_one_row=True)
-    PLACEHOLDER_VALUE = (
-        "placeholder_value",
-        "Placeholder in place of a value",
-        Rule(is_folded=True, is_of_one_row=True, names_properties=True),
-    )
-    COUNT_MOVED = "count_moved", "Count that moved far since the last run", Rule()
+    # What a replacement would make of an edge; other reasons of structure are brought by their rules.
+    SELF_LOOP = "self_loop", "Edge from a node to itself"
+
+
+_REASONS_OF_LOST_RULES: dict[object, Reason] = {}
+"""By name, as far as a ledger has named them to this process."""
+
+
+@cache
+def _reason_of_rule(name: str, words: str) -> Reason:
+    member = str.__new__(Reason, name)
+    member._name_, member._value_ = name.upper(), name
+    member.words = words
+    return member
+
+
+def all_reasons() -> tuple[Reason, ...]:
+    """Every reason that a verdict can have, those of structure rules last."""
+    return *Reason, *(Reason(name) for name in structure_rules() if name not in set(Reason))
+
+
+def kept_reason(name: str) -> Reason:
+    """A reason as a ledger keeps it, also of a rule that is not installed here any more."""
+    try:
+        return Reason(name)
+    except ValueError:
+        words = f"Rule that is not installed here: {name.replace('_', ' ')}"
+        return _REASONS_OF_LOST_RULES.setdefault(name, _reason_of_rule(name, words))
 
 
 _CONTROL = re.compile(r"[\x00-\x1f]")

@@ -21,6 +21,7 @@ from pydantic import (
 from kgcheck.choices import GROUND_STATES, SCOPES, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
+from kgcheck.rules import rules_named
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -70,6 +71,14 @@ RowLimit = Annotated[
 """A number of rows, or a share of them, as 5%."""
 
 Word = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+def _rule_or_group(name: str) -> str:
+    rules_named([name])
+    return name
+
+
+RuleName = Annotated[str, Field(min_length=1, max_length=40), checked_by(_rule_or_group)]
 
 VerifierName = Annotated[
     str,
@@ -139,6 +148,9 @@ class AuditScope(Value):
         default=None,
         description="of when the graph is: a source that is older cannot refute what it does not know; unless set, what"
         " the manifest of the import directory says of each file",
+    )
+    without_rules: tuple[RuleName, ...] = Field(
+        default=(), description="leave out this structure rule, or the rules of this group: kgcheck rules lists them"
     )
     unfold: StrictBool = Field(
         default=False,

@@ -16,13 +16,13 @@ from kgcheck.audit.plan import Unit
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
 from kgcheck.checks.verdicts import Judgement
-from kgcheck.duck import literal
 from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
 from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
 from kgcheck.ledger.comparisons import OPEN_SEVERITIES
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.tables import FINDING_COLUMNS
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, TallyMark
+from kgcheck.quoting import literal
 
 _TOGETHER = 10_000
 """Rows that are handed over together."""

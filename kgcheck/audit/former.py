@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit
-from kgcheck.audit.structure import ALL, FOLDED
+from kgcheck.audit.rules import wrong_end_label
+from kgcheck.audit.rules.count_moved import ALL
+from kgcheck.audit.structure import MAX_STRAY_EDGES
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UnknownName
 from kgcheck.graph.store import GraphStore
@@ -26,6 +28,7 @@ from kgcheck.ledger.rows import task_of
 from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.rules import rules_named, structure_rules
 
 Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason]]]
 """Judges the tasks of a select (head, tail, value, items): how each ended, by its ends."""
@@ -40,11 +43,7 @@ _FIXED, _GONE, _UNCHECKED, _CHANGED = (
     ComparisonState.CHANGED,
 )
 _NOT_PART = "not part of this run"
-_WHOLE_GRAPH = (Reason.COUNT_MOVED.value, Reason.WRONG_END_LABEL.value)
-"""Rules that are of the graph as a whole."""
-
 _SAME = "x.head = f.head AND x.tail IS NOT DISTINCT FROM f.tail"
-_STRAY_EDGES = 100_000
 _OF_ONE_TARGET = ("type", "subject_label", "relation", "object_label")
 
 
@@ -236,10 +235,13 @@ class FormerFindings:
         there = self._there(tasks)
         folds = self._folds_now()
         ended: dict[str, Ended] = {}
+        without = rules_named(self._options.without_rules)
         for task in tasks:
-            if not self._tasks.about({task.head, task.tail or task.head}):
+            if task.rule in without or task.rule not in structure_rules():
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
-            elif task.rule == Reason.WRONG_END_LABEL.value and task.fingerprint not in there:
+            elif not self._tasks.about({task.head, task.tail or task.head}):
+                ended[task.fingerprint] = _UNCHECKED, _NOT_PART
+            elif task.rule == wrong_end_label.RULE.name and task.fingerprint not in there:
                 ended[task.fingerprint] = self._stray()
             elif task.head != ALL and task.fingerprint not in there:
                 ended[task.fingerprint] = _GONE, ""
@@ -251,7 +253,7 @@ class FormerFindings:
 
     def _stray(self) -> Ended:
         # An edge that fits no pattern is in no table: it is gone from the list of such edges, if that is whole.
-        is_whole = len(self._store.stray_edges(_STRAY_EDGES)) < _STRAY_EDGES
+        is_whole = len(self._store.stray_edges(MAX_STRAY_EDGES)) < MAX_STRAY_EDGES
         return (_GONE, "") if is_whole else (_UNCHECKED, "there are too many edges of this kind to list them all")
 
     def _there(self, tasks: Sequence[FormerTask]) -> set[str]:
@@ -284,12 +286,12 @@ class FormerFindings:
 
     def _folds_now(self) -> dict[tuple[Any, ...], str]:
         """The findings of this run that stand for many alike."""
-        rows = self._table.structure_of(self._run.id, [r.value for r in FOLDED], folded=ALL)
+        rows = self._table.structure_of(self._run.id, _folded_rules(), folded=ALL)
         return {_alike(_task(row)): row.fingerprint for row in rows}
 
     def _folded(self, pair: Pair) -> Iterator[FormerFinding]:
         """Findings of this run that stand for many which each had one before, or that were among many before."""
-        rules = [rule.value for rule in FOLDED]
+        rules = _folded_rules()
         ways = (
             (pair.after, pair.before, "stands for some that were found one by one"),
             (pair.before, pair.after, "was among many that one finding stood for"),
@@ -329,11 +331,16 @@ class FormerFindings:
 def _key(row: Any) -> _Key:
     kind = CheckType(row.type)
     if kind is CheckType.STRUCTURE:
-        if row.rule in _WHOLE_GRAPH:
+        rule = structure_rules().get(row.rule)
+        if rule and rule.of_graph:
             return kind, Target()
         tail = row.object_label if row.relation else None
         return kind, Target(label=row.subject_label, relation=row.relation, object_label=tail)
     return kind, Target.of(task_of(row))
+
+
+def _folded_rules() -> list[str]:
+    return [name for name, rule in structure_rules().items() if rule.is_folded]
 
 
 def _task(row: Any) -> FormerTask:

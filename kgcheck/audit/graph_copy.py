@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired, pairs_of
-from kgcheck.duck import identifier, literal
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
+from kgcheck.quoting import identifier, literal
 
 _MOST = 512
 """Characters of an id that a Ref takes."""

@@ -18,7 +18,7 @@ from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain import Alike
 from kgcheck.audit.plan import Unit
-from kgcheck.audit.structure import Fault, StructureRules
+from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_file
 from kgcheck.errors import LedgerError, UsageError
@@ -84,7 +84,7 @@ class Worker:
         self._plain_db = ahead.db if ahead else db
         parts = (db, copy, self._schema, self._options)
         self._tasks = TaskSelection(*parts, records=verified is not None, plain=self._plain_db)
-        self._structure = StructureRules(db, copy, self._schema, run, before, self._options)
+        self._structure = StructureRules(db, AuditedGraph(db, copy, store, run, before), self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Check the ids that were asked for and draw the sample, before anything is written."""
@@ -276,7 +276,7 @@ class Worker:
         elif unit.label:
             hits = self._structure.of_label(self._schema.label(unit.label))
         else:
-            hits = self._structure.of_graph(self._store, self._options)
+            hits = self._structure.of_graph()
         wanted = (hit for hit in hits if self._tasks.about(hit.ids))
         return wanted if self._options.unfold else structure.folded(wanted)
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kgcheck.audit.numbers import Ids, Numbers, Pairs, are_in, as_numbers, stable_order
 from kgcheck.checks.signature import ROUNDED_SQL
-from kgcheck.duck import identifier, literal
 from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
 from kgcheck.profile.catalogue import EdgeCheck
+from kgcheck.quoting import identifier, literal
 
 _OF_LINKS = {"record": pa.string(), "score": pa.float64()}
 """What is said of links, beside their pairs and where they stand."""

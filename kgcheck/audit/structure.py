@@ -1,10 +1,10 @@
 """Structure checks: faults that a graph shows by itself, found by joins over its copy (checks.md, "Structure").
 
-Each rule is one select of kgcheck.audit.rules; terms that are their own ancestors are found by a walk.
+The rules stand in kgcheck.audit.rules, and in other packages: see kgcheck.rules.
 """
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -13,106 +13,25 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck import clock
-from kgcheck.audit import rules
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import Unit
+from kgcheck.audit.rules.count_moved import ALL
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.duck import literal
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern, Schema
-
-
-class Cycle(NamedTuple):
-    """Terms that are all ancestors of each other: how many, and a shortest way from the first of them back to it."""
-
-    terms: int
-    way: tuple[str, ...]
-
-
-def cycles(edges: Iterable[tuple[str, str]]) -> Iterator[Cycle]:
-    """Find every group of terms that are ancestors of each other."""
-    parents: dict[str, list[str]] = {}
-    for child, parent in edges:
-        if child != parent:
-            parents.setdefault(child, []).append(parent)
-    groups = [group for group in _components(parents) if len(group) > 1]
-    for group in sorted(groups, key=min):
-        yield Cycle(len(group), _way_back(min(group), parents, group))
-
-
-def _components(parents: dict[str, list[str]]) -> Iterator[set[str]]:
-    """Strongly connected components (Tarjan, without recursion: a hierarchy may be deep)."""
-    order: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_terms: list[str] = []
-    is_open: set[str] = set()
-    for root in parents:
-        path = [] if root in order else [(root, iter(parents[root]))]
-        while path:
-            term, rest = path[-1]
-            if term not in order:
-                order[term] = low[term] = len(order)
-                open_terms.append(term)
-                is_open.add(term)
-            for parent in rest:
-                if parent not in order:
-                    path.append((parent, iter(parents.get(parent, ()))))
-                    break
-                if parent in is_open:
-                    low[term] = min(low[term], low[parent])
-            else:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[term])
-                if low[term] == order[term]:
-                    group = set(_taken(open_terms, term))
-                    is_open -= group
-                    yield group
-
-
-def _taken(stack: list[str], last: str) -> Iterator[str]:
-    while True:
-        term = stack.pop()
-        yield term
-        if term == last:
-            return
-
-
-def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tuple[str, ...]:
-    """A shortest way from a term to itself within its group."""
-    came: dict[str, str] = {}
-    queue = deque([start])
-    while start not in came:
-        term = queue.popleft()
-        for parent in sorted(parents.get(term, ())):
-            if parent in group and parent not in came:
-                came[parent] = term
-                queue.append(parent)
-    way = [start]
-    while len(way) == 1 or way[-1] != start:
-        way.append(came[way[-1]])
-    return tuple(reversed(way))
-
+from kgcheck.quoting import literal
+from kgcheck.rules import GraphCounts, Rule, RuleHit, rules_named, structure_rules
 
 GRAPH_SOURCE = "graph"
-MOVED_SHARE = 0.1
-"""A count that moved by more than this share since the last run is worth a look."""
 
-ALL = "(all)"
-"""Stands for the id where a whole label or relation is meant."""
-
-_MAX_STRAY_EDGES = 100_000
-_SHOWN_TERMS = 8
+MAX_STRAY_EDGES = 100_000
 _ROWS = 10_000
 _ENDS = ("head", "tail", "tail_label")
 _ROW = ", ".join((*_ENDS, "detail", "properties", "correct"))
-
-
-FOLDED = tuple(reason for reason in Reason if reason.rule and reason.rule.is_folded)
 
 FOLD_ABOVE = 20
 """So many hits of a rule, about the same property of the same label or pattern, are shown one by one."""
@@ -154,50 +73,62 @@ class _FaultRow(NamedTuple):
     alike: int | None
 
 
-class StructureRules:
-    """The rules over one copy of a graph."""
+class AuditedGraph:
+    """The copy of a graph as rules see it."""
 
     def __init__(
         self,
         db: duckdb.DuckDBPyConnection,
         copy: GraphCopy,
-        schema: Schema,
+        store: GraphStore,
         run: Run,
         before: Run | None,
-        options: AuditOptions,
     ) -> None:
         self._db = db
-        self._copy = copy
-        self._labels = [s for s in schema.labels if run.nodes.get(s.name)]
-        self._patterns = [p for p in schema.relations if run.edges.get(str(p))]
-        self._schema = schema
-        self._run = run
-        self._before = before
+        self._store = store
+        self.nodes: Callable[[Label], str] = copy.nodes
+        self.edges: Callable[[Pattern], str] = copy.edges
+        self.schema: Schema = store.schema
+        self.labels: Sequence[Label] = [label for label in self.schema.labels if run.nodes.get(label.name)]
+        self.patterns: Sequence[Pattern] = [p for p in self.schema.relations if run.edges.get(str(p))]
+        self.now = GraphCounts(run.nodes, run.edges)
+        self.before = GraphCounts(before.nodes, before.edges) if before else self.now
+
+    def pairs(self, pattern: Pattern) -> Iterable[tuple[str, str]]:
+        """The different ends of a pattern's edges, in order."""
+        return self._db.execute(f"SELECT DISTINCT head, tail FROM {self.edges(pattern)} ORDER BY ALL").fetchall()
+
+    def stray_edges(self) -> Iterator[RuleHit]:
+        """Edges whose ends fit no pattern of the schema."""
+        for edge in dict.fromkeys(self._store.stray_edges(MAX_STRAY_EDGES)):
+            detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
+            ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
+            yield RuleHit(ends[0], edge.relation, ends[1], detail)
+
+
+class StructureRules:
+    """The rules over one copy of a graph."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, graph: AuditedGraph, options: AuditOptions) -> None:
+        self._db = db
+        self._graph = graph
         self._options = options
-        # Then every malformed id is found where it is looked up, and is not to be told twice.
-        self._ids_are_looked_up = CheckType.EXISTENCE in options.types and options.sample is None
+        off = rules_named(options.without_rules)
+        # Every malformed id is found where it is looked up, then, and is not to be told twice.
+        if CheckType.EXISTENCE in options.types and options.sample is None:
+            off |= {Reason.MALFORMED_ID.value}
+        self._rules = [rule for name, rule in structure_rules().items() if name not in off]
 
     def of_label(self, label: Label) -> Iterator[Fault]:
         """Every fault of the nodes of a label."""
-        table = self._copy.nodes(label)
-        selects = {
-            Reason.SHARED_ID: rules.shared_ids(table),
-            Reason.LENGTH_MISMATCH: rules.lengths(label, table),
-            Reason.ORPHAN_NODE: self._orphans(label, table),
-            Reason.ID_ON_TWO_LABELS: self._elsewhere(label, table),
-            Reason.NUMBER_AS_TEXT: rules.as_text(table, "id", "NULL"),
-            Reason.PLACEHOLDER_VALUE: rules.placeholders(label, table, "id", "NULL"),
-        }
-        if not self._ids_are_looked_up:
-            selects[Reason.MALFORMED_ID] = rules.malformed(label, table)
-        if "name" in label.properties:
-            selects[Reason.SHARED_NAME] = rules.shared_names(table)
-        for rule, select in self._broken(selects).items():
+        selects = {rule.name: rule.of_label(self._graph, label) for rule in self._rules if rule.of_label}
+        for rule, select in self._broken({name: select for name, select in selects.items() if select}):
             for row in self._rows(rule, select):
                 other = Ref(label=row.tail_label or label.name, id=row.tail) if row.tail else None
-                wrong = row.properties[0] if rule is Reason.LENGTH_MISMATCH else None
+                # A fault of a node has one value at most that could be put right.
+                wrong = row.properties[0] if rule.names_properties and row.right else None
                 yield Fault(
-                    rule,
+                    Reason(rule.name),
                     Ref(label=label.name, id=row.head),
                     None,
                     other,
@@ -210,31 +141,18 @@ class StructureRules:
 
     def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
         """Every fault of the edges of a pattern."""
-        table = self._copy.edges(pattern)
-        ends = self._schema.label(pattern.head), self._schema.label(pattern.tail)
-        nodes = self._copy.nodes(ends[0]), self._copy.nodes(ends[1])
-        selects = {
-            Reason.PARALLEL_DUPLICATE: rules.parallel(pattern, table),
-            Reason.PARALLEL_SCORES: rules.parallel_scores(pattern, table),
-            Reason.MISSING_SCORE: rules.missing_scores(pattern, table),
-            Reason.SPECIES_MISMATCH: rules.two_species(pattern, table, ends, nodes),
-            Reason.NUMBER_AS_TEXT: rules.as_text(table, "head", "tail"),
-            Reason.PLACEHOLDER_VALUE: rules.placeholders(pattern, table, "head", "tail"),
-            Reason.SCORE_OUT_OF_RANGE: rules.out_of_range(pattern, table),
-        }
-        # A sequence carries the accession of its protein, so only edges within one label can loop.
-        if pattern.head == pattern.tail and not pattern.loops:
-            selects[Reason.SELF_LOOP] = f"SELECT head, tail, NULL, NULL FROM {table} WHERE head = tail"
-        if pattern.symmetric:
-            selects[Reason.REVERSED_DUPLICATE] = rules.reversed(pattern, table)
-        if "source" in pattern.properties:
-            selects[Reason.MISSING_PROVENANCE] = (
-                f"SELECT head, tail, NULL, 'no source' FROM {table} WHERE coalesce(trim(\"source\"), '') = ''"
-            )
-        for rule, select in self._broken(selects).items():
+        selects: dict[str, str] = {}
+        listed: dict[Reason, Iterable[RuleHit]] = {}
+        for rule in self._rules:
+            found = rule.of_pattern(self._graph, pattern) if rule.of_pattern else None
+            if isinstance(found, str):
+                selects[rule.name] = found
+            elif found is not None:
+                listed[Reason(rule.name)] = found
+        for rule, select in self._broken(selects):
             for row in self._rows(rule, select):
                 yield Fault(
-                    rule,
+                    Reason(rule.name),
                     Ref(label=pattern.head, id=row.head),
                     pattern.type,
                     Ref(label=pattern.tail, id=row.tail or ""),
@@ -242,58 +160,40 @@ class StructureRules:
                     properties=row.properties,
                     alike=row.alike,
                 )
-        if pattern.hierarchy:
-            yield from self._cycles(pattern, table)
+        for reason, hits in listed.items():
+            yield from (Fault(reason, *hit) for hit in hits)
 
-    def of_graph(self, store: GraphStore, options: AuditOptions) -> Iterator[Fault]:
+    def of_graph(self) -> Iterator[Fault]:
         """Every fault of the graph as a whole: edges whose ends fit no pattern, counts that moved."""
-        for edge in dict.fromkeys(store.stray_edges(_MAX_STRAY_EDGES)):
-            if options.wants_edges(edge.head_label, edge.relation, edge.tail_label):
-                ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
-                detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
-                yield Fault(Reason.WRONG_END_LABEL, ends[0], edge.relation, ends[1], detail)
-        yield from self.moved(options)
+        for rule in self._rules:
+            for hit in rule.of_graph(self._graph) if rule.of_graph else ():
+                if self._is_wanted(hit):
+                    yield Fault(Reason(rule.name), *hit)
 
-    def moved(self, options: AuditOptions) -> Iterator[Fault]:
-        """Every count that moved since the run before."""
-        before = self._before or self._run
-        for name, change in moved_counts(before.nodes, self._run.nodes):
-            if options.wants_label(name):
-                yield Fault(Reason.COUNT_MOVED, Ref(label=name, id=ALL), None, None, change)
-        patterns = {str(p): p for p in self._schema.relations}
-        for name, change in moved_counts(before.edges, self._run.edges):
-            p = patterns.get(name)
-            if p and options.wants_edges(p.head, p.type, p.tail):
-                ends = Ref(label=p.head, id=ALL), Ref(label=p.tail, id=ALL)
-                yield Fault(Reason.COUNT_MOVED, ends[0], p.type, ends[1], change)
+    def _is_wanted(self, hit: RuleHit) -> bool:
+        if hit.relation is None or hit.tail is None:
+            return self._options.wants_label(hit.head.label)
+        return self._options.wants_edges(hit.head.label, hit.relation, hit.tail.label)
 
-    def _cycles(self, pattern: Pattern, table: str) -> Iterator[Fault]:
-        edges = self._db.execute(f"SELECT DISTINCT head, tail FROM {table} ORDER BY ALL").fetchall()
-        for cycle in cycles(edges):
-            shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
-            detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
-            ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
-            yield Fault(Reason.PARENT_CYCLE, ends[0], pattern.type, ends[1], detail)
-
-    def _broken(self, selects: Mapping[Reason, str]) -> dict[Reason, str]:
-        """Without the rules that nothing can break here, and those of single rows that none breaks."""
-        possible = {r: s for r, s in selects.items() if s not in (rules.NOTHING, rules.NOTHING_NAMED)}
-        if quick := [rule for rule in possible if rule.rule and rule.rule.is_of_one_row]:
-            (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({possible[r]})' for r in quick)}").fetchall()
+    def _broken(self, selects: Mapping[str, str]) -> Iterator[tuple[Rule, str]]:
+        """Without the rules of single rows that no row breaks."""
+        rules = structure_rules()
+        unbroken: set[str] = set()
+        if quick := [name for name in selects if rules[name].is_of_one_row]:
+            (found,) = self._db.execute(f"SELECT {', '.join(f'EXISTS ({selects[r]})' for r in quick)}").fetchall()
             unbroken = {rule for rule, is_broken in zip(quick, found, strict=True) if not is_broken}
-            return {rule: select for rule, select in possible.items() if rule not in unbroken}
-        return possible
+        return ((rules[name], select) for name, select in selects.items() if name not in unbroken)
 
-    def _rows(self, rule: Reason, select: str) -> Iterator["_FaultRow"]:
+    def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
-        if rule.rule and rule.rule.names_properties:
+        if rule.names_properties:
             more, named = ", properties, correct", "flatten(list(properties ORDER BY detail)), min_by(correct, detail)"
         hits = f"({select}) AS hit(head, tail, tail_label, detail{more})"
         together = f"""
             SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
             FROM {{}} GROUP BY ALL"""
-        if rule in FOLDED and not self._options.unfold:
+        if rule.is_folded and not self._options.unfold:
             rows = self._some(hits, together, more or f", {named}")
         else:
             rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
@@ -320,29 +220,13 @@ class StructureRules:
                 SELECT unnest(min(struct_pack({packed}), {FOLD_ABOVE})) AS one, count(*) AS alike
                 FROM row {wanted} GROUP BY {once})"""
 
-    def _orphans(self, label: Label, table: str) -> str:
-        ends = [f"SELECT head FROM {self._copy.edges(p)}" for p in self._patterns if p.head == label.name]
-        ends += [f"SELECT tail FROM {self._copy.edges(p)}" for p in self._patterns if p.tail == label.name]
-        joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
-        none = literal("no edge that the profile knows")
-        return f"SELECT id, NULL, NULL, {none} FROM {table} ANTI JOIN ({joined}) AS seen(id) USING (id)"
-
-    def _elsewhere(self, label: Label, table: str) -> str:
-        others = [
-            f"SELECT id, {literal(s.name)} AS label FROM {self._copy.nodes(s)}"
-            for s in self._labels
-            if s.name > label.name and s.name not in label.shares_ids_with and label.name not in s.shares_ids_with
-        ]
-        joined = " UNION ALL ".join(others) or "SELECT NULL::VARCHAR AS id, NULL::VARCHAR AS label WHERE false"
-        return f"SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {table} n JOIN ({joined}) o USING (id)"
-
 
 def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
     """Hits of rules that many break alike as one, with their number and some examples."""
     alike: dict[tuple[Reason, tuple[str, ...]], list[Fault]] = {}
     counts: Counter[tuple[Reason, tuple[str, ...]]] = Counter()
     for hit in hits:
-        if hit.rule not in FOLDED:
+        if not (hit.rule.rule and hit.rule.rule.is_folded):
             yield hit
             continue
         key = hit.rule, hit.properties
@@ -403,14 +287,6 @@ def _verdict(rule: Reason) -> Verdict:
     """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
     hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
     return judge_evidence(CheckType.STRUCTURE, [judged(hit, clock.now())[1]])
-
-
-def moved_counts(before: dict[str, int], after: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """What moved by more than MOVED_SHARE between two runs: the label or pattern, and by how much."""
-    for name in sorted({*before, *after}):
-        old, new = before.get(name, 0), after.get(name, 0)
-        if abs(new - old) > MOVED_SHARE * max(old, 1):
-            yield name, f"{old:,} before, {new:,} now"
 
 
 def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:

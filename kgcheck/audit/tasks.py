@@ -12,7 +12,6 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.numbers import Pairs, pairs_of
 from kgcheck.audit.plain import Alike, PlainPairs
 from kgcheck.audit.plan import Unit
-from kgcheck.duck import identifier, literal
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.tables import CHOSEN, fill
@@ -23,6 +22,7 @@ from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.quoting import identifier, literal
 
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""

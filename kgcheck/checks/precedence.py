@@ -15,8 +15,8 @@ def first(reasons: Iterable[Reason]) -> Reason | None:
 
 
 def place(reason: Reason) -> int:
-    """Where a reason stands in the order."""
-    return _PLACE[reason]
+    """Where a reason stands in the order; those of structure rules share the last place."""
+    return _PLACE.get(reason, len(_PLACE))
 
 
 def agrees(one: Reason | None, other: Reason | None) -> bool:

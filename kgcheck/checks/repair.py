@@ -24,6 +24,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
+from kgcheck.rules import RuleRepair
 
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
 
@@ -119,7 +120,8 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
         case CheckType.STRUCTURE if of_attribute and offered.replacements == 1:
             return RepairPlan(ChangeKind.SET_VALUE, because, Filling.REPLACEMENTS)
         case _:
-            retires = reason.rule is not None and reason.rule.retires
+            repair = reason.rule.repair if reason.rule else RuleRepair.REVIEW
+            retires = repair in (RuleRepair.RETIRE, RuleRepair.RETIRE_DUPLICATES)
             return RepairPlan(ChangeKind.RETIRE if retires else ChangeKind.REVIEW, because)
 
 

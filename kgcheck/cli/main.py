@@ -50,6 +50,7 @@ _COMMANDS = {
     "findings": ("kgcheck.cli.findings", "List findings by filters, with what was decided about them."),
     "decide": ("kgcheck.cli.decide", "Accept, reject, defer or reopen findings."),
     "decisions": ("kgcheck.cli.decisions", "Export and import decisions, and show their history."),
+    "rules": ("kgcheck.cli.rules", "List and explain the structure rules."),
     "report": ("kgcheck.cli.report", "Show the findings of a run again."),
     "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
     "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),

@@ -11,7 +11,7 @@ from kgcheck.curation.thresholds import Counted
 from kgcheck.ledger.decisions import DecisionState, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING
-from kgcheck.model import CheckType, Outcome, Reason, Tally
+from kgcheck.model import CheckType, Outcome, Tally, kept_reason
 
 
 class NewFindings(NamedTuple):
@@ -55,7 +55,7 @@ _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "
 
 def _counted(row: Any) -> Counted:
     labels = _labels(row.subject_label, row.object_label)
-    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), Reason(row.reason), row.count_)
+    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), kept_reason(row.reason), row.count_)
 
 
 def _labels(*names: str | None) -> tuple[str, ...]:

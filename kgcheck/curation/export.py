@@ -20,7 +20,7 @@ from kgcheck.curation.operations import Patch, in_words
 from kgcheck.curation.patches import Recorded, check_place, recorded_in
 from kgcheck.curation.reload import curated_by
 from kgcheck.curation.steps import DraftGraph, do_all
-from kgcheck.duck import identifier, working_database
+from kgcheck.duck import working_database
 from kgcheck.errors import InputError, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
@@ -31,6 +31,7 @@ from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, state
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.quoting import identifier
 from kgcheck.settings import Settings
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")

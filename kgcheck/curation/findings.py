@@ -21,7 +21,7 @@ from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_graph_states, of_outcomes
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN, SHOWN_ORDER
-from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value, all_reasons
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
@@ -111,7 +111,8 @@ def wanted(**filters: Any) -> FindingFilter:
         (kind, _) = get_args(FindingFilter.model_fields[name].annotation)
         names = tuple(map(str, found[name]))
         if isinstance(kind, type) and issubclass(kind, StrEnum):
-            names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, list(kind)) for value in names)
+            known = list(all_reasons() if kind is Reason else kind)
+            names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, known) for value in names)
         found[name] = names
     try:
         return FindingFilter(**found | {"since": day_of(found.get("since"))})

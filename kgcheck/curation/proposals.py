@@ -12,11 +12,9 @@ from kgcheck.errors import UnknownName
 from kgcheck.graph.changes import Editable, NotAsExpected
 from kgcheck.graph.store import brought_to
 from kgcheck.ledger.basis import basis_of, is_deciding
-from kgcheck.model import ChangeKind, CheckType, Finding, Reason, Ref, Stance, Triple
+from kgcheck.model import ChangeKind, CheckType, Finding, Ref, Stance, Triple
 from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
-
-_ONE_IS_ENOUGH = (Reason.PARALLEL_DUPLICATE,)
-"""Reasons for which edges are retired that state nothing more than another one."""
+from kgcheck.rules import RuleRepair
 
 
 class Wanted(NamedTuple):
@@ -120,7 +118,9 @@ class _Reader:
                 return self._repoint(to)
             case _ if kind is ChangeKind.RETIRE and self._chosen is None:
                 what = self._triple if task.object else self._subject
-                return Retire(what=what, but_one=self._finding.verdict.reason in _ONE_IS_ENOUGH, **self._common)
+                rule = self._finding.verdict.reason.rule
+                keeps_one = rule is not None and rule.repair is RuleRepair.RETIRE_DUPLICATES
+                return Retire(what=what, but_one=keeps_one, **self._common)
             case _:
                 raise NotRepairable(f"{kind.value} of {task} is nothing that a patch can do")
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.stance import stance
 from kgcheck.evidence.written import malformed, unlisted
 from kgcheck.model import Stance
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
+from kgcheck.quoting import literal
 from kgcheck.reference.ids_sql import authority, base, key
 from kgcheck.reference.snapshot import is_bare
 

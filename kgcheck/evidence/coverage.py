@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.duck import literal
 from kgcheck.evidence.tables import WorkingTables
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import NAMING
+from kgcheck.quoting import literal
 
 
 class _Release(NamedTuple):

@@ -5,7 +5,6 @@ Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kgcheck.duck import literal
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.tables import WorkingTables
@@ -14,6 +13,7 @@ from kgcheck.model import Reason
 from kgcheck.profile.catalogue import PARENT, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern
+from kgcheck.quoting import literal
 from kgcheck.reference.ids_sql import (
     REPLACEMENTS,
     STRING_ID,

@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
-from kgcheck.duck import literal
 from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
@@ -19,6 +18,7 @@ from kgcheck.evidence.written import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_in
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern
+from kgcheck.quoting import literal
 from kgcheck.reference.ids_sql import (
     OF_ONE_SEQUENCE,
     REPLACEMENTS,

@@ -17,8 +17,9 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck import clock
-from kgcheck.duck import identifier, insert_arrow
+from kgcheck.duck import insert_arrow
 from kgcheck.model import Evidence, Gap, Reason, Stance
+from kgcheck.quoting import identifier
 
 
 class Column(NamedTuple):

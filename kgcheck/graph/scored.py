@@ -8,9 +8,9 @@ that has it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgcheck.duck import identifier, literal
 from kgcheck.graph.store import brought_to
 from kgcheck.profile.schema import Pattern
+from kgcheck.quoting import identifier, literal
 
 PLACEHOLDER_NUMBER = -1.0
 """The number that stands for a missing value."""

@@ -11,13 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from kgcheck.closing import Closing
-from kgcheck.duck import confine, connected, literal
+from kgcheck.duck import confine, connected
 from kgcheck.errors import SnapshotError
 from kgcheck.literature.bibliography import FORMAT, KIND, TABLES
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import title_keys
 from kgcheck.literature.works import Work, WorksFound, WorkStatement, ids_of_reference, silent
 from kgcheck.model import Evidence
+from kgcheck.quoting import literal
 from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, damage_named, refuse_place
 
 _AGAIN = "build it again"

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import duckdb
 import pyarrow as pa
 
-from kgcheck.duck import identifier, insert_arrow, literal
+from kgcheck.duck import insert_arrow
 from kgcheck.graph.store import NO_ID, Counts, LoadTarget, node_schema
 from kgcheck.loading.curated import Curated, Settling, Tables
 from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
 from kgcheck.profile.schema import Holder, Label, Pattern, Schema
 from kgcheck.progress import Progress
+from kgcheck.quoting import identifier, literal
 
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 REMOVED, OUTDATED = "removed", "outdated"

@@ -13,13 +13,14 @@ import duckdb
 import pyarrow as pa
 from pydantic import Field
 
-from kgcheck.duck import identifier, insert_arrow, literal
+from kgcheck.duck import insert_arrow
 from kgcheck.errors import StoreError
 from kgcheck.graph.changes import ChangedStore, StoreChanges, digest
 from kgcheck.graph.store import Properties, brought_to, edge_schema, node_schema
 from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
 from kgcheck.model import Triple, Value
 from kgcheck.profile.schema import Holder, Label, Pattern
+from kgcheck.quoting import identifier, literal
 
 Row = dict[str, Any]
 """What a row of a file states: its keys and its properties."""

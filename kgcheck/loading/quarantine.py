@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from kgcheck.duck import literal
 from kgcheck.errors import InputError
 from kgcheck.loading.lines import ends_whole
 from kgcheck.loading.staging import Staging
 from kgcheck.outputs import replacing
 from kgcheck.plurals import how_many
 from kgcheck.profile.import_files import NodeFile
+from kgcheck.quoting import literal
 
 if TYPE_CHECKING:
     from kgcheck.loading.load import FileCount

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import identifier, literal
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.loading.lines import find
 from kgcheck.loading.records import Records
 from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe, Where
 from kgcheck.profile.schema import Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
+from kgcheck.quoting import identifier, literal
 from kgcheck.visible import HIDDEN_RE2
 
 _SQL_TYPES: dict[PropertyType, str] = {

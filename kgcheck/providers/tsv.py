@@ -15,9 +15,9 @@ from typing import NamedTuple, TextIO
 
 import duckdb
 
-from kgcheck.duck import identifier, literal
 from kgcheck.errors import AS_UTF8, LET_READ, InputFormat, InputMissing
 from kgcheck.inputs import MIB, Bounded, check_packed
+from kgcheck.quoting import identifier, literal
 
 
 class Form(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import duckdb
 
-from kgcheck.duck import literal
 from kgcheck.profile.catalogue import PARENT, EdgeCheck, State
 from kgcheck.profile.schema import Label, Schema
+from kgcheck.quoting import literal
 from kgcheck.reference.ids_sql import base, covers_tails
 from kgcheck.reference.retractions import mark_retracted
 

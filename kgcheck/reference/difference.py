@@ -8,9 +8,10 @@ from typing import Literal
 
 import duckdb
 
-from kgcheck.duck import connected, identifier, literal
+from kgcheck.duck import connected
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
+from kgcheck.quoting import identifier, literal
 from kgcheck.reference.hashes import STATED, are_hashed_alike, digests_of, find_differing, hash_of, have_digests
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 

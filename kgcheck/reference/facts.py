@@ -6,11 +6,11 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import identifier, literal
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.reference_files import SnapshotWords
 from kgcheck.providers.tsv import check_file, first_words, open_tsv
+from kgcheck.quoting import identifier, literal
 
 COLUMNS = {
     "releases": ("source", "release", "released", "name", "licence", "url_template", "coverage"),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from kgcheck.duck import literal
+from kgcheck.quoting import literal
 
 FIRST_WITH_HASHES, FIRST_WITH_DIGESTS = 6, 7
 """Formats of snapshots."""

@@ -1,8 +1,8 @@
 """Under which id a reference source files a node, as SQL, and which end of a link its coverage names."""
 
-from kgcheck.duck import literal
 from kgcheck.profile.patterns import anchored
 from kgcheck.profile.schema import Label
+from kgcheck.quoting import literal
 
 STRING_ID = "string_id"
 """Attribute under which a network's ids of proteins are kept; they begin with the species."""

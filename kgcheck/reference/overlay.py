@@ -9,8 +9,8 @@ from pathlib import Path
 
 import duckdb
 
-from kgcheck.duck import identifier, literal
 from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.quoting import identifier, literal
 from kgcheck.reference.ids_sql import covers_tails
 from kgcheck.reference.snapshot import DERIVED_TABLES, TABLES, attach_snapshots
 

@@ -25,10 +25,11 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.closing import Closing
-from kgcheck.duck import confine, connected, literal
+from kgcheck.duck import confine, connected
 from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
+from kgcheck.quoting import literal
 from kgcheck.reference.hashes import FIRST_WITH_DIGESTS, FIRST_WITH_HASHES
 
 FORMAT_VERSION = 7

@@ -60,36 +60,35 @@ def proposed(finding: Finding) -> str:
 
 
 _PAGE = "reasons.md"
-_SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.M | re.S)
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 
 
 def reason_help(reason: Reason, kind: CheckType) -> str:
     """Explain a reason and its repair in a few sentences."""
-    pages = _pages()
-    found = pages[1 if kind is CheckType.STRUCTURE else 0].get(reason) or pages[0].get(reason) or pages[1].get(reason)
+    if reason.rule and kind is CheckType.STRUCTURE:
+        repair = reason.rule.repair.value if reason.rule.is_fault else ""
+        return f"{reason.words}: {_sentences(reason.rule.meaning, repair)}"
+    found = _pages().get(reason)
     return f"{reason.words}: {found}" if found else f"{reason.words}."
 
 
 @cache
-def _pages() -> tuple[dict[Reason, str], dict[Reason, str]]:
-    """Help by reason, of what sources decide and of structure."""
+def _pages() -> dict[str, str]:
+    """Help by reason, of what sources decide."""
     path = resource_dir("docs") / _PAGE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    looked, structure = dict[Reason, str](), dict[Reason, str]()
-    for title, body in _SECTION.findall(text):
-        header: list[str] = []
-        for line in body.splitlines():
-            cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
-            if not cells:
-                header = []
-            elif not header:
-                header = cells
-            elif cells[0].strip("`") in set(Reason):
-                row = dict(zip(header, cells, strict=False))
-                into = structure if title == "Structure" else looked
-                into[Reason(cells[0].strip("`"))] = _sentences(row.get("meaning", ""), row.get("repair", ""))
-    return looked, structure
+    pages: dict[str, str] = {}
+    header: list[str] = []
+    for line in text.splitlines():
+        cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if not cells:
+            header = []
+        elif not header:
+            header = cells
+        elif cells[0].strip("`") in set(Reason):
+            row = dict(zip(header, cells, strict=False))
+            pages[cells[0].strip("`")] = _sentences(row.get("meaning", ""), row.get("repair", ""))
+    return pages
 
 
 def _sentences(meaning: str, repair: str) -> str:

@@ -167,7 +167,7 @@ def test_the_worst_come_first() -> None:
         finding("P10001", outcome=Outcome.UNAVAILABLE, reason=Reason.NOT_COVERED),
         finding("P10002", outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND),
         finding("P10003", outcome=Outcome.INSUFFICIENT, reason=Reason.CONFLICTING_EVIDENCE),
-        finding("P10004", kind=CheckType.STRUCTURE, outcome=Outcome.INSUFFICIENT, reason=Reason.ORPHAN_NODE),
+        finding("P10004", kind=CheckType.STRUCTURE, outcome=Outcome.INSUFFICIENT, reason=Reason("orphan_node")),
         finding("P10005", outcome=Outcome.INSUFFICIENT, reason=Reason.UNMAPPED_IDENTIFIER),
     ]
 

@@ -9,7 +9,6 @@ import duckdb
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.duck import identifier
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import Counts, GraphStore
@@ -17,6 +16,7 @@ from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.loading.staging import holder_name
 from kgcheck.model import Ref
 from kgcheck.profile.schema import Label
+from kgcheck.quoting import identifier
 from kgcheck.settings import Settings
 from tests.integration.import_directory import CKG, check_sums, read_quarantine
 from tests.support.neo4j_fixtures import Neo4jTarget

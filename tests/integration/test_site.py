@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kgcheck
-from kgcheck.model import Reason
+from kgcheck.model import all_reasons
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -74,5 +74,5 @@ def test_reference_pages_hold_what_the_program_has(site: Path) -> None:
         assert option in commands
     assert [name for name in kgcheck.__all__ if f'id="kgcheck.{name}"' not in api] == []
     assert 'id="kgcheck.Workspace.audit"' in api
-    reasons = (site / "reasons.html").read_text(encoding="utf-8")
-    assert all(f">{reason}<" in reasons for reason in Reason)
+    reasons, rules = ((site / f"{name}.html").read_text(encoding="utf-8") for name in ("reasons", "rules"))
+    assert all(f">{reason}<" in (rules if reason.rule else reasons) for reason in all_reasons())

@@ -1,10 +1,10 @@
-"""Every structure rule finds its fault and nothing else, in small graphs that have exactly one."""
+"""Audits of structure: faults in pieces, folded, filtered and compared; what each rule finds stands in tests/rules."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from copy import deepcopy
-from hashlib import md5
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck import clock
-from kgcheck.audit.structure import ALL, cycles, moved_counts
+from kgcheck.audit.rules.count_moved import ALL, moved_counts
+from kgcheck.audit.rules.parent_cycle import cycles
 from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Reason
 from tests.support.audits import Audited, MemoryStore, audited, comparable
+from tests.support.rule_cases import CASES
 from tests.support.spent import spent
 
 Nodes = dict[str, list[dict[str, Any]]]
@@ -27,6 +29,9 @@ PARENT = "Disease HAS_PARENT Disease"
 OF_DISEASE = "Protein ASSOCIATED_WITH Disease"
 IN_PATHWAY = "Protein ANNOTATED_IN_PATHWAY Pathway"
 TRANSLATED = "Gene TRANSLATED_INTO Protein"
+
+
+CLEAN: dict[str, Nodes] = tomllib.loads((CASES / "graph.toml").read_text(encoding="utf-8"))
 
 
 class Graph(NamedTuple):
@@ -47,31 +52,7 @@ def acts_on(head: str, tail: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def graph() -> Graph:
     """Two proteins, their genes, a pathway and a chain of three diseases, without a fault."""
-    nodes: Nodes = {
-        "Protein": [
-            {"id": "P04637", "accession": "P53_HUMAN", "name": "TP53", "taxid": "9606"},
-            {"id": "Q00987", "accession": "MDM2_HUMAN", "name": "MDM2", "taxid": "9606"},
-        ],
-        "Gene": [{"id": "TP53", "name": "tumor protein p53"}, {"id": "MDM2", "name": "MDM2 proto-oncogene"}],
-        "Disease": [
-            {"id": "DOID:4", "name": "disease"},
-            {"id": "DOID:162", "name": "cancer"},
-            {"id": "DOID:305", "name": "carcinoma"},
-        ],
-        "Pathway": [{"id": "R-HSA-109581", "name": "Apoptosis"}],
-        "Amino_acid_sequence": [{"id": "P04637", "sequence": "MEEPQSDPSV", "size": 10, "source": "UniProt"}],
-    }
-    edges: Nodes = {
-        ACTS_ON: [acts_on("P04637", "Q00987")],
-        TRANSLATED: [
-            {"head": "TP53", "tail": "P04637", "source": "HGNC"},
-            {"head": "MDM2", "tail": "Q00987", "source": "HGNC"},
-        ],
-        PARENT: [{"head": "DOID:162", "tail": "DOID:4"}, {"head": "DOID:305", "tail": "DOID:162"}],
-        OF_DISEASE: [{"head": "P04637", "tail": "DOID:305", "source": "DISEASES", "score": 5.0}],
-        IN_PATHWAY: [{"head": "P04637", "tail": "R-HSA-109581", "source": "Reactome", "evidence": "TAS"}],
-        "Protein HAS_SEQUENCE Amino_acid_sequence": [{"head": "P04637", "tail": "P04637", "source": "UniProt"}],
-    }
+    nodes, edges = deepcopy(CLEAN["nodes"]), deepcopy(CLEAN["edges"])
     return Graph(nodes, edges, [])
 
 
@@ -95,35 +76,12 @@ def malformed_id(g: Graph) -> None:
     g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID-305"
 
 
-def no_id(g: Graph) -> None:
-    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = ""
-
-
-def unprintable_id(g: Graph) -> None:
-    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID:305\n"
-
-
-def endless_id(g: Graph) -> None:
-    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID:" + "3" * 600
-
-
-def id_on_two_labels(g: Graph) -> None:
-    g.nodes["Molecular_function"] = [{"id": "GO:0005524", "name": "ATP binding"}]
-    g.nodes["Biological_process"] = [{"id": "GO:0005524", "name": "binding of ATP"}]
-    for label in ("Molecular_function", "Biological_process"):
-        g.edges[f"Protein ASSOCIATED_WITH {label}"] = [{"head": "P04637", "tail": "GO:0005524", "source": "UniProt"}]
-
-
 def shared_name(g: Graph) -> None:
     g.nodes["Disease"][2]["name"] = "cancer"
 
 
 def orphan_node(g: Graph) -> None:
     g.nodes["Gene"].append({"id": "BRCA1", "name": "BRCA1 DNA repair associated"})
-
-
-def parallel_duplicate(g: Graph) -> None:
-    g.edges[ACTS_ON].append(acts_on("P04637", "Q00987"))
 
 
 def reversed_duplicate(g: Graph) -> None:
@@ -139,134 +97,8 @@ def wrong_end_label(g: Graph) -> None:
     g.stray.extend([edge, edge])
 
 
-def parent_cycle(g: Graph) -> None:
-    g.edges[PARENT].append({"head": "DOID:4", "tail": "DOID:305"})
-
-
-def missing_provenance(g: Graph) -> None:
-    g.edges[OF_DISEASE][0]["source"] = None
-
-
-def empty_provenance(g: Graph) -> None:
-    g.edges[OF_DISEASE][0]["source"] = "  "
-
-
-def score_out_of_range(g: Graph) -> None:
-    g.edges[ACTS_ON][0]["score"] = 900.0
-
-
-def node_number_as_text(g: Graph) -> None:
-    g.nodes["Amino_acid_sequence"][0]["as_text"] = ["size"]
-
-
-def edge_number_as_text(g: Graph) -> None:
-    g.edges[ACTS_ON][0]["as_text"] = ["score"]
-
-
-def shared_id(g: Graph) -> None:
-    g.nodes["Disease"].append({"id": "DOID:305", "name": "another name"})
-
-
-def parallel_scores(g: Graph) -> None:
-    g.edges[ACTS_ON].append(acts_on("P04637", "Q00987", score=0.5))
-
-
-def species_mismatch(g: Graph) -> None:
-    g.nodes["Pathway"][0]["id"] = g.edges[IN_PATHWAY][0]["tail"] = "R-MMU-109581"
-
-
-def length_mismatch(g: Graph) -> None:
-    g.nodes["Amino_acid_sequence"][0]["size"] = 12
-
-
-def missing_score(g: Graph) -> None:
-    g.edges[ACTS_ON][0]["score"] = None
-
-
 def placeholder_text(g: Graph) -> None:
     g.edges[IN_PATHWAY][0]["evidence"] = " Unspecified "
-
-
-def placeholder_number(g: Graph) -> None:
-    g.edges[ACTS_ON][0]["score"] = -1.0
-
-
-def placeholder_of_node(g: Graph) -> None:
-    g.nodes["Gene"][0]["name"] = "n/a"
-
-
-def digest(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()[:8]
-
-
-UNPRINTABLE = "DOID:305\ufffd… " + digest("DOID:305\n")
-ENDLESS = f"DOID:{'3' * 467}… " + digest("DOID:" + "3" * 600)
-
-FAULTS: dict[Callable[[Graph], None], tuple[tuple[str | None, ...], str]] = {
-    malformed_id: (("malformed_id", "DOID-305", None, None), "an id looks like DOID:4467"),
-    no_id: (("malformed_id", "(no id)", None, None), "an id looks like DOID:4467"),
-    unprintable_id: (("malformed_id", UNPRINTABLE, None, None), "an id looks like DOID:4467"),
-    endless_id: (("malformed_id", ENDLESS, None, None), "an id looks like DOID:4467"),
-    id_on_two_labels: (("id_on_two_labels", "GO:0005524", None, "GO:0005524"), "also a Molecular_function"),
-    shared_name: (("shared_name", "DOID:162", None, "DOID:305"), "cancer"),
-    orphan_node: (("orphan_node", "BRCA1", None, None), "no edge that the profile knows"),
-    parallel_duplicate: (("parallel_duplicate", "P04637", "ACTS_ON", "Q00987"), "the same edge 2 times"),
-    reversed_duplicate: (("reversed_duplicate", "P04637", "ACTS_ON", "Q00987"), "stated in both directions"),
-    shared_id: (("shared_id", "DOID:305", None, None), "2 nodes have this id"),
-    parallel_scores: (("parallel_scores", "P04637", "ACTS_ON", "Q00987"), "scores 0.5, 0.9"),
-    species_mismatch: (
-        ("species_mismatch", "P04637", "ANNOTATED_IN_PATHWAY", "R-MMU-109581"),
-        "species 9606 and 10090",
-    ),
-    length_mismatch: (("length_mismatch", "P04637", None, None), "size is 12, the length of sequence is 10"),
-    missing_score: (("missing_score", "P04637", "ACTS_ON", "Q00987"), "no score"),
-    self_loop: (("self_loop", "P04637", "ACTS_ON", "P04637"), ""),
-    wrong_end_label: (
-        ("wrong_end_label", "TP53", "ACTS_ON", "Q00987"),
-        "Gene ACTS_ON Protein is no pattern of the schema",
-    ),
-    parent_cycle: (
-        ("parent_cycle", "DOID:162", "HAS_PARENT", "DOID:4"),
-        "DOID:162 > DOID:4 > DOID:305 > DOID:162; 3 terms are ancestors of each other",
-    ),
-    missing_provenance: (("missing_provenance", "P04637", "ASSOCIATED_WITH", "DOID:305"), "no source"),
-    empty_provenance: (("missing_provenance", "P04637", "ASSOCIATED_WITH", "DOID:305"), "no source"),
-    score_out_of_range: (("score_out_of_range", "P04637", "ACTS_ON", "Q00987"), "score is 900.0"),
-    node_number_as_text: (("number_as_text", "P04637", None, None), "size"),
-    edge_number_as_text: (("number_as_text", "P04637", "ACTS_ON", "Q00987"), "score"),
-    placeholder_text: (
-        ("placeholder_value", "P04637", "ANNOTATED_IN_PATHWAY", "R-HSA-109581"),
-        "evidence= Unspecified ",
-    ),
-    placeholder_number: (("placeholder_value", "P04637", "ACTS_ON", "Q00987"), "score=-1.0"),
-    placeholder_of_node: (("placeholder_value", "TP53", None, None), "name=n/a"),
-}
-
-
-@pytest.mark.parametrize("spoil", FAULTS, ids=lambda spoil: spoil.__name__)
-def test_one_fault_is_the_one_finding(graph: Graph, tmp_path: Path, spoil: Callable[[Graph], None]) -> None:
-    spoil(graph)
-    expected, detail = FAULTS[spoil]
-
-    audit = structure(graph, tmp_path)
-
-    assert [told(f) for f in audit.findings] == [expected]
-    finding = audit.findings[0]
-    rule = Reason(str(expected[0]))
-    assert finding.verdict.reason is rule
-    assert rule.rule
-    assert finding.verdict.outcome.value == ("refuted" if rule.rule.is_fault else "insufficient")
-    assert (finding.change is not None) == rule.rule.is_fault
-    assert (finding.task.value or "") == detail
-    (evidence,) = finding.verdict.evidence
-    assert (evidence.source, evidence.release, evidence.value or "") == ("graph", "as audited", detail)
-    assert [(t.reason, t.count) for t in audit.tallies] == [(rule, 1)]
-
-
-def test_every_rule_is_tested() -> None:
-    tested = {expected[0] for expected, _ in FAULTS.values()} | {Reason.COUNT_MOVED}
-
-    assert tested == {reason for reason in Reason if reason.rule}
 
 
 def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path) -> None:
@@ -297,7 +129,10 @@ def test_what_many_break_alike_is_one_finding_with_its_number_and_examples(graph
         "30 nodes, among them GENE00 no edge that the profile knows; GENE01 no edge that "
     )
     assert len(unfolded.findings) == 31
-    assert {(t.reason, t.count) for t in folded.tallies} == {(Reason.ORPHAN_NODE, 30), (Reason.PLACEHOLDER_VALUE, 1)}
+    assert {(t.reason, t.count) for t in folded.tallies} == {
+        (Reason("orphan_node"), 30),
+        (Reason("placeholder_value"), 1),
+    }
     assert comparable(small) == comparable(folded)
     assert sorted(map(repr, folded.tallies)) == sorted(map(repr, unfolded.tallies))
 
@@ -368,25 +203,6 @@ def test_nodes_that_share_a_name_are_paired_with_the_first(graph: Graph, tmp_pat
     audit = structure(graph, tmp_path)
 
     assert sorted(told(f)[1:] for f in audit.findings) == [("A1", None, "B1"), ("A1", None, "TP53")]
-
-
-def test_empty_names_are_not_shared(graph: Graph, tmp_path: Path) -> None:
-    for node, name in zip(graph.nodes["Disease"], ("", " ", None), strict=True):
-        node["name"] = name
-
-    assert structure(graph, tmp_path).findings == []
-
-
-def test_edges_that_say_something_else_are_no_reversed_duplicate(graph: Graph, tmp_path: Path) -> None:
-    graph.edges[ACTS_ON].append(acts_on("Q00987", "P04637", action="inhibition"))
-
-    assert structure(graph, tmp_path).findings == []
-
-
-def test_a_protein_may_bind_its_own_kind(graph: Graph, tmp_path: Path) -> None:
-    graph.edges["Protein CURATED_INTERACTS_WITH Protein"] = [{"head": "P04637", "tail": "P04637", "source": "IntAct"}]
-
-    assert structure(graph, tmp_path).findings == []
 
 
 @pytest.mark.slow

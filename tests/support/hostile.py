@@ -41,6 +41,7 @@ from kgcheck.model import (
     Tier,
     Verdict,
     World,
+    all_reasons,
 )
 from kgcheck.profile.schema import load_schema
 from kgcheck.service.state import ServiceOptions
@@ -328,7 +329,7 @@ class HostileWorld:
                     kind=kinds[(number + other) % len(kinds)], to=text(), candidates=(text(), ids[1]), because=text()
                 )
                 verdict = Verdict(
-                    outcome=(Outcome.REFUTED, Outcome.INSUFFICIENT)[other], reason=list(Reason)[number + 5 * other],
+                    outcome=(Outcome.REFUTED, Outcome.INSUFFICIENT)[other], reason=all_reasons()[number + 5 * other],
                     confidence=0.9, evidence=tuple(evidence), note=text(), missing=(Gap(text(), Reason.NOT_COVERED),),
                 )  # fmt: skip
                 yield Finding(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.checks.lists import JOINED_SQL, items_of, joined
-from kgcheck.duck import literal
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -27,6 +26,7 @@ from kgcheck.model import (
     Verdict,
     World,
 )
+from kgcheck.quoting import literal
 from tests.support.facts import attribute, existence, potential, ref, triple
 
 P53, MDM2 = "Protein P04637", "Protein Q00987"

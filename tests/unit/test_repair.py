@@ -140,10 +140,10 @@ def test_edge(evidence: list[Evidence], kind: ChangeKind, to: str | None, candid
 @pytest.mark.parametrize(
     ("reason", "kind"),
     [
-        (Reason.PARALLEL_DUPLICATE, ChangeKind.RETIRE),
+        (Reason("parallel_duplicate"), ChangeKind.RETIRE),
         (Reason.SELF_LOOP, ChangeKind.RETIRE),
-        (Reason.PARENT_CYCLE, ChangeKind.REVIEW),
-        (Reason.SCORE_OUT_OF_RANGE, ChangeKind.REVIEW),
+        (Reason("parent_cycle"), ChangeKind.REVIEW),
+        (Reason("score_out_of_range"), ChangeKind.REVIEW),
     ],
 )
 def test_structure(reason: Reason, kind: ChangeKind) -> None:

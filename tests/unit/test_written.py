@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from kgcheck.duck import literal
 from kgcheck.evidence.written import IMPOSSIBLE_RE2
+from kgcheck.quoting import literal
 
 SYMBOLS = ("TP53", "BRAF", "MAPK1", "SEPTIN2", "UNC119B", "HLA-DRB1", "KCNH2", "ZNF790", "CXorf40A", "PINX1", "OIT3")
 # Letters of other alphabets that look like these; not those of the module's own table alone.

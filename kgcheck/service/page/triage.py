@@ -14,7 +14,7 @@ from kgcheck.curation.findings import FindingList, FindingPage
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import Finding, Reason
+from kgcheck.model import Finding, Reason, all_reasons
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
@@ -191,7 +191,7 @@ def _facets(facets: Facets) -> list[tuple[str, str, list[tuple[str, int]]]]:
 
 def _words(name: str, choice: str) -> str:
     """A choice as people read it."""
-    if name == "reason" and choice in set(Reason):
+    if name == "reason" and choice in set(all_reasons()):
         return Reason(choice).words
     return choice
 

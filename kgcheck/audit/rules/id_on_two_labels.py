@@ -1,0 +1,35 @@
+"""Ids that nodes of two labels have."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Label
+
+
+def ids_on_two_labels(graph: RuleGraph, label: "Label") -> str:
+    """Select ids that a node of a later label has, too, unless the two share ids."""
+    others = [
+        f"SELECT id, {literal(other.name)} AS label FROM {graph.nodes(other)}"
+        for other in graph.labels
+        if other.name > label.name
+        and other.name not in label.shares_ids_with
+        and label.name not in other.shares_ids_with
+    ]
+    joined = " UNION ALL ".join(others) or "SELECT NULL::VARCHAR AS id, NULL::VARCHAR AS label WHERE false"
+    return f"""
+    SELECT n.id, n.id, o.label, 'also a ' || o.label FROM {graph.nodes(label)} n JOIN ({joined}) o USING (id)"""
+
+
+RULE = Rule(
+    name="id_on_two_labels",
+    words="One identifier under two labels",
+    meaning="one id on nodes of two labels that do not share ids",
+    groups=("ids", "duplicates"),
+    is_fault=False,
+    bad="GO:0005524 as a function, and as a process",
+    good="GO:0005524 as a function alone",
+    of_label=ids_on_two_labels,
+)

@@ -1,0 +1,30 @@
+"""Ids that are not written as their database writes them."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Label
+
+
+def malformed_ids(graph: RuleGraph, label: "Label") -> str:
+    """Select the ids that have not the form of their label."""
+    from kgcheck.evidence import written
+
+    example = literal(f"an id looks like {label.id_example}")
+    return f"SELECT id, NULL, NULL, {example} FROM {graph.nodes(label)} WHERE {written.malformed(label, 'id')}"
+
+
+RULE = Rule(
+    name="malformed_id",
+    words="Identifier not written as its database writes them",
+    meaning="not the form of an id of this label",
+    groups=("ids",),
+    is_fault=True,
+    bad="the id DOID-305",
+    good="the id DOID:305",
+    is_of_one_row=True,
+    of_label=malformed_ids,
+)

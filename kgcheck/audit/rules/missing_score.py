@@ -1,0 +1,33 @@
+"""Edges without the score that every edge of their kind has."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import identifier, literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+
+def missing_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
+    """Select edges without a score that every edge of the pattern ought to have."""
+    found = [
+        f"SELECT head, tail, NULL, {literal(f'no {name}')} FROM {graph.edges(pattern)} WHERE {identifier(name)} IS NULL"
+        for name, spec in pattern.properties.items()
+        if spec.required
+    ]
+    return " UNION ALL ".join(found) or None
+
+
+RULE = Rule(
+    name="missing_score",
+    words="Edge without its score",
+    meaning="an edge without the score that every edge of its kind has",
+    groups=("edges", "scores"),
+    is_fault=False,
+    bad="an edge without a score among edges that have one",
+    good="an edge with the score 0.9",
+    is_folded=True,
+    is_of_one_row=True,
+    of_pattern=missing_scores,
+)

@@ -1,0 +1,30 @@
+"""Edges that are stated several times, alike in every property."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import identifier
+from kgcheck.rules import Rule, RuleGraph, RuleRepair
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+
+def parallel_duplicates(graph: RuleGraph, pattern: "Pattern") -> str:
+    """Select edges that are alike in every property."""
+    stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
+    return f"""
+    SELECT head, tail, NULL, 'the same edge ' || n || ' times'
+    FROM (SELECT {stated}, count(*) AS n FROM {graph.edges(pattern)} GROUP BY ALL HAVING n > 1)"""
+
+
+RULE = Rule(
+    name="parallel_duplicate",
+    words="The same edge more than once",
+    meaning="one edge several times, alike in every property",
+    groups=("edges", "duplicates"),
+    is_fault=True,
+    bad="P04637 joined to Q00987 twice, with equal properties",
+    good="P04637 joined to Q00987 once",
+    repair=RuleRepair.RETIRE_DUPLICATES,
+    of_pattern=parallel_duplicates,
+)

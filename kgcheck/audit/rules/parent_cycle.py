@@ -1,0 +1,110 @@
+"""Terms of a hierarchy that are their own ancestors."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgcheck.model import Ref
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+_SHOWN_TERMS = 8
+
+
+def parent_cycles(graph: RuleGraph, pattern: "Pattern") -> Iterable[RuleHit] | None:
+    """Find terms that are their own ancestors, a hit for each group of them."""
+    return _hits(graph, pattern) if pattern.hierarchy else None
+
+
+def _hits(graph: RuleGraph, pattern: "Pattern") -> Iterator[RuleHit]:
+    for cycle in cycles(graph.pairs(pattern)):
+        shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
+        detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
+        ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
+        yield RuleHit(ends[0], pattern.type, ends[1], detail)
+
+
+class Cycle(NamedTuple):
+    """Terms that are all ancestors of each other: how many, and a shortest way from the first of them back to it."""
+
+    terms: int
+    way: tuple[str, ...]
+
+
+def cycles(edges: Iterable[tuple[str, str]]) -> Iterator[Cycle]:
+    """Find every group of terms that are ancestors of each other."""
+    parents: dict[str, list[str]] = {}
+    for child, parent in edges:
+        if child != parent:
+            parents.setdefault(child, []).append(parent)
+    groups = [group for group in _components(parents) if len(group) > 1]
+    for group in sorted(groups, key=min):
+        yield Cycle(len(group), _way_back(min(group), parents, group))
+
+
+def _components(parents: dict[str, list[str]]) -> Iterator[set[str]]:
+    """Strongly connected components (Tarjan, without recursion: a hierarchy may be deep)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_terms: list[str] = []
+    is_open: set[str] = set()
+    for root in parents:
+        path = [] if root in order else [(root, iter(parents[root]))]
+        while path:
+            term, rest = path[-1]
+            if term not in order:
+                order[term] = low[term] = len(order)
+                open_terms.append(term)
+                is_open.add(term)
+            for parent in rest:
+                if parent not in order:
+                    path.append((parent, iter(parents.get(parent, ()))))
+                    break
+                if parent in is_open:
+                    low[term] = min(low[term], low[parent])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[term])
+                if low[term] == order[term]:
+                    group = set(_taken(open_terms, term))
+                    is_open -= group
+                    yield group
+
+
+def _taken(stack: list[str], last: str) -> Iterator[str]:
+    while True:
+        term = stack.pop()
+        yield term
+        if term == last:
+            return
+
+
+def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tuple[str, ...]:
+    """A shortest way from a term to itself within its group."""
+    came: dict[str, str] = {}
+    queue = deque([start])
+    while start not in came:
+        term = queue.popleft()
+        for parent in sorted(parents.get(term, ())):
+            if parent in group and parent not in came:
+                came[parent] = term
+                queue.append(parent)
+    way = [start]
+    while len(way) == 1 or way[-1] != start:
+        way.append(came[way[-1]])
+    return tuple(reversed(way))
+
+
+RULE = Rule(
+    name="parent_cycle",
+    words="Term that is its own ancestor",
+    meaning="a term that is its own ancestor",
+    groups=("edges", "hierarchies"),
+    is_fault=True,
+    bad="DOID:162 is a child of DOID:4, and DOID:4 of DOID:162",
+    good="DOID:162 is a child of DOID:4 alone",
+    of_pattern=parent_cycles,
+)

@@ -1,0 +1,37 @@
+"""Scores outside the range of their property."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import identifier, literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+
+def scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
+    """Select edges with a score that is outside its range, and stands for no missing one."""
+    from kgcheck.graph.scored import PLACEHOLDER_NUMBER
+
+    wrong = [
+        f"""
+        SELECT head, tail, NULL, {literal(n)} || ' is ' || {identifier(n)} FROM {graph.edges(pattern)}
+        WHERE {identifier(n)} NOT BETWEEN {p.range[0]} AND {p.range[1]} AND {identifier(n)} <> {PLACEHOLDER_NUMBER}
+        """
+        for n, p in pattern.properties.items()
+        if p.range
+    ]
+    return " UNION ALL ".join(wrong) or None
+
+
+RULE = Rule(
+    name="score_out_of_range",
+    words="Score outside its range",
+    meaning="a score outside the range of its property",
+    groups=("values", "scores"),
+    is_fault=True,
+    bad="the score 769, where the range is 0 to 1",
+    good="the score 0.769",
+    is_of_one_row=True,
+    of_pattern=scores_out_of_range,
+)

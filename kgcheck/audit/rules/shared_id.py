@@ -1,0 +1,30 @@
+"""Ids that several nodes of one label have."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Label
+
+
+def shared_ids(graph: RuleGraph, label: "Label") -> str:
+    """Select ids that several nodes of a label have."""
+    from kgcheck.graph.store import NO_ID
+
+    return f"""
+    SELECT id, NULL, NULL, count(*) || ' nodes have this id' FROM {graph.nodes(label)}
+    WHERE id <> {literal(NO_ID)} GROUP BY id HAVING count(*) > 1"""
+
+
+RULE = Rule(
+    name="shared_id",
+    words="Several nodes of one label share an identifier",
+    meaning="several nodes of one label have one id; for each property the smallest value is checked",
+    groups=("ids", "duplicates"),
+    is_fault=True,
+    bad="two nodes DOID:305, carcinoma and another name",
+    good="one node DOID:305",
+    of_label=shared_ids,
+)

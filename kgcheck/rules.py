@@ -1,0 +1,182 @@
+"""Structure rules: faults that a graph shows by itself, each with its name, its selects and its repair.
+
+A package brings rules of its own by an entry point of the group ``kgcheck.rules`` that names a `Rule`, or several:
+see docs/rules.md.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kgcheck.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from kgcheck.model import Ref
+    from kgcheck.profile.schema import Label, Pattern, Schema
+
+ENTRY_POINTS = "kgcheck.rules"
+"""The group of entry points by which packages bring rules."""
+
+_OWN = EntryPoint("kgcheck", "kgcheck.audit.rules:RULES", ENTRY_POINTS)
+"""Named here, so that no way of installing kgcheck leaves it without rules."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_LONGEST_NAME = 40
+
+
+class RuleRepair(StrEnum):
+    """How a fault is repaired."""
+
+    REVIEW = "review"
+    RETIRE = "retire"
+    RETIRE_DUPLICATES = "retire all but one"
+    SET_VALUE = "set the value that is given, where one property alone is wrong; else review"
+
+
+class RuleHit(NamedTuple):
+    """A node or an edge that breaks a rule, and what is wrong with it."""
+
+    head: "Ref"
+    relation: str | None
+    tail: "Ref | None"
+    detail: str
+
+
+class GraphCounts(NamedTuple):
+    """Nodes by label and edges by pattern."""
+
+    nodes: Mapping[str, int]
+    edges: Mapping[str, int]
+
+
+class RuleGraph(Protocol):
+    """The graph that a rule looks at, as tables of DuckDB."""
+
+    @property
+    def schema(self) -> "Schema":
+        """Labels and patterns that the profile knows."""
+
+    @property
+    def labels(self) -> "Sequence[Label]":
+        """Labels that have nodes."""
+
+    @property
+    def patterns(self) -> "Sequence[Pattern]":
+        """Patterns that have edges."""
+
+    @property
+    def now(self) -> GraphCounts:
+        """Counts of the run under way."""
+
+    @property
+    def before(self) -> GraphCounts:
+        """Counts of the audit before; those of now where there was none."""
+
+    def nodes(self, label: "Label") -> str:
+        """The quoted name of the table of a label: id, and its properties."""
+
+    def edges(self, pattern: "Pattern") -> str:
+        """The quoted name of the table of a pattern: head, tail, and its properties."""
+
+    def pairs(self, pattern: "Pattern") -> Iterable[tuple[str, str]]:
+        """The different ends of a pattern's edges, in order."""
+
+    def stray_edges(self) -> "Iterable[RuleHit]":
+        """Edges whose ends fit no pattern of the schema."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A check of the graph by itself, without a source.
+
+    A select gives a row for each hit: head (an id), tail (an id or NULL), tail_label (of a node of another label, else
+    NULL) and detail (what is wrong, in words). One with ``names_properties`` gives two columns more: a list of the
+    names of the properties that are wrong, and what would be right, or NULL.
+
+    Attributes:
+        name: In words that are joined by ``_``; a finding has it as its rule and its reason.
+        words: In plain words, as reports have it.
+        meaning: What breaks it, in half a sentence.
+        groups: Names by which rules are switched together.
+        is_fault: A hit is refuted; else it is only suspicious, and insufficient.
+        bad: A node or an edge that breaks it.
+        good: The same as it should be.
+        repair: How a fault is repaired.
+        is_folded: Many hits about the same are one finding, with their number and examples.
+        is_of_one_row: It looks at each row by itself, so that a glance tells whether any row breaks it.
+        names_properties: Its selects name the properties that are wrong.
+        of_label: The select over the nodes of a label; None where nothing can break it there.
+        of_pattern: The select over the edges of a pattern, or the hits themselves; None where nothing can break it.
+        of_graph: The hits of the graph as a whole.
+    """
+
+    name: str
+    words: str
+    meaning: str
+    groups: tuple[str, ...]
+    is_fault: bool
+    bad: str
+    good: str
+    repair: RuleRepair = RuleRepair.REVIEW
+    is_folded: bool = False
+    is_of_one_row: bool = False
+    names_properties: bool = False
+    of_label: "Callable[[RuleGraph, Label], str | None] | None" = None
+    of_pattern: "Callable[[RuleGraph, Pattern], str | Iterable[RuleHit] | None] | None" = None
+    of_graph: "Callable[[RuleGraph], Iterable[RuleHit]] | None" = None
+
+    def __post_init__(self) -> None:
+        """Refuse a name that could not be written in a file or on a command line."""
+        if len(self.name) > _LONGEST_NAME or not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a rule: small letters, digits and _ within, at most 40")
+
+
+@cache
+def structure_rules() -> Mapping[str, Rule]:
+    """All rules by name: kgcheck's own, then those of other packages that are installed."""
+    found: dict[str, Rule] = {}
+    origin: dict[str, str] = {}
+    for point in (_OWN, *sorted(entry_points(group=ENTRY_POINTS), key=lambda p: (_package(p), p.name))):
+        for rule in _rules_of(point):
+            if rule.name in found:
+                raise _refused(point, f"{rule.name} is a rule of {origin[rule.name]} already")
+            found[rule.name], origin[rule.name] = rule, _package(point)
+    return found
+
+
+def rules_named(names: Collection[str]) -> frozenset[str]:
+    """The names of the rules that are named, by name or by group."""
+    rules = structure_rules()
+    grouped = {group for rule in rules.values() for group in rule.groups}
+    if unknown := sorted(set(names) - set(rules) - grouped):
+        raise ConfigurationError(
+            f"no rule or group of rules is called {unknown[0]!r}",
+            f"kgcheck rules lists them; groups: {', '.join(sorted(grouped))}",
+        )
+    return frozenset(name for name, rule in rules.items() if name in names or not set(names).isdisjoint(rule.groups))
+
+
+def _rules_of(point: EntryPoint) -> list[Rule]:
+    try:
+        loaded = point.load()
+        rules = [loaded] if isinstance(loaded, Rule) else list(loaded)
+    except Exception as error:  # of any package that is installed
+        raise _refused(point, f"{type(error).__name__}: {error}") from error
+    if wrong := [rule for rule in rules if not isinstance(rule, Rule)]:
+        raise _refused(point, f"{wrong[0]!r} is no kgcheck.rules.Rule")
+    return rules
+
+
+def _refused(point: EntryPoint, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the rules of {_package(point)} cannot be used: {why}",
+        f"mend {point.value}, or take the package away: pip uninstall {_package(point)}",
+    )
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.name
