@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 @format_options()
 @limit_option()
 @workspace_options("ledger", progress=False)
-def command(workspace: "Workspace", run: str, format_: str, output: Path | None, limit: int | None) -> None:
+def command(workspace: "Workspace", run: str, format_: str, out: Path | None, limit: int | None) -> None:
     """Show the findings of RUN: its id, the beginning of its id, or `latest`."""
     from kgcheck.cli.show import show_run
 
     found = workspace.run(run)
-    show_run(workspace, found, workspace.tallies(found), format_=format_, output=output, limit=limit)
+    show_run(workspace, found, workspace.tallies(found), format_=format_, out=out, limit=limit)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.patches import PatchTable
 from tests.support import ROOT
 from tests.support.audits import DEMO, core_demo, core_import, kgcheck
 from tests.support.jats import article
@@ -29,7 +30,7 @@ NOT_RUN = {
     r"^npx ": "needs a program of npm's",
     r"Klippel-Feil": "asks the graph of ../shared/data: tests/integration/test_kgqa_real.py",
     "createdb|postgresql": "needs a PostgreSQL server: tests/integration/test_ledger_places.py, test_ledger_copy.py",
-    r"jobs serve": "does not end: tests/integration/test_jobs_again.py",
+    r"job serve": "does not end: tests/integration/test_jobs_again.py",
     r"mcp --http": "does not end: tests/integration/test_mcp.py",
     r"^curl |kgcheck serve .*kgcheck-demo": "a session with a service: tests/integration/test_service_session.py",
     r"\.xml\.gz": "needs a file of a provider: tests/unit/test_literature_formats.py",
@@ -41,13 +42,13 @@ NOT_RUN_COUNT = {
     "^make |^pip ": 8,
     "bolt://": 4,
     "--neo4j-home": 1,
-    "jobs serve": 1,
+    "job serve": 1,
     r"\.xml\.gz": 1,
     "Klippel-Feil": 1,
     "--index index": 5,
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
-NOT_RUN_COUNT |= {"createdb|postgresql": 4, "jobs serve": 1}
+NOT_RUN_COUNT |= {"createdb|postgresql": 4, "job serve": 1}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 7}
 NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
@@ -160,6 +161,9 @@ def of_the_reader(word: str, folder: Path) -> str:
     if re.fullmatch("[0-9a-f]{8}", word) and ledger.exists():
         with Ledger(ledger) as opened:
             return next(f.fingerprint[:8] for run in opened.runs()[:1] for f in opened.findings(run))
+    if re.fullmatch("[0-9a-f]{16}", word):
+        with Ledger(ledger) as opened:
+            return PatchTable(opened.database).all()[0].id
     if "/transcripts/" in word:
         return str(next((folder / ".kgcheck" / "transcripts").glob("*.jsonl")))
     return word

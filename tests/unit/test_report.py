@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,11 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import RenderableType
 
+from kgcheck.cli.console import results
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Gap, Outcome, Reason, Ref, TallyMark, Target
 from kgcheck.report import wording
+from kgcheck.report.cells import RowTable, SafeConsole
 from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
+from kgcheck.report.tables import findings_table, run_table
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 
@@ -266,3 +271,44 @@ def test_a_run_in_a_ledger_is_read_from_it(tmp_path: Path) -> None:
 
 def _named(store: str) -> Run:
     return RUN.model_copy(update={"store": store})
+
+
+# --- tables of a terminal
+
+
+def printed(width: int, *tables: RenderableType) -> str:
+    console = SafeConsole(width=width, file=io.StringIO(), record=True)
+    for table in tables:
+        console.print(table)
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_tables_can_be_read_at_every_width(width: int) -> None:
+    found = finding(said="words of a source that take more room than a column has at 80 characters")
+    counted = [tally(2_314, Outcome.SUPPORTED), tally(76, Outcome.REFUTED), tally(426, Outcome.UNAVAILABLE)]
+
+    runs, findings = printed(width, run_table([(RUN, counted)])), printed(width, findings_table([found]))
+
+    lines = [line.rstrip() for line in (runs + findings).splitlines()]
+    assert max(map(len, lines)) <= width
+    for whole in (RUN.id, "2,314", "supported", "refuted", "insufficient", "unavailable"):
+        assert re.search(rf"(?<!\S){re.escape(whole)}(?![^\s,])", runs), whole
+    for whole in (found.fingerprint[:8], found.verdict.reason.value, "proposal"):
+        assert whole in findings
+    # Nothing is squeezed to a ribbon.
+    assert "uniprot 2026_03 Q00007:" in findings
+    assert "counted" in runs or width == 200
+
+
+def test_a_column_that_is_empty_everywhere_is_left_out() -> None:
+    rows = [("a", "", "x"), ("b", "", "")]
+
+    assert printed(60, RowTable(("name", "nothing", "some"), rows)).split() == ["name", "some", "a", "x", "b"]
+    assert printed(60, RowTable(("name", "nothing"), [])).split() == ["name", "nothing"]
+
+
+def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, wide in (("60", 60), ("", 180), ("no number", 180)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert results().width == wide
