@@ -579,3 +579,16 @@ def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     with Ledger(ledger) as kept:
         run = kept.run("latest")
         assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))
+
+
+def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:
+    text, row = (
+        kgcheck("report", "--methods", cwd=audited),
+        kgcheck("report", "--methods", "--format", "json", cwd=audited),
+    )
+
+    assert json.loads(row.out)["text"] + "\n" == text.out
+    assert "was checked with kgcheck, version " in text.out
+    assert kgcheck("report", "--methods", "--out", tmp_path / "methods.json", cwd=audited).code == 0
+    assert (tmp_path / "methods.json").read_text(encoding="utf-8") == row.out
+    assert kgcheck("report", "--methods", "--format", "csv", cwd=audited).refuses("methods are no csv")
