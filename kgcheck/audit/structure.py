@@ -1,4 +1,4 @@
-"""Structure checks: faults that a graph shows by itself, found by joins over its copy (checks.md, "Structure").
+"""Structure checks: faults that a graph shows by itself, found by joins over its copy (docs/reasons.md, "Structure").
 
 Each rule is one select of kgcheck.audit.rules; terms that are their own ancestors are found by a walk.
 """
