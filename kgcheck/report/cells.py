@@ -14,7 +14,7 @@ from rich.text import Text
 from kgcheck.visible import visible
 
 _WIDTH = 200
-_LEAST_WIDTH = 24
+_LEAST_WIDTH = 30
 """Characters below which a column of text reads like a ribbon."""
 
 
@@ -112,7 +112,7 @@ class RowTable:
         """The keys of a row in one line, and what else it has under them, each with its name."""
         keys = [row[name] for name in row if name in self._keys and row[name]]
         if keys:
-            yield Text("  ").join(keys)
+            yield Text("  ").join([Text.assemble(keys[0], style="bold"), *keys[1:]])
         texts = [(name, row[name]) for name in row if name not in self._keys and name not in self._numbers]
         counted = ", ".join(f"{row[name]} {name}" for name in row if name in self._numbers and row[name])
         yield Padding(facts_table([*texts, ("counted", counted)]), (0, 0, 0, 2))

@@ -182,7 +182,7 @@ def patch_table(patches: "Iterable[PatchEntry]") -> RenderableType:
     rows = [
         (p.id, f"{p.made:%Y-%m-%d %H:%M}", p.by, f"{p.operations:,}", p.state.value, p.store, p.folder) for p in patches
     ]
-    return RowTable(columns, rows, keys=("patch", "made", "state"), numbers=("operations",))
+    return RowTable(columns, rows, keys=("patch", "made", "state"))
 
 
 def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> RenderableType:
