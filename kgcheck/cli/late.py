@@ -2,12 +2,14 @@
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from kgcheck.cli.output import be_quiet, note
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 RENAMED = {"jobs": "job", "verified": "explain", "output": "out"}
 """Commands and options that had another name in the last release: it works until the next, with a warning."""
@@ -74,8 +76,10 @@ class LateGroup(click.Group):
                 error.command_name, possibilities=self.list_commands(ctx), ctx=ctx
             ) from None
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Commands and options that begin so, without importing any command."""
+        from click.shell_completion import CompletionItem
+
         named = [pair for section in self._late.values() for pair in section.items() if pair[0].startswith(incomplete)]
         found = [CompletionItem(name, help=text) for name, text in named]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]

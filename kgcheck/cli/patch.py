@@ -130,18 +130,10 @@ def undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int:
 
 @command.command("export")
 @_PATCH
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["import-dir"]),
-    default="import-dir",
-    show_default=True,
-    help="import-dir: the files that the graph is loaded from, corrected.",
-)
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
 @workspace_options("store", "profile", "ledger")
-def export(workspace: "Workspace", patch: str, form: str, of: Path, out: Path) -> int:
+def export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
     """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
     exported = workspace.export_patch(_folder(workspace, patch), of, out)
     for name, n in exported.rows.items():
