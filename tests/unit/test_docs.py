@@ -388,7 +388,7 @@ def demo() -> dict[str, int]:
     return {"findings": len(found), "facts": facts, **outcomes}
 
 
-NUMBERS = {
+NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
     "README.md": [
         ("{} facts that are stale", lambda: demo()["facts"]),
         ("They make {} findings", lambda: demo()["findings"]),
