@@ -59,9 +59,7 @@ def measure(folder: Path, edges: int) -> list[Row]:
     run, ledger = folder / "run.json", folder / "ledger.sqlite"
     ledger.unlink(missing_ok=True)
     audit = ("kgcheck", "audit", "--type", "triple", "--store", str(store), "--reference", str(snapshot))
-    took = spent(
-        *audit, "--ledger", str(ledger), "--format", "json", "--limit", "0", "--output", str(run), allowed=(1,)
-    )
+    took = spent(*audit, "--ledger", str(ledger), "--format", "json", "--limit", "0", "--out", str(run), allowed=(1,))
     tallies = json.loads(run.read_text())["tallies"]
     compare(tallies, facts / "answers.json")
     checked = sum(t["count"] for t in tallies)

@@ -78,7 +78,7 @@ class Worlds:
         if not self.ledger.exists():
             where = ("--store", str(self.store), "--reference", str(self.reference), "--ledger", str(self.ledger))
             run_json = str(self._folder / "run.json")
-            spent("kgcheck", "audit", *where, "--format", "json", "--limit", "0", "--output", run_json, allowed=(1,))
+            spent("kgcheck", "audit", *where, "--format", "json", "--limit", "0", "--out", run_json, allowed=(1,))
         papers = self._data / "fulltext" / "plos"
         if not self.bibliography.exists():
             self._build(self.bibliography, sorted(papers.glob("*.xml")))

@@ -68,9 +68,7 @@ def measure(data: Path, folder: Path) -> Row:
         ledger.with_name(ledger.name + name).unlink(missing_ok=True)
     run = folder / "run.json"
     audit = ("kgcheck", "audit", "--type", "all", "--store", str(store), "--reference", str(snapshot))
-    took = spent(
-        *audit, "--ledger", str(ledger), "--format", "json", "--limit", "0", "--output", str(run), allowed=(1,)
-    )
+    took = spent(*audit, "--ledger", str(ledger), "--format", "json", "--limit", "0", "--out", str(run), allowed=(1,))
     tallies = json.loads(run.read_text())["tallies"]
     units = _write_tasks(store, folder / "tasks", load_schema())
     raw = spent("benchmarks.real_audit", "--join", str(folder))

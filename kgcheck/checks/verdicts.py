@@ -1,4 +1,4 @@
-"""The one function that turns evidence into a verdict (checks.md, "Evidence, and when silence counts").
+"""The one function that turns evidence into a verdict (docs/verdicts.md).
 
 The order of the decision:
 

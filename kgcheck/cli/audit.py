@@ -66,7 +66,7 @@ def command(
     changed_since: str | None,
     resume: str | None,
     format_: str,
-    output: Path | None,
+    out: Path | None,
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
@@ -98,7 +98,7 @@ def command(
             audit.run,
             audit.tallies,
             format_=format_,
-            output=output,
+            out=out,
             limit=limit,
             fail_on=fail_on,
             exit_code=code,

@@ -13,7 +13,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.options import BatchOptions
 
 if TYPE_CHECKING:
@@ -69,16 +69,12 @@ def kgcheck(
 
 def _show(done: "BatchResult", format_: str) -> None:
     from kgcheck.bench.batches import metrics_json
-    from kgcheck.cli.console import results
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.report.tables import metrics_table
 
     for text in done.notes:
         note(text)
-    if format_ == "json":
-        json_result(metrics_json(done.metrics))
-    else:
-        results().print(metrics_table(done.metrics))
+    show(format_, metrics_json(done.metrics), metrics_table(done.metrics))
     note(f"{done.batch.done} done now, {done.batch.before} before; results: {done.results}")
     if done.batch.failed:
         note(f"{done.batch.failed} ended with an error; run the same command to try them again")

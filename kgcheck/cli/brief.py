@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import format_options, literature_option, options_of, workspace_options
-from kgcheck.cli.output import json_result, note, text_result
+from kgcheck.cli.output import note, show_or_write
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 
@@ -28,7 +28,7 @@ def command(
     what: tuple[str, ...],
     limit: int,
     format_: str,
-    output: Path | None,
+    out: Path | None,
 ) -> None:
     """Write what is known of WHAT: a node ("Protein P00441", P00441, SOD1), or a topic that names nodes.
 
@@ -37,8 +37,8 @@ def command(
 
     Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.outputs import write_text
     from kgcheck.report.documents import page
+    from kgcheck.visible import as_json
 
     brief = workspace.brief(" ".join(what), limit=limit, **dict(spending))
     for text in brief.notes:
@@ -46,11 +46,5 @@ def command(
     if brief.model:
         kept = how_many(len(brief.prose), "sentence")
         note(f"{kept} of {brief.model}, and {len(brief.dropped):,} that were thrown away")
-    if format_ == "json" and output is None:
-        json_result(brief.model_dump(mode="json"))
-        return
-    text = brief.model_dump_json(indent=2) + "\n" if format_ == "json" else page("brief", format_, brief=brief)
-    if output is not None:
-        write_text(output, text)
-    else:
-        text_result(text)
+    row = as_json(brief.model_dump(mode="json"), indent=2)
+    show_or_write(f"{row}\n" if format_ == "json" else page("brief", format_, brief=brief), out)

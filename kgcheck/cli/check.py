@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import fail_on_option, options_of, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, live_text, note
+from kgcheck.cli.output import live_text, note, show
 from kgcheck.options import CheckOptions
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def command(
     Ids or names: "P04637 ACTS_ON Q00987", existence Protein Q00015, attribute Gene TP53 name,
     attribute P04637 ACTS_ON Q00987 score.
     """
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import explain_finding
 
     shown = _Live() if transcript else None
@@ -45,10 +44,7 @@ def command(
     )
     for text in checked.notes:
         note(text)
-    if format_ == "json":
-        json_result(checked.finding.as_row())
-    else:
-        results().print(explain_finding(checked.finding))
+    show(format_, checked.finding.as_row(), explain_finding(checked.finding))
     click.get_current_context().exit(checked.exit_code(fail_on))
 
 

@@ -1,5 +1,6 @@
 """What people see as tables and bars: results on stdout, progress on stderr; lines are in output.py."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichBar
 
+from kgcheck.cli.output import is_quiet
 from kgcheck.progress import ProgressStep
 from kgcheck.report.cells import SafeConsole
 
@@ -22,13 +24,14 @@ _PIPE_WIDTH = 180
 
 def errors() -> Console:
     """The console of stderr."""
-    return SafeConsole(stderr=True)
+    return SafeConsole(stderr=True, quiet=is_quiet())
 
 
 def results() -> Console:
-    """The console of stdout; what goes into a pipe or a file has room for long lines."""
+    """The console of stdout; what goes into a pipe or a file has room for long lines, unless COLUMNS says how much."""
     console = SafeConsole()
-    return console if console.is_terminal else SafeConsole(width=_PIPE_WIDTH)
+    is_set = os.environ.get("COLUMNS", "").isdecimal()
+    return console if console.is_terminal or is_set else SafeConsole(width=_PIPE_WIDTH)
 
 
 class RichProgress:
@@ -39,7 +42,7 @@ class RichProgress:
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
-        if not self._console.is_terminal:
+        if self._console.quiet or not self._console.is_terminal:
             self._console.print(f"{description} ...", soft_wrap=True)
             yield _Quiet()
             return

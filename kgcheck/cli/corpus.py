@@ -7,17 +7,14 @@ import click
 
 from kgcheck.choices import PAPER_SOURCES
 from kgcheck.cli.options import FilePath, index_option, table_or_json_option
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, result, show
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.embed import Embedder
     from kgcheck.literature.gather import Gathering, SourceName
     from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.papers import WholePaper
     from kgcheck.literature.topics import TopicGathering
     from kgcheck.providers.http import Http
 
@@ -211,11 +208,9 @@ def remove(ids: tuple[str, ...], literature: Path) -> None:
 @table_or_json_option()
 def list_(literature: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
-    from rich.table import Table
-
-    from kgcheck.cli.console import results
     from kgcheck.literature.manifest import DOCUMENTS, read_manifest
     from kgcheck.literature.store import DocumentStore
+    from kgcheck.report.tables import rows_table
 
     with DocumentStore(literature / DOCUMENTS) as store:
         if ids:
@@ -225,31 +220,25 @@ def list_(literature: Path, ids: bool, format_: str) -> None:
             header = ("recipe", "documents", "retracted", "first_year", "last_year", "paragraphs")
             rows = [*store.listed()]
     manifest = read_manifest(literature)
-    if format_ == "json":
-        listed = [dict(zip(header, row, strict=True)) for row in rows]
-        json_result(listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed})
-        return
-    table = Table(*(h.replace("_", " ") for h in header))
-    for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row))
-    results().print(table)
-    if not ids:
-        results().print(_summary(literature, manifest))
+    listed = [dict(zip(header, row, strict=True)) for row in rows]
+    shown = listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed}
+    show(format_, shown, rows_table(listed, header))
+    if not (ids or format_ == "json"):
+        result(_summary(literature, manifest))
 
 
 @command.command("show")
 @click.argument("paper")
 @index_option(required=True)
 @table_or_json_option()
-def show(paper: str, literature: Path, format_: str) -> None:
+def show_(paper: str, literature: Path, format_: str) -> None:
     """Show a whole paper by its id: its sections, its references, and what retracts or corrects what."""
     from rich.console import Group
-    from rich.table import Table
 
-    from kgcheck.cli.console import results
     from kgcheck.errors import UnknownName
     from kgcheck.literature.manifest import DOCUMENTS
     from kgcheck.literature.store import DocumentStore
+    from kgcheck.report.cells import RowTable, facts_table
 
     with DocumentStore(literature / DOCUMENTS) as store:
         found = store.paper(paper)
@@ -260,35 +249,29 @@ def show(paper: str, literature: Path, format_: str) -> None:
             raise UnknownName("whole paper", paper, [], hint)
         number = store.number_of(found.id)
         retracted = number is not None and store.documents([number])[number].retracted
-    if format_ == "json":
-        json_result(found.model_dump(mode="json") | {"retracted": retracted})
-        return
-    sections = Table("section", "kind", "paragraphs", "citations")
+    cited = found.citations
+    facts = facts_table(
+        (
+            ("paper", ", ".join(found.ids)),
+            ("title", found.title),
+            ("in", ", ".join(filter(None, (found.journal, str(found.year or ""), found.type)))),
+            ("licence", found.licence or "not named"),
+            ("cited by", f"{len(cited):,}: {', '.join(cited[:5])}" if cited else ""),
+            ("RETRACTED", "it is found, and never counts" if retracted else ""),
+            *((notice.kind, f"of {notice.of} by {notice.notice}") for notice in found.notices),
+        )
+    )
+    headings = []
     for section in found.sections:
         marks = sum(len(p.markers) for p in section.paragraphs)
         heading = "  " * (section.level - 1) + (section.heading or "(no heading)")
-        sections.add_row(heading, section.kind, str(len(section.paragraphs)), str(marks or ""))
-    references = Table("reference", "year", "doi", "pmid", "title")
-    for entry in found.references:
-        references.add_row(entry.label, str(entry.year or ""), entry.doi, entry.pmid, entry.title or entry.text)
-    results().print(Group(_about(found, retracted=retracted), sections, references))
-
-
-def _about(paper: "WholePaper", *, retracted: bool) -> "RenderableType":
-    from rich.table import Table
-
-    rows = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    rows.add_row("paper", ", ".join(paper.ids))
-    rows.add_row("title", paper.title)
-    rows.add_row("in", ", ".join(filter(None, (paper.journal, str(paper.year or ""), paper.type))))
-    rows.add_row("licence", paper.licence or "not named")
-    if paper.citations:
-        rows.add_row("cited by", f"{len(paper.citations):,}: {', '.join(paper.citations[:5])}")
-    if retracted:
-        rows.add_row("RETRACTED", "it is found, and never counts")
-    for notice in paper.notices:
-        rows.add_row(notice.kind, f"of {notice.of} by {notice.notice}")
-    return rows
+        headings.append((heading, section.kind, str(len(section.paragraphs)), str(marks or "")))
+    numbers = ("paragraphs", "citations")
+    sections = RowTable(("section", "kind", *numbers), headings, numbers=numbers)
+    entries = [(one.label, str(one.year or ""), one.doi, one.pmid, one.title or one.text) for one in found.references]
+    references = RowTable(("reference", "year", "doi", "pmid", "title"), entries, keys=("reference", "year"))
+    row = found.model_dump(mode="json") | {"retracted": retracted}
+    show(format_, row, Group(facts, "", sections, "", references))
 
 
 def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note, result
+from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE
 from kgcheck.plurals import how_many
 
@@ -54,11 +54,7 @@ def import_(workspace: "Workspace", file: Path, quarantine: Path | None) -> None
 @table_or_json_option()
 def history(workspace: "Workspace", finding: str, format_: str) -> None:
     """Show every decision about FINDING, the oldest first."""
-    from kgcheck.cli.console import results
     from kgcheck.curation.forms import history_table
 
     decisions = workspace.history(finding)
-    if format_ == "json":
-        json_result([one.model_dump(mode="json") for one in decisions])
-    else:
-        results().print(history_table(decisions))
+    show(format_, [one.model_dump(mode="json") for one in decisions], history_table(decisions))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath
-from kgcheck.cli.output import note, result, text_result
+from kgcheck.cli.output import note, result, show_or_write
 
 if TYPE_CHECKING:
     from kgcheck.model import CheckType, Finding
@@ -103,7 +103,7 @@ def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
 
 def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:
     """Design a protocol by rules, without papers, and check it."""
-    from kgcheck.protocols.checking.rendering import rendered_checks
+    from kgcheck.protocols.checking.rendering import checks_table
     from kgcheck.protocols.design.replay import FILE
     from kgcheck.protocols.protocol import read_objective
 
@@ -114,7 +114,7 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
         note(line)
     show_step(f"kgcheck protocol check {folder / FILE} {options} --reference {workspace.reference}")
     (checked,), _ = workspace.check_protocols([folder / FILE])
-    text_result(rendered_checks([checked], "table", 0))
+    show_or_write(checks_table([checked]), None)
     result(f"protocol: {(folder / 'protocol.html').resolve()}")
 
 

@@ -31,7 +31,7 @@ def command(
     states: tuple[str, ...],
     limit: int | None,
     format_: str,
-    output: Path | None,
+    out: Path | None,
     fail_on: str,
 ) -> None:
     """Compare two runs of a store: the latest audit with the one before of the same options, unless RUNs are named.
@@ -46,7 +46,7 @@ def command(
 
     diff = workspace.diff(before, after)
     most = TABLE_LIMIT if limit is None and format_ == "table" else limit
-    show_listed(diff.findings(states or STATES[:-1], limit=most), format_, output, head=diff.as_row)
+    show_listed(diff.findings(states or STATES[:-1], limit=most), format_, out, head=diff.as_row)
     for line in diff.lines():
         note(line)
     code = diff.exit_code(fail_on)

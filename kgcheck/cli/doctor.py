@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import show
 from kgcheck.errors import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -20,14 +20,10 @@ def command(workspace: "Workspace", format_: str) -> int:
 
     Ends with 0 where a graph can be audited, whatever else is missing, and with 2 where none can.
     """
-    from kgcheck.cli.console import results
     from kgcheck.cli.facilities import facilities
     from kgcheck.report.tables import rows_table
 
     found = facilities(workspace)
     rows = [one.model_dump(mode="json") for one in found]
-    if format_ == "json":
-        json_result(rows)
-    else:
-        results().print(rows_table(rows, ("name", "state", "found", "needed_for", "command")))
+    show(format_, rows, rows_table(rows, ("name", "state", "found", "needed_for", "command")))
     return EXIT_USAGE if any(one.stops_the_main_job for one in found) else 0

@@ -1,30 +1,44 @@
-"""``kgcheck explain``: one finding with all its evidence."""
+"""``kgcheck explain``: one finding with all its evidence, or what audits found of an edge."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.cli.options import table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import note, show
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
 
 
 @click.command("explain")
-@click.argument("finding")
-@workspace_options("ledger", progress=False)
+@click.argument("words", nargs=-1, required=True, metavar="FINDING|EDGE")
+@workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
-def command(workspace: "Workspace", finding: str, format_: str) -> None:
-    """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
-    from kgcheck.cli.console import results
+def command(workspace: "Workspace", words: tuple[str, ...], format_: str) -> None:
+    """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence.
+
+    Or show what the newest audit that looked at EDGE found: "P04637 ACTS_ON Q00987". That ends with 0 where it is
+    supported, 1 where it is refuted or cannot be told, and 3 where nobody has looked or could.
+    """
+    named = " ".join(words)
+    if len(named.split()) > 1:
+        click.get_current_context().exit(_explain_edge(workspace, named, format_))
     from kgcheck.curation.forms import decision_line
     from kgcheck.report.tables import explain_finding
 
-    found = workspace.finding(finding)
+    found = workspace.finding(named)
     decided, state = workspace.decided(found), workspace.state_of(found)
-    if format_ == "json":
-        row = decided.model_dump(mode="json")
-        json_result(found.as_row() | {"state": state, "decision_state": row["state"], "decision": row["decision"]})
-    else:
-        results().print(explain_finding(found, state or "", decision_line(decided)))
+    row = decided.model_dump(mode="json")
+    shown = found.as_row() | {"state": state, "decision_state": row["state"], "decision": row["decision"]}
+    show(format_, shown, explain_finding(found, state or "", decision_line(decided)))
+
+
+def _explain_edge(workspace: "Workspace", edge: str, format_: str) -> int:
+    from kgcheck.report.tables import verified_table
+
+    found = workspace.verified(edge)
+    show(format_, found.model_dump(mode="json") if found else None, verified_table(edge, found))
+    if found is None:
+        note("it is looked up by ids, as the graph has them: kgcheck check knows names, too")
+    return {"supported": 0, "unavailable": 3}.get(found.outcome.value if found else "unavailable", 1)

@@ -26,7 +26,7 @@ def command(
     limit: int | None,
     after: str | None,
     format_: str,
-    output: Path | None,
+    out: Path | None,
     **filters: Any,
 ) -> None:
     """List the findings of a run, the refuted first, each with what became of it and what was decided about it.
@@ -38,7 +38,7 @@ def command(
 
     most = TABLE_LIMIT if limit is None and format_ == "table" else limit
     page = FindingPage(workspace.list_findings(run, **filters), after, most)
-    show_listed(page, format_, output, head=lambda: {"run": page.run, "next": page.next})
+    show_listed(page, format_, out, head=lambda: {"run": page.run, "next": page.next})
     if page.next:
         note(f"there are more: --after {page.next}")
     if not page.count:

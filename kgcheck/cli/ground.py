@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.choices import GROUND_FORMS
-from kgcheck.cli.options import FilePath, format_options, manuscript_options, options_of
-from kgcheck.cli.output import note, text_result
+from kgcheck.cli.options import FilePath, format_options, given, manuscript_options, options_of
+from kgcheck.cli.output import note, show_or_write
 from kgcheck.options import GroundLimits, TextOptions
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
     ),
 )
 @click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
-@format_options(("table", *GROUND_FORMS))
-@click.option("--out", type=FilePath(file_okay=False), help="Write every form to this folder: ground.html and so on.")
+@format_options(("table", *GROUND_FORMS), folder=True)
 def command(
     workspace: "Workspace",
     options: TextOptions,
@@ -57,7 +56,6 @@ def command(
     file: Path,
     fix: Path | None,
     format_: str,
-    output: Path | None,
     out: Path | None,
 ) -> None:
     """Tell what each sentence of FILE rests on, and which of its citations and numbers are wrong.
@@ -70,7 +68,7 @@ def command(
     Exit codes: 0 clean, 1 remarks at or over --fail-on or over a limit, 2 usage or configuration, 3 something could not
     be looked at.
     """
-    from kgcheck.grounding.rendering import rendered, repairs_diff
+    from kgcheck.grounding.rendering import ground_table, rendered, repairs_diff
     from kgcheck.outputs import write_text
 
     found, notes = workspace.ground(file, **dict(options))
@@ -83,14 +81,11 @@ def command(
         note(f"{diff.count(chr(10) + '@@')} places are changed in {fix}; git apply or patch puts them in")
         for line in left:
             note(line)
-    if out:
+    if out and (out.is_dir() or not (out.suffix or given("format_"))):
         for name, form in (("json", "json"), ("html", "html"), ("md", "markdown"), ("sarif", "sarif")):
             write_text(out / f"ground.{name}", rendered(found, form, code))
-    text = rendered(found, format_, code)
-    if output:
-        write_text(output, text)
     else:
-        text_result(text)
+        show_or_write(ground_table(found) if format_ == "table" else rendered(found, format_, code), out)
     for what, why in found.not_looked.items():
         note(f"{what} were not looked at: {why}" if what.endswith("s") else f"the {what} was not looked at: {why}")
     for line in found.exceeded(limits):

@@ -1,4 +1,4 @@
-"""``kgcheck job``: list, show and run the jobs of kgcheck.toml, and what became of them."""
+"""``kgcheck job``: list, show and run the jobs of kgcheck.toml, now or by their schedules."""
 
 from datetime import datetime
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import Decorator, FilePath, table_or_json_option
-from kgcheck.cli.output import json_result, note, result
+from kgcheck.cli.output import json_result, note, result, show
 
 if TYPE_CHECKING:
     from kgcheck.curation.project import Project
@@ -40,7 +40,7 @@ def read_config(config: Path | None, *, warn: bool = False) -> "Project":
 
 @click.group("job")
 def command() -> None:
-    """List, show and run the jobs of kgcheck.toml, and what became of them."""
+    """List, show and run the jobs of kgcheck.toml, now or by their schedules, and see what became of them."""
 
 
 @command.command("list")
@@ -48,21 +48,17 @@ def command() -> None:
 @table_or_json_option()
 def list_(config: Path | None, format_: str) -> None:
     """List the jobs, each with its schedule and its last run."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import rows_table
     from kgcheck.workspace.job_listing import job_rows
 
     rows = job_rows(read_config(config, warn=True))
-    if format_ == "json":
-        json_result(rows)
-    else:
-        results().print(rows_table(rows, ("job", "kind", "schedule", "next", "last", "state", "severity")))
+    show(format_, rows, rows_table(rows, ("job", "kind", "schedule", "next", "last", "state", "severity")))
 
 
 @command.command("show")
 @click.argument("name")
 @config_option()
-def show(name: str, config: Path | None) -> None:
+def show_(name: str, config: Path | None) -> None:
     """Show the job NAME whole, with what it takes by default, as JSON."""
     from kgcheck.workspace.job_listing import job_row
 
@@ -106,15 +102,11 @@ def run(name: str, config: Path | None, planned: datetime | None, format_: str) 
 @table_or_json_option()
 def next_(config: Path | None, count: int, format_: str) -> None:
     """Show when jobs are to run next."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import rows_table
     from kgcheck.workspace.job_listing import next_rows
 
     rows = next_rows(read_config(config), count)
-    if format_ == "json":
-        json_result(rows)
-    else:
-        results().print(rows_table(rows, ("at", "zone", "job")))
+    show(format_, rows, rows_table(rows, ("at", "zone", "job")))
 
 
 @command.command("history")
@@ -124,12 +116,33 @@ def next_(config: Path | None, count: int, format_: str) -> None:
 @table_or_json_option()
 def history(name: str | None, config: Path | None, limit: int, format_: str) -> None:
     """List the runs of all jobs, or of the job NAME, the newest first."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import rows_table
     from kgcheck.workspace.job_listing import history_rows
 
     rows = history_rows(read_config(config), name, limit)
-    if format_ == "json":
-        json_result(rows)
-    else:
-        results().print(rows_table(rows, ("job", "state", "severity", "started", "finished", "attempt", "message")))
+    show(format_, rows, rows_table(rows, ("job", "state", "severity", "started", "finished", "attempt", "message")))
+
+
+@command.command("serve")
+@config_option()
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs at the same time, by schedule."
+)
+def serve(config: Path | None, workers: int) -> None:
+    """Run the jobs of kgcheck.toml when they are due, in the foreground, until Ctrl-C or SIGTERM.
+
+    What was missed while nothing ran is made up for, once. A job under way when this ends is asked to end, too: what it
+    did is kept, and it goes on at the next start.
+    """
+    from kgcheck.curation.serving import Processes, Server
+    from kgcheck.workspace.jobs import job_runs
+
+    project = read_config(config, warn=True)
+    processes = Processes(project)
+    with job_runs(project) as runs:
+
+        def stop() -> None:
+            note("stopping: jobs under way end, and go on at the next start")
+            processes.stop()
+
+        Server(project, runs, processes.start, note, workers=workers).serve(stop)

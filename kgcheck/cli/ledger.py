@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import LedgerName, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import show
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -21,14 +21,10 @@ def command() -> None:
 @table_or_json_option()
 def info(workspace: "Workspace", format_: str) -> None:
     """Show what the ledger is kept in, its format, its size, and how much is in it."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import ledger_table
 
     facts = workspace.ledger_facts()
-    if format_ == "json":
-        json_result(facts._asdict())
-    else:
-        results().print(ledger_table(facts))
+    show(format_, facts._asdict(), ledger_table(facts))
 
 
 @command.command("copy")
@@ -41,13 +37,10 @@ def copy(source: str, target: str, format_: str) -> None:
     Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
     an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
     """
-    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.cli.console import RichProgress
     from kgcheck.report.tables import copied_table
     from kgcheck.workspace import Workspace
 
     with Workspace(ledger=source, progress=RichProgress()) as workspace:
         copied = workspace.copy_ledger(target)
-    if format_ == "json":
-        json_result([table._asdict() for table in copied])
-    else:
-        results().print(copied_table(copied))
+    show(format_, [table._asdict() for table in copied], copied_table(copied))

@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 from kgcheck import __version__
-from kgcheck.cli.late import LateGroup
+from kgcheck.cli.late import LateGroup, current_name, with_quiet
 from kgcheck.cli.output import note, show_logs
 from kgcheck.errors import EXIT_USAGE, KgcheckError, UsageError
 
@@ -26,49 +26,64 @@ EXIT_PIPE_CLOSED = 141
 """The reader of a pipe has gone, as shells count it: 128 + SIGPIPE."""
 
 _COMMANDS = {
-    "load": ("kgcheck.cli.load", "Load an import directory into a graph store."),
-    "reference": ("kgcheck.cli.reference", "Fetch, build, show and compare reference snapshots."),
-    "audit": ("kgcheck.cli.audit", "Check a graph against a reference snapshot."),
-    "check": ("kgcheck.cli.check", "Check one node, attribute or edge with the agent team."),
-    "replay": ("kgcheck.cli.replay", "Run a check again from its transcript."),
-    "ask": ("kgcheck.cli.ask", "Answer a question about the graph, with the path of every answer."),
-    "batch": ("kgcheck.cli.batch", "Answer or check many items, with the metrics of the benchmarks."),
-    "bench": ("kgcheck.cli.bench", "Make benchmark sets over a graph."),
-    "corpus": ("kgcheck.cli.corpus", "Make, change and list a literature index."),
-    "search": ("kgcheck.cli.search", "Search a literature index."),
-    "verify": ("kgcheck.cli.verify", "Tell what papers say of a claim or of an edge."),
-    "ground": ("kgcheck.cli.ground", "Tell what each sentence of a manuscript rests on."),
-    "score": ("kgcheck.cli.score", "Score a manuscript in eight dimensions."),
-    "improve": ("kgcheck.cli.improve", "Make a manuscript better round by round, with models."),
-    "brief": ("kgcheck.cli.brief", "Write what is verified and open about a node or a topic."),
-    "claims": ("kgcheck.cli.claims", "Show what papers claim, who agrees, and who contradicts whom."),
-    "export": ("kgcheck.cli.export", "Write a manuscript as LaTeX, PDF, Word or HTML."),
-    "protocol": ("kgcheck.cli.protocol", "Design, check and run protocols of dry-lab studies."),
-    "profile": ("kgcheck.cli.profile", "List, draft and validate profiles, the kinds of graphs."),
-    "runs": ("kgcheck.cli.runs", "List the runs in the ledger."),
-    "diff": ("kgcheck.cli.diff", "Compare two runs: what is new, changed, fixed or gone."),
-    "findings": ("kgcheck.cli.findings", "List findings by filters, with what was decided about them."),
-    "decide": ("kgcheck.cli.decide", "Accept, reject, defer or reopen findings."),
-    "decisions": ("kgcheck.cli.decisions", "Export and import decisions, and show their history."),
-    "rules": ("kgcheck.cli.rules", "List and explain the structure rules."),
-    "report": ("kgcheck.cli.report", "Show the findings of a run again."),
-    "explain": ("kgcheck.cli.explain", "Show one finding with all its evidence."),
-    "verified": ("kgcheck.cli.verified", "Show who verified an edge, by what, and when."),
-    "patch": ("kgcheck.cli.patch", "Repair a graph by its findings, and undo it."),
-    "init": ("kgcheck.cli.init", "Write a kgcheck.toml with comments, or its JSON schema."),
-    "trust": ("kgcheck.cli.trust", "Trust the servers that a kgcheck.toml names."),
-    "job": ("kgcheck.cli.job", "List, show and run the jobs of kgcheck.toml."),
-    "jobs": ("kgcheck.cli.jobs", "Run jobs by their schedules, in the foreground."),
-    "serve": ("kgcheck.cli.serve", "Serve the HTTP API and the page."),
-    "mcp": ("kgcheck.cli.mcp", "Serve tools for language models, by the Model Context Protocol."),
-    "token": ("kgcheck.cli.token", "Make, list and revoke the tokens of a service's users."),
-    "ledger": ("kgcheck.cli.ledger", "Show what keeps the runs, and copy it to another place."),
-    "doctor": ("kgcheck.cli.doctor", "Tell what this machine has, and what brings the rest."),
-    "demo": ("kgcheck.cli.demo", "Load, audit and report a small graph of real facts."),
+    "Check a graph": {
+        "load": "Load an import directory into a graph store.",
+        "reference": "Fetch, build, show and compare reference snapshots.",
+        "audit": "Check a graph against a reference snapshot.",
+        "check": "Check one node, attribute or edge with the agent team.",
+        "rules": "List and explain the structure rules.",
+        "ask": "Answer a question about the graph, with the path of every answer.",
+        "runs": "List the runs in the ledger.",
+        "report": "Show the findings of a run again, or its methods for a paper.",
+        "diff": "Compare two runs: what is new, changed, fixed or gone.",
+        "explain": "Show one finding with its evidence, or what is known of an edge.",
+        "replay": "Run a check again from its transcript.",
+        "batch": "Answer or check many items, with the metrics of the benchmarks.",
+        "bench": "Make benchmark sets over a graph.",
+    },
+    "Decide and repair": {
+        "findings": "List findings by filters, with what was decided about them.",
+        "decide": "Accept, reject, defer or reopen findings.",
+        "decisions": "Export and import decisions, and show their history.",
+        "patch": "Repair a graph by its findings, and undo it.",
+    },
+    "Papers and text": {
+        "corpus": "Make, change and list a literature index.",
+        "search": "Search a literature index.",
+        "verify": "Tell what papers say of a claim or of an edge.",
+        "claims": "Show what papers claim, who agrees, and who contradicts whom.",
+        "ground": "Tell what each sentence of a manuscript rests on.",
+        "brief": "Write what is verified and open about a node or a topic.",
+        "score": "Score a manuscript in eight dimensions.",
+        "improve": "Make a manuscript better round by round, with models.",
+        "export": "Write a manuscript as LaTeX, PDF, Word or HTML.",
+    },
+    "Protocols": {
+        "protocol": "Design, check and run protocols of dry-lab studies.",
+    },
+    "Serve": {
+        "serve": "Serve the HTTP API and the page.",
+        "mcp": "Serve tools for language models, by the Model Context Protocol.",
+        "token": "Make, list and revoke the tokens of a service's users.",
+        "job": "List, show and run the jobs of kgcheck.toml, now or by schedule.",
+    },
+    "Set up": {
+        "demo": "Load, audit and report a small graph of real facts.",
+        "doctor": "Tell what this machine has, and what brings the rest.",
+        "init": "Write a kgcheck.toml with comments, or its JSON schema.",
+        "trust": "Trust the servers that a kgcheck.toml names.",
+        "profile": "List, draft and validate profiles, the kinds of graphs.",
+        "ledger": "Show what keeps the runs, and copy it to another place.",
+    },
 }
 
 
-@click.group(cls=LateGroup, late=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LateGroup,
+    late=_COMMANDS,
+    modules="kgcheck.cli.",
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": current_name},
+)
 @click.version_option(__version__, prog_name="kgcheck")
 def cli() -> None:
     """Tests for biomedical knowledge graphs, where every verdict carries evidence.
@@ -76,6 +91,9 @@ def cli() -> None:
     Exit codes: 0 clean, 1 findings at or over the threshold, 2 usage or configuration,
     3 incomplete because a source was unavailable.
     """
+
+
+with_quiet(cli)
 
 
 def main() -> None:
@@ -108,9 +126,9 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         result = cli.main(arguments, prog_name="kgcheck", standalone_mode=False)
-    except SystemExit:
+    except SystemExit as error:
         # click and rich leave so when the reader of a pipe has gone: there is nobody left to tell.
-        return EXIT_PIPE_CLOSED
+        return EXIT_PIPE_CLOSED if error.code else 0
     return result if isinstance(result, int) else 0
 
 
@@ -192,7 +210,7 @@ def _listening() -> Iterator[list[int]]:
 
 
 def _interrupted(number: int, arguments: Sequence[str]) -> int:
-    audits = bool({"audit", "job", "jobs"}.intersection(arguments[:1]))
+    audits = bool({"audit", "job", "jobs"}.intersection(arguments[:2]))
     hint = "kgcheck audit --resume goes on with an audit that was cut off"
     _error("interrupted", hint if audits else "the same command again goes on where it can, or begins anew")
     return EXIT_SIGNAL + number

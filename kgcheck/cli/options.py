@@ -157,29 +157,30 @@ _ENDINGS = {
 
 
 class FormByEnding(click.Option):
-    """``--format``; where none is named, what the ending of ``--output`` stands for."""
+    """``--format``; where none is named, what the ending of ``--out`` stands for."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
-        output = ctx.params.get("output")
+        out = ctx.params.get("out")
         # click has a value of its own for what was not given.
-        suffix = output.suffix if isinstance(output, Path) else ""
+        suffix = out.suffix if isinstance(out, Path) else ""
         form = _ENDINGS.get(suffix.lower())
         if form is None:
             return super().get_default(ctx, call)
         if form not in self.type.choices:  # type: ignore[attr-defined]
-            raise click.BadParameter(f"{output} ends in {suffix}, and none is written: name a form", ctx, self)
+            raise click.BadParameter(f"{out} ends in {suffix}, and none is written: name a form", ctx, self)
         return form
 
 
-def format_options(forms: Sequence[str] = FORMATS) -> Decorator:
-    """``--format`` and ``--output``."""
+def format_options(forms: Sequence[str] = FORMATS, *, folder: bool = False) -> Decorator:
+    """``--format`` and ``--out``: a file, or also a folder for every form."""
+    every = "; a folder gets every form" if folder else ""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function = click.option(
-            "--output",
-            type=FilePath(dir_okay=False),
+            "--out",
+            type=FilePath(dir_okay=folder),
             is_eager=True,
-            help="Write to this file, not to stdout; without --format, its ending names the form.",
+            help=f"Write to this file, not to stdout; without --format, its ending names the form{every}.",
         )(function)
         return click.option(
             "--format",

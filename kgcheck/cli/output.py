@@ -7,16 +7,36 @@ hold secrets (kgcheck.redact).
 import logging
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgcheck.redact import redact
 from kgcheck.visible import as_json, safe_json, visible
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+_QUIET = "kgcheck.quiet"
+
+
+def be_quiet(ctx: click.Context) -> None:
+    """Leave out all notes and progress of the command under way."""
+    ctx.meta[_QUIET] = True
+
+
+def is_quiet() -> bool:
+    """True where notes and progress are left out."""
+    context = click.get_current_context(silent=True)
+    return context is not None and _QUIET in context.meta
+
 
 def note(message: str) -> None:
     """A note: one line on stderr, as long as it is."""
+    if is_quiet():
+        return
     line = visible(redact(re.sub(r"(?<!\s)\s*\n\s*", " ", message.strip("\n"))))
     click.echo(line, file=sys.stderr)
 
@@ -41,8 +61,34 @@ def json_result(value: Any) -> None:
     click.echo(safe_json(value) if isinstance(value, str) else as_json(value, indent=2), file=sys.stdout)
 
 
+def show(format_: str, row: Any, table: "RenderableType") -> None:
+    """A result on stdout: as JSON, or as a table."""
+    if format_ == "json":
+        json_result(row)
+        return
+    from kgcheck.cli.console import results
+
+    results().print(table)
+
+
+def show_or_write(shown: "RenderableType", out: "Path | None") -> None:
+    """A text or a table on stdout or, where one is named, in a file."""
+    from kgcheck.cli.console import results
+    from kgcheck.outputs import write_text
+    from kgcheck.report.cells import as_text
+
+    if out is not None:
+        write_text(out, shown if isinstance(shown, str) else as_text(shown))
+    elif isinstance(shown, str):
+        text_result(shown)
+    else:
+        results().print(shown)
+
+
 def live_text(text: str) -> str:
     """A piece of text on stderr as it comes, with its line breaks."""
+    if is_quiet():
+        return ""
     shown = visible(text, layout=True)
     click.echo(shown, file=sys.stderr, nl=False)
     return shown

@@ -1,13 +1,15 @@
 """``kgcheck patch``: repair a graph by findings, and undo it."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
-from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
+from kgcheck.cli.output import json_result, note, show
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, LedgerError
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -23,7 +25,19 @@ def command() -> None:
 _BY = click.option(
     "--by", envvar="KGCHECK_BY", default="", help="Who does it [default: KGCHECK_BY, or the user of the system]."
 )
-_FOLDER = click.argument("folder", metavar="DIR", type=FilePath(file_okay=False))
+_PATCH = click.argument("patch")
+
+
+def _folder(workspace: "Workspace", patch: str) -> Path:
+    """The folder of a patch in the ledger, by its id, or of one from elsewhere, by its path."""
+    folder = Path(patch)
+    if not (folder.is_dir() or os.sep in patch):
+        return workspace.patch_folder(patch)
+    with suppress(LedgerError):
+        for known in workspace.patches():
+            if Path(known.folder) == folder.resolve():
+                note(f"warning: a patch of the ledger is named by its id, {known.id}; the next release takes no folder")
+    return folder
 
 
 @command.command("make")
@@ -60,24 +74,27 @@ def make(
         note(f"left out: {item.finding.fingerprint} {item.finding.task}: {item.why}")
     if made.patch:
         note(f"patch {made.patch.id}: {how_many(made.patch.header.operations, 'operation')} in {folder}")
-        note(f"next: kgcheck patch check {folder}, kgcheck patch apply {folder}")
+        note(f"next: kgcheck patch check {made.patch.id}, kgcheck patch apply {made.patch.id}")
     else:
         note("there is nothing to repair: no patch was written")
     return EXIT_FINDINGS if made.left_out and not made.patch else EXIT_CLEAN
 
 
 @command.command("check")
-@_FOLDER
-@workspace_options("store", "profile", progress=False)
+@_PATCH
+@workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
-def check(workspace: "Workspace", folder: Path, format_: str) -> int:
-    """Say what of the patch in DIR would conflict now. Exit code 1: something would."""
-    outcome = workspace.check_patch(folder)
+def check(workspace: "Workspace", patch: str, format_: str) -> int:
+    """Say what of PATCH, an id or the beginning of one, would conflict now. Exit code 1: something would.
+
+    A patch that the ledger does not know, say of a colleague, is named by its folder.
+    """
+    outcome = workspace.check_patch(_folder(workspace, patch))
     return _end(outcome, format_, "would fit", "done before")
 
 
 @command.command("apply")
-@_FOLDER
+@_PATCH
 @click.option("--delete", is_flag=True, help="Take away what is retired, and do not only mark it; undo makes it again.")
 @click.option(
     "--from-elsewhere", is_flag=True, help="Also a patch that this ledger did not make, or that was changed since."
@@ -87,46 +104,38 @@ def check(workspace: "Workspace", folder: Path, format_: str) -> int:
 @table_or_json_option()
 def apply(
     workspace: "Workspace",
-    folder: Path,
+    patch: str,
     delete: bool,
     from_elsewhere: bool,
     by: str,
     format_: str,
 ) -> int:
-    """Do every operation of the patch in DIR that the graph still fits. Exit code 1: some were in conflict."""
-    outcome = workspace.apply_patch(folder, by=by, delete=delete, from_elsewhere=from_elsewhere)
+    """Do every operation of PATCH that the graph still fits. Exit code 1: some were in conflict."""
+    outcome = workspace.apply_patch(_folder(workspace, patch), by=by, delete=delete, from_elsewhere=from_elsewhere)
     if not outcome.done and not outcome.conflicts:
         note(f"patch {outcome.patch.id} was applied already: nothing was done")
     return _end(outcome, format_, "done", "done before")
 
 
 @command.command("undo")
-@_FOLDER
+@_PATCH
 @_BY
 @workspace_options("store", "profile", "ledger")
 @table_or_json_option()
-def undo(workspace: "Workspace", folder: Path, by: str, format_: str) -> int:
-    """Give the graph back as it was before the patch in DIR. Exit code 1: something was changed again since."""
-    outcome = workspace.undo_patch(folder, by=by)
+def undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int:
+    """Give the graph back as it was before PATCH. Exit code 1: something was changed again since."""
+    outcome = workspace.undo_patch(_folder(workspace, patch), by=by)
     return _end(outcome, format_, "undone", "")
 
 
 @command.command("export")
-@_FOLDER
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["import-dir"]),
-    default="import-dir",
-    show_default=True,
-    help="import-dir: the files that the graph is loaded from, corrected.",
-)
+@_PATCH
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
-@workspace_options("store", "profile")
-def export(workspace: "Workspace", folder: Path, form: str, of: Path, out: Path) -> int:
-    """Write the patch in DIR as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
-    exported = workspace.export_patch(folder, of, out)
+@workspace_options("store", "profile", "ledger")
+def export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
+    """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
+    exported = workspace.export_patch(_folder(workspace, patch), of, out)
     for name, n in exported.rows.items():
         note(f"{name}: {how_many(n, 'row is', 'rows are')} other than in {of}")
     for what, why, finding in exported.unplaced:
@@ -140,21 +149,17 @@ def export(workspace: "Workspace", folder: Path, form: str, of: Path, out: Path)
 @table_or_json_option()
 def list_(workspace: "Workspace", format_: str) -> None:
     """List the patches in the ledger, newest first."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import patch_table
 
     patches = workspace.patches()
-    if format_ == "json":
-        json_result([p.model_dump(mode="json") for p in patches])
-    else:
-        results().print(patch_table(patches))
+    show(format_, [p.model_dump(mode="json") for p in patches], patch_table(patches))
 
 
 @command.command("show")
 @click.argument("patch")
 @workspace_options("ledger", progress=False)
 @table_or_json_option()
-def show(workspace: "Workspace", patch: str, format_: str) -> None:
+def show_(workspace: "Workspace", patch: str, format_: str) -> None:
     """Show PATCH, an id or the beginning of one: each operation and what became of it."""
     entry, operations = workspace.patch(patch)
     if format_ == "json":

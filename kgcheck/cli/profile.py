@@ -38,8 +38,7 @@ def list_profiles(format_: str) -> None:
 @command.command("init")
 @workspace_options("store")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
-@click.option("--name", help="What the profile is called [default: the name of the folder]")
-def init(workspace: "Workspace", out: Path, name: str | None) -> None:
+def init(workspace: "Workspace", out: Path) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
     Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
@@ -49,7 +48,7 @@ def init(workspace: "Workspace", out: Path, name: str | None) -> None:
 
     _refuse_profile(out)
     seen = survey(workspace.store, workspace.settings, workspace.progress)
-    draft = draft_profile(seen, name or out.resolve().name)
+    draft = draft_profile(seen, out.resolve().name)
     path = write_profile(draft, out)
     for text in draft.notes:
         note(text)

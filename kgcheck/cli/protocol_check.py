@@ -7,7 +7,7 @@ import click
 
 from kgcheck.choices import STUDY_STATES
 from kgcheck.cli.options import FilePath, format_options, literature_option, live_option, workspace_options
-from kgcheck.cli.output import note, text_result
+from kgcheck.cli.output import note, show_or_write
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -44,7 +44,7 @@ def command(
     bibliography: Path | None,
     fail_on: str,
     format_: str,
-    output: Path | None,
+    out: Path | None,
 ) -> None:
     """See which steps of protocols FILES (protocol.json) fell, and what is wrong or lacking in them.
 
@@ -53,8 +53,7 @@ def command(
 
     Exit codes: 0 clean, 1 remarks at or over --fail-on, 2 usage or configuration, 3 something could not be looked at.
     """
-    from kgcheck.outputs import write_text
-    from kgcheck.protocols.checking.rendering import rendered_checks
+    from kgcheck.protocols.checking.rendering import checks_table, rendered_checks
 
     found, notes = workspace.check_protocols(files, bibliography=bibliography)
     for line in notes:
@@ -62,11 +61,7 @@ def command(
     codes = {checked.exit_code(fail_on) for checked in found}
     # A remark outweighs what could not be looked at.
     code = 1 if 1 in codes else max(codes)
-    text = rendered_checks(found, format_, code)
-    if output:
-        write_text(output, text)
-    else:
-        text_result(text)
+    show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_, code), out)
     for what, why in found[0].not_looked.items():
         note(f"{what} not looked at: {why}")
     click.get_current_context().exit(code)

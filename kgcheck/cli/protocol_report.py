@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kgcheck.cli.options import FilePath, brain_option, format_options, options_of
-from kgcheck.cli.output import json_result, note, text_result
+from kgcheck.cli.output import note, show_or_write
 from kgcheck.options import Spending
 
 
@@ -28,7 +28,7 @@ def command(
     brain: str,
     spending: Spending,
     format_: str,
-    output: Path | None,
+    out: Path | None,
 ) -> None:
     """Report what a PAPER did, or the papers of an INDEX: steps, settings, software, statistics and data sets.
 
@@ -37,12 +37,9 @@ def command(
 
     Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.cli.console import results
-    from kgcheck.outputs import write_text
     from kgcheck.protocols.protocol import read_objective
     from kgcheck.protocols.reports.paper_reports import report_papers
     from kgcheck.protocols.reports.table import details, reports_table
-    from kgcheck.report.cells import as_text
     from kgcheck.report.documents import page
     from kgcheck.visible import as_json
 
@@ -50,16 +47,10 @@ def command(
     reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)
     for text in notes:
         note(text)
-    if format_ == "json":
-        rows = [report.model_dump(mode="json") for report in reports]
-        if output is None:
-            json_result(rows)
-        else:
-            write_text(output, as_json(rows, indent=2) + "\n")
-    elif format_ == "markdown":
-        text = page("experimental_report", "markdown", reports=reports, details=details)
-        text_result(text) if output is None else write_text(output, text)
-    elif output is None:
-        results().print(reports_table(reports))
-    else:
-        write_text(output, as_text(reports_table(reports)))
+    match format_:
+        case "json":
+            show_or_write(as_json([report.model_dump(mode="json") for report in reports], indent=2) + "\n", out)
+        case "markdown":
+            show_or_write(page("experimental_report", "markdown", reports=reports, details=details), out)
+        case _:
+            show_or_write(reports_table(reports), out)

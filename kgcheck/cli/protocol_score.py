@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.options import Spending
 
 if TYPE_CHECKING:
@@ -33,15 +33,11 @@ def command(
 
     Exit codes: 0 measured; 2 usage or configuration; 3 a model did not answer in form, or its budget is spent.
     """
-    from kgcheck.cli.console import results
     from kgcheck.protocols.checking.rendering import quality_table
 
     quality, notes = workspace.score_protocol(file, judges=judges, **dict(spending))
     for line in notes:
         note(line)
-    if format_ == "json":
-        json_result(quality.model_dump(mode="json"))
-    else:
-        results().print(quality_table(quality))
+    show(format_, quality.model_dump(mode="json"), quality_table(quality))
     for line in quality.missing:
         note(line)

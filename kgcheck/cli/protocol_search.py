@@ -69,27 +69,28 @@ def command(
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
-def _show(found: "StudySearch", out: Path) -> None:
-    from rich.table import Table
+_PAPERS = ("degree", "paper", "year", "whole", "title", "why")
+_SETS = ("data set", "species", "assay", "samples", "title", "why")
 
+
+def _show(found: "StudySearch", out: Path) -> None:
     from kgcheck.cli.console import results
     from kgcheck.protocols.search.run import SEARCH_FILE
-    from kgcheck.visible import visible
+    from kgcheck.report.cells import RowTable
 
-    papers = Table("degree", "paper", "year", "whole", "title", "why")
-    for paper in found.kept:
-        of = paper.paper
-        whole = "yes" if paper.whole else ""
-        papers.add_row(
-            str(paper.degree), *map(visible, (of.id, str(of.year or ""), whole, of.title, "; ".join(paper.reasons)))
+    papers = [
+        (
+            *(str(one.degree), one.paper.id, str(one.paper.year or ""), "yes" if one.whole else ""),
+            *(one.paper.title, "; ".join(one.reasons)),
         )
-    sets = Table("data set", "species", "assay", "samples", "title", "why")
+        for one in found.kept
+    ]
+    results().print(RowTable(_PAPERS, papers, keys=_PAPERS[:4]))
+    sets = []
     for one in found.usable:
         s = one.data_set
-        cells = (s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, "; ".join(one.reasons))
-        sets.add_row(*map(visible, cells))
-    results().print(papers)
-    results().print(sets)
+        sets.append((s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, "; ".join(one.reasons)))
+    results().print(RowTable(_SETS, sets, keys=_SETS[:1]))
     result(
         f"{how_many(len(found.queries), 'query', 'queries')}; "
         f"{len(found.kept):,} of {how_many(len(found.papers), 'paper')} kept, "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, profile_option, table_or_json_option
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def build(
 @click.option("--kind", type=_KINDS, default="sources", show_default=True, help="Of the snapshot.")
 @table_or_json_option()
 @profile_option()
-def show(snapshot: Path, kind: str, format_: str, profile: str) -> None:
+def show_(snapshot: Path, kind: str, format_: str, profile: str) -> None:
     """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
     from kgcheck.workspace import Workspace
 
@@ -109,7 +109,7 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 
     Exit code 3 if a file could not be had.
     """
-    from kgcheck.cli.console import RichProgress, results
+    from kgcheck.cli.console import RichProgress
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.profile.schema import read_schema
     from kgcheck.providers.http import Http
@@ -120,10 +120,7 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
     schema, settings = read_schema(profile), read_settings()
     with Http(settings) as http:
         done = fetch_references(directory, schema, http, sources=sources, progress=RichProgress())
-    if format_ == "json":
-        json_result([f.model_dump(mode="json") for f in done])
-    else:
-        results().print(fetched_table(done))
+    show(format_, [f.model_dump(mode="json") for f in done], fetched_table(done))
     if any(f.failure for f in done):
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
@@ -135,16 +132,12 @@ def fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str)
 @profile_option()
 def diff(older: Path, newer: Path, format_: str, profile: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
-    from kgcheck.cli.console import results
     from kgcheck.profile.schema import read_schema
     from kgcheck.reference.difference import compare_snapshots
     from kgcheck.report.tables import difference_table
 
     changes = compare_snapshots(older, newer, read_schema(profile))
-    if format_ == "json":
-        json_result([c.model_dump(mode="json") for c in changes])
-    else:
-        results().print(difference_table(changes))
+    show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
 
 
 def _refuse_of_bibliography(*given: Sequence[object]) -> None:
@@ -180,13 +173,9 @@ def _build_bibliography(
 
 
 def _show_releases(releases: "Sequence[SourceRelease]", format_: str) -> None:
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import release_table
 
-    if format_ == "json":
-        json_result([r.model_dump(mode="json") for r in releases])
-    else:
-        results().print(release_table(releases))
+    show(format_, [r.model_dump(mode="json") for r in releases], release_table(releases))
 
 
 def _show(releases: "Sequence[SourceRelease]", format_: str) -> None:

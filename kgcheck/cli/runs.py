@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result
+from kgcheck.cli.output import show
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 @table_or_json_option()
 def command(workspace: "Workspace", format_: str) -> None:
     """List the runs in the ledger, newest first."""
-    from kgcheck.cli.console import results
     from kgcheck.report.tables import run_table
 
     runs = workspace.runs()
-    if format_ == "json":
-        json_result([run.as_row() for run, _ in runs])
-    else:
-        results().print(run_table(runs))
+    show(format_, [run.as_row() for run, _ in runs], run_table(runs))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, manuscript_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.options import TextOptions
 
 if TYPE_CHECKING:
@@ -25,15 +25,11 @@ def command(workspace: "Workspace", options: TextOptions, file: Path, before: Pa
 
     Exit codes: 0 scored; 2 usage or configuration; 3 the model did not answer in form, or its budget is spent.
     """
-    from kgcheck.cli.console import results as console
     from kgcheck.grounding.rendering import score_table
 
     card, notes = workspace.score(file, before=before, **dict(options))
     for line in notes:
         note(line)
-    if format_ == "json":
-        json_result(card.model_dump(mode="json"))
-    else:
-        console().print(score_table(card))
+    show(format_, card.model_dump(mode="json"), score_table(card))
     for line in card.missing:
         note(line)

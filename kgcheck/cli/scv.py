@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import FilePath, index_option, options_of, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.options import ClaimOptions
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from kgcheck.bench.metrics import ClaimMetrics
     from kgcheck.workspace import Workspace
 
 
@@ -48,14 +45,12 @@ def command(
     spent: the same command goes on with them.
     """
     from kgcheck.bench.batches import verify_claims
-    from kgcheck.cli.console import results
+    from kgcheck.bench.metrics import lines
     from kgcheck.errors import EXIT_INCOMPLETE
+    from kgcheck.report.cells import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
-    if format_ == "json":
-        json_result(done.metrics.model_dump_json(indent=2))
-    else:
-        results().print(_table(done.metrics))
+    show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))
     for text in done.notes:
         note(text)
     batch = done.batch
@@ -64,14 +59,3 @@ def command(
         went = f"{done.stopped}; {done.open} of {done.claims} claims are open: run the same command again to go on"
     note(f"{went}; report: {done.report}")
     click.get_current_context().exit(EXIT_INCOMPLETE if done.metrics.errors or done.stopped else 0)
-
-
-def _table(metrics: "ClaimMetrics") -> "Table":
-    from rich.table import Table
-
-    from kgcheck.bench.metrics import lines
-
-    table = Table("measure", "value")
-    for name, value in lines(metrics):
-        table.add_row(name, value)
-    return table

@@ -8,10 +8,10 @@ import click
 
 from kgcheck.choices import SECTIONS
 from kgcheck.cli.options import FilePath, index_option, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from kgcheck.literature.hits import PaperHit, PassageHit
     from kgcheck.workspace import Workspace
@@ -47,40 +47,33 @@ def command(
     format_: str,
 ) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
-    from kgcheck.cli.console import results
-
     lines = _lines(passages) if passages else None
     found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections)
     for text in found.notes:
         note(text)
     if not found.hits:
         note("nothing was found: try fewer or other words")
-    if format_ == "json":
-        json_result([hit.as_row() for hit in found.hits])
-    else:
-        results().print(_table(found.hits))
+    show(format_, [hit.as_row() for hit in found.hits], _table(found.hits))
 
 
-def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "Table":
-    from rich.table import Table
-
+def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "RenderableType":
     from kgcheck.literature.hits import PassageHit
+    from kgcheck.report.cells import RowTable
 
-    passages = bool(hits) and isinstance(hits[0], PassageHit)
+    if hits and isinstance(hits[0], PassageHit):
+        passages = [(f"{hit.score:.3f}", str(hit.line), hit.passage) for hit in hits if isinstance(hit, PassageHit)]
+        return RowTable(("score", "line", "passage"), passages, keys=("score", "line"))
+    papers = [hit for hit in hits if not isinstance(hit, PassageHit)]
     # An index of abstracts alone has nothing to say of sections.
-    whole = any(not isinstance(hit, PassageHit) and (hit.document.paper or hit.document.heading) for hit in hits)
-    section = ("section",) if whole else ()
-    columns = ("score", "line", "passage") if passages else ("score", "id", "year", "title", *section, "best passage")
-    table = Table(*columns)
-    for hit in hits:
-        if isinstance(hit, PassageHit):
-            table.add_row(f"{hit.score:.3f}", str(hit.line), hit.passage)
-        else:
-            document = hit.document
-            title = f"{'RETRACTED ' * document.retracted}{document.title}"
-            place = (document.place,) if whole else ()
-            table.add_row(f"{hit.score:.3f}", document.id, str(document.year or ""), title, *place, hit.passage)
-    return table
+    whole = any(hit.document.paper or hit.document.heading for hit in papers)
+    rows = []
+    for hit in papers:
+        document = hit.document
+        title = f"{'RETRACTED ' * document.retracted}{document.title}"
+        place = document.place if whole else ""
+        rows.append((f"{hit.score:.3f}", document.id, str(document.year or ""), title, place, hit.passage))
+    columns = ("score", "id", "year", "title", "section", "best passage")
+    return RowTable(columns, rows, keys=columns[:3])
 
 
 def _lines(path: Path) -> list[str]:

@@ -25,20 +25,20 @@ def show_run(
     tallies: Sequence[Tally],
     *,
     format_: str = "table",
-    output: Path | None = None,
+    out: Path | None = None,
     limit: int | None = None,
     fail_on: str = "refuted",
     exit_code: int = 0,
 ) -> None:
     """Write a run to stdout or a file."""
-    if output is not None:
-        workspace.report(run, format_, output=output, limit=limit, fail_on=fail_on, exit_code=exit_code)
+    if out is not None:
+        workspace.report(run, format_, output=out, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
         most = TABLE_LIMIT if limit is None else limit
         shown = list(workspace.findings(run, limit=most + 1))
         results().print(findings_table(shown[:most]))
         if limit is None and len(shown) > most:
-            note(f"these are the first {most} findings; all: kgcheck report {run.id} --output findings.csv")
+            note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
             for line in wrong_lines(run, tallies):
                 note(line)
     else:
@@ -50,7 +50,7 @@ def show_run(
 def show_listed(
     findings: Iterable["ComparedFinding"],
     format_: str,
-    output: Path | None = None,
+    out: Path | None = None,
     *,
     head: Callable[[], dict[str, Any]] = dict,
 ) -> None:
@@ -58,10 +58,10 @@ def show_listed(
     from kgcheck.curation import forms
     from kgcheck.errors import UsageError
 
-    if output is not None:
-        forms.write(findings, format_, output, head)
+    if out is not None:
+        forms.write(findings, format_, out, head)
     elif format_ == "parquet":
-        raise UsageError("Parquet is written to a file", "--output findings.parquet")
+        raise UsageError("Parquet is written to a file", "--out findings.parquet")
     elif format_ == "table":
         results().print(forms.findings_table(findings))
     else:

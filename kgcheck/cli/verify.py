@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import index_option, options_of, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import note, show
 from kgcheck.options import VerifyOptions
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def command(
     Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
     stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.cli.console import results
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
     from kgcheck.model import Stance
     from kgcheck.report.tables import claim_table
@@ -39,8 +38,5 @@ def command(
     for text in verified.notes:
         note(text)
     verdict = verified.verdict
-    if format_ == "json":
-        json_result(verdict.model_dump(mode="json"))
-    else:
-        results().print(claim_table(verdict))
+    show(format_, verdict.model_dump(mode="json"), claim_table(verdict))
     click.get_current_context().exit(EXIT_FINDINGS if verdict.stance is Stance.CONTRADICTS else EXIT_CLEAN)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.table import Table
+from rich.console import RenderableType
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
 from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
-from kgcheck.report.cells import as_text, cell
+from kgcheck.report.cells import RowTable, as_text
 from kgcheck.report.frames import FINDINGS, findings_arrow
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
 from kgcheck.report.tables import proposal, what_of
@@ -37,13 +37,9 @@ _SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURAT
 """Columns of Parquet: those of a finding, and what became of it and was decided."""
 
 
-def findings_table(findings: Iterable[ComparedFinding]) -> Table:
+def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
     """One row a finding: what became of it, what was decided, what it is, and what is proposed."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("finding", "state", "decision", "outcome", "reason"):
-        table.add_column(name, no_wrap=True)
-    for name in ("what", "proposal", "why"):
-        table.add_column(name, overflow="fold")
+    rows = []
     for one in findings:
         finding, former, decision = one.finding, one.former, one.decided.decision
         if finding:
@@ -55,22 +51,21 @@ def findings_table(findings: Iterable[ComparedFinding]) -> Table:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
         shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
         because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
-        table.add_row(*map(cell, (*shown, because)))
-    return table
+        rows.append((*shown, because))
+    columns = ("finding", "state", "decision", "outcome", "reason", "what", "proposal", "why")
+    return RowTable(columns, rows, keys=columns[:5])
 
 
-def history_table(decisions: Iterable[Decision]) -> Table:
+def history_table(decisions: Iterable[Decision]) -> RenderableType:
     """Decisions, one row each."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("when", "decided", "until"))
+    rows = []
     for one in decisions:
         was = ", ".join(filter(None, (one.about, one.reason, one.proposed)))
-        until = str(one.until or "")
         when = f"{one.at:%Y-%m-%d %H:%M:%S}"
-        shown = (when, one.by, one.action.value, one.chosen or "", until, one.fingerprint[:8], was, one.note)
-        table.add_row(*map(cell, shown))
-    return table
+        chosen, until = one.chosen or "", str(one.until or "")
+        rows.append((when, one.by, one.action.value, chosen, until, one.fingerprint[:8], was, one.note))
+    columns = ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note")
+    return RowTable(columns, rows, keys=("when", "by", "decided", "until", "finding"))
 
 
 def decision_line(decided: CurrentDecision) -> str:
@@ -103,7 +98,7 @@ def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict
 def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: Head = dict) -> None:
     """Write findings to a file, whole or not at all."""
     if path.exists() and not path.is_file() and format_ == "parquet":
-        raise UsageError(f"{path} is no file", "Parquet is written to a file: --output findings.parquet")
+        raise UsageError(f"{path} is no file", "Parquet is written to a file: --out findings.parquet")
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("w", encoding="utf-8") as file:

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import quote
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from kgcheck.grounding.ground import Grounded
@@ -14,7 +13,7 @@ from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, Repair, Sentenc
 from kgcheck.grounding.score import ScoreCard
 from kgcheck.inputs import read_whole
 from kgcheck.plurals import how_many
-from kgcheck.report.cells import as_text, cell
+from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import page
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
@@ -39,8 +38,6 @@ def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
             return as_json(found.as_row(), indent=2) + "\n"
         case "sarif":
             return as_json(_sarif(found, exit_code), indent=1) + "\n"
-        case "table":
-            return as_text(ground_table(found))
         case _:
             return page("ground", form, own="ground", **_content(found))
 
@@ -70,30 +67,27 @@ def _line_of(found: Grounded, remarked: Remarked) -> int | None:
 
 def ground_table(found: Grounded) -> RenderableType:
     """States, measures, and every remark that somebody should look at, for the terminal."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("where", "state", "what", "words"):
-        table.add_column(name, overflow="fold")
-    for remarked in alarms(found):
-        table.add_row(
-            cell(place_of(found, remarked)),
+    rows = [
+        (
+            place_of(found, remarked),
             cell("could not look" if remarked.unavailable else _shown(remarked.state), _MARKS.get(remarked.state, "")),
-            cell(f"{REMARKS[remarked.remark]}: {remarked.note}"),
-            cell(_words(found, remarked)),
+            f"{REMARKS[remarked.remark]}: {remarked.note}",
+            _words(found, remarked),
         )
-    return Group(*(Text(line) for line in _summary(found)), *((table,) if table.row_count else ()))
+        for remarked in alarms(found)
+    ]
+    table = RowTable(("where", "state", "what", "words"), rows, keys=("where", "state"))
+    return Group(*(Text(line) for line in _summary(found)), *((table,) if rows else ()))
 
 
 def score_table(card: ScoreCard) -> RenderableType:
     """A score by dimension and tier, for the terminal; what is missing is a dash."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("dimension")
-    for name in ("judge", "corpus", "surface", "of what is there", "score"):
-        table.add_column(name, justify="right")
-    table.add_column("advice", overflow="fold")
+    figures = ("judge", "corpus", "surface", "of what is there", "score")
+    rows = []
     for name, d in card.dimensions.items():
-        figures = (d.judged, d.corpus, d.surface, d.partial, d.score)
-        advice = d.judgement.advice if d.judgement else ""
-        table.add_row(name.replace("_", " "), *("-" if f is None else f"{f:.1f}" for f in figures), cell(advice))
+        values = ("-" if f is None else f"{f:.1f}" for f in (d.judged, d.corpus, d.surface, d.partial, d.score))
+        rows.append((name.replace("_", " "), *values, d.judgement.advice if d.judgement else ""))
+    table = RowTable(("dimension", *figures, "advice"), rows, keys=("dimension",), numbers=figures)
     overall = "none" if card.overall is None else f"{card.overall:.1f}, grade {card.grade}"
     penalty = "none" if card.penalty is None else f"{card.penalty:.2f}"
     return Group(table, Text(f"overall {overall}; penalty {penalty}"))

@@ -249,7 +249,7 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
     return {
         "version": __version__,
         "run": run,
-        "scope": _scope(run.options),
+        "scope": scope_words(run.options),
         "counts": counts,
         "total": counts.total(),
         "bar": _bar(counts),
@@ -261,7 +261,7 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
     }
 
 
-def _scope(options: Mapping[str, Any]) -> list[str]:
+def scope_words(options: Mapping[str, Any]) -> list[str]:
     """List in words how a run was narrowed."""
     parts = [
         f"{words} {', '.join(map(str, options[name]))}"

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Outcome, Stance, Tally, TallyMark, Value
 from kgcheck.plurals import how_many
-from kgcheck.report.cells import cell, lines
+from kgcheck.report.cells import RowTable, cell, facts_table, lines
 
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:
@@ -31,14 +30,14 @@ _SHOWN_NAME = 80
 _SHOWN_RESULT = 300
 
 
-def answer_table(answer: "Answer", limit: int) -> Table:
+def answer_table(answer: "Answer", limit: int) -> RenderableType:
     """Answers with their paths."""
-    table = Table("id", "name", "path", box=None)
+    rows = []
     for found in answer.found[:limit]:
         name = found.name or str(found.properties.get("sequence") or "")
         shown = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}..."
-        table.add_row(cell(found.ref.id), cell(shown), cell("; ".join(_edge(edge) for edge in found.path)))
-    return table
+        rows.append((found.ref.id, shown, "; ".join(_edge(edge) for edge in found.path)))
+    return RowTable(("id", "name", "path"), rows, keys=("id",))
 
 
 def _edge(edge: "Edge") -> str:
@@ -46,50 +45,44 @@ def _edge(edge: "Edge") -> str:
     return f"{edge.triple}{f' [{source}]' if source else ''}"
 
 
-def metrics_table(metrics: Mapping[str, Value]) -> Table:
+def metrics_table(metrics: Mapping[str, Value]) -> RenderableType:
     """Metrics by type: one row a type, one column a metric."""
-    first = next(iter(metrics.values()))
-    table = Table("type", *type(first).model_fields, box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for kind, value in metrics.items():
-        cells = value.model_dump().values()
-        table.add_row(
-            cell(kind), *("-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}" for c in cells)
+    names = tuple(type(next(iter(metrics.values()))).model_fields)
+    rows = [
+        (
+            kind,
+            *(
+                "-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}"
+                for c in row.model_dump().values()
+            ),
         )
-    return table
+        for kind, row in metrics.items()
+    ]
+    return RowTable(("type", *names), rows, keys=("type",), numbers=names)
 
 
-def fetched_table(files: "Sequence[Fetched]") -> Table:
+def fetched_table(files: "Sequence[Fetched]") -> RenderableType:
     """Result of each file that was to be fetched."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("source", "file", "bytes", "sha256", "state"):
-        table.add_column(name, overflow="fold")
+    rows = []
     for f in files:
         state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
-        table.add_row(f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state)
-    return table
+        rows.append((f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state))
+    return RowTable(("source", "file", "bytes", "sha256", "state"), rows, keys=("source", "sha256"), numbers=("bytes",))
 
 
-def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
-    """Rows as they are, one column a key."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(cell("" if row.get(name) is None else str(row[name])) for name in columns))
-    return table
+def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> RenderableType:
+    """Rows as they are, one column a key; the first names the row."""
+    cells = [["" if row.get(name) is None else str(row[name]) for name in columns] for row in rows]
+    return RowTable(columns, cells, keys=columns[:1])
 
 
-def difference_table(changes: "Sequence[TableChange]") -> Table:
+def difference_table(changes: "Sequence[TableChange]") -> RenderableType:
     """Changes between two snapshots."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("source", "table", "before", "after", "added", "removed", "changed", "for example"):
-        table.add_column(name, overflow="fold")
-    for c in changes:
-        counts = (f"{n:,}" for n in (c.before, c.after, c.added, c.removed, c.changed))
-        table.add_row(c.source, c.table, *counts, lines(c.examples))
-    return table
+    counted = ("before", "after", "added", "removed", "changed")
+    rows: list[tuple[str | Text, ...]] = [
+        (c.source, c.table, *(f"{getattr(c, name):,}" for name in counted), lines(c.examples)) for c in changes
+    ]
+    return RowTable(("source", "table", *counted, "for example"), rows, keys=("source", "table"), numbers=counted)
 
 
 _COLOURS = {
@@ -104,41 +97,41 @@ _COLOURS = {
 
 def claim_table(judged: "ClaimVerdict") -> RenderableType:
     """Opinions of papers on a claim: together, and one row a paper."""
-    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    head.add_row("claim", judged.claim)
     # Papers of which some speak are not silent: where they disagree, that is what they come to.
     undecided = judged.conflict and judged.stance is Stance.SILENT
-    papers = "disagree" if undecided else f"{judged.stance.value}, probability {judged.probability:.2f}"
-    head.add_row("papers", papers)
-    if judged.note and not undecided:
-        head.add_row("note", judged.note)
-    if judged.dropped:
-        head.add_row("not counted", f"{how_many(judged.dropped, 'opinion')}, for the reason beside each")
-    if judged.retracted:
-        head.add_row("retracted", f"{', '.join(judged.retracted)}: not counted")
+    head = facts_table(
+        (
+            ("claim", judged.claim),
+            ("papers", "disagree" if undecided else f"{judged.stance.value}, probability {judged.probability:.2f}"),
+            ("note", "" if undecided else judged.note),
+            (
+                "not counted",
+                f"{how_many(judged.dropped, 'opinion')}, for the reason beside each" if judged.dropped else "",
+            ),
+            ("retracted", f"{', '.join(judged.retracted)}: not counted" if judged.retracted else ""),
+        )
+    )
     from kgcheck.literature.documents import place_of
 
     # Where all were read by their abstracts, there is nothing to say of sections.
     whole = any(o.heading or o.section != "abstract" for o in judged.opinions)
-    table = Table("paper", "year", *(("section",) if whole else ()), "stance", "probability", "quote")
-    for opinion in judged.opinions:
-        quotes = [f"“{q.text}” ({q.start}-{q.end})" for q in opinion.quotes]
-        table.add_row(
-            opinion.document,
-            str(opinion.year or ""),
-            *((place_of(opinion.section, opinion.heading),) if whole else ()),
-            opinion.stance.value,
-            f"{opinion.probability:.2f}",
-            lines(quotes or [opinion.note or opinion.title]),
+    rows = [
+        (
+            o.document,
+            str(o.year or ""),
+            place_of(o.section, o.heading) if whole else "",
+            o.stance.value,
+            f"{o.probability:.2f}",
+            lines([f"“{q.text}” ({q.start}-{q.end})" for q in o.quotes] or [o.note or o.title]),
         )
-    return Group(head, table)
+        for o in judged.opinions
+    ]
+    columns = ("paper", "year", "section", "stance", "probability", "quote")
+    return Group(head, Text(), RowTable(columns, rows, keys=("paper", "year", "stance"), numbers=("probability",)))
 
 
-def load_table(summary: "LoadSummary") -> Table:
+def load_table(summary: "LoadSummary") -> RenderableType:
     """Rows read, loaded, changed, unchanged and quarantined, by label and pattern."""
-    table = Table("label or relation", *("read", "loaded", "changed", "unchanged", "quarantined"), box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
     totals: dict[str, Counter[str]] = {}
     for file in summary.files:
         counts = totals.setdefault(file.target, Counter())
@@ -150,124 +143,113 @@ def load_table(summary: "LoadSummary") -> Table:
             quarantined=sum(file.quarantined.values()),
         )
     everything: Counter[str] = sum(totals.values(), Counter())
-    for name, counts in [*totals.items(), ("all", everything)]:
-        table.add_row(name, *(f"{counts[c]:,}" for c in ("read", "loaded", "changed", "unchanged", "quarantined")))
-    return table
+    counted = ("read", "loaded", "changed", "unchanged", "quarantined")
+    rows = [(name, *(f"{counts[c]:,}" for c in counted)) for name, counts in [*totals.items(), ("all", everything)]]
+    return RowTable(("label or relation", *counted), rows, numbers=counted)
 
 
-def release_table(releases: "Iterable[SourceRelease]") -> Table:
+def release_table(releases: "Iterable[SourceRelease]") -> RenderableType:
     """Releases of a snapshot."""
-    table = Table("source", "release", "date", "rows", "licence", "file", "sha256", box=None)
+    rows = []
     for r in releases:
-        rows = ", ".join(f"{n:,} {name}" for name, n in r.rows.items())
-        cells = (r.source, r.release, r.released, rows, r.licence, r.file, r.sha256[:12])
-        table.add_row(*(cell(c) for c in cells))
-    return table
+        counted = ", ".join(f"{n:,} {name}" for name, n in r.rows.items())
+        rows.append((r.source, r.release, r.released, counted, r.licence, r.file, r.sha256[:12]))
+    columns = ("source", "release", "date", "rows", "licence", "file", "sha256")
+    return RowTable(columns, rows, keys=("source", "date", "sha256"))
 
 
-def run_table(runs: "Iterable[tuple[Run, Sequence[Tally]]]") -> Table:
+def run_table(runs: "Iterable[tuple[Run, Sequence[Tally]]]") -> RenderableType:
     """Runs with their counts."""
     counted = [(run, marks(tallies)) for run, tallies in runs]
     shown = sorted(shown_marks(*(counts for _, counts in counted)), key=lambda mark: mark is not TallyMark.SUPPORTED)
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "started", "store", *(mark.value for mark in shown), "state"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("run", "started"))
-    for run, counts in counted:
-        cells = [run.id, f"{run.started:%Y-%m-%d %H:%M}", run.store, *(f"{counts[mark]:,}" for mark in shown)]
-        table.add_row(*(cell(c) for c in cells), "finished" if run.finished else "cut off: --resume")
-    return table
-
-
-def patch_table(patches: "Iterable[PatchEntry]") -> Table:
-    """Patches and how far each has come."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("patch", "made", "by", "operations", "state", "store", "folder"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("patch", "made", "state"))
-    for p in patches:
-        cells = (p.id, f"{p.made:%Y-%m-%d %H:%M}", p.by, f"{p.operations:,}", p.state.value, p.store, p.folder)
-        table.add_row(*(cell(c) for c in cells))
-    return table
-
-
-def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> Table:
-    """Operations of a patch: number, state, what each does, and why one is in conflict."""
-    table = Table(box=None, pad_edge=False)
-    listed = list(rows)
-    used = [i for i in range(4) if any(row[i] for row in listed)]
-    for i in used:
-        table.add_column(("no.", "state", "operation", "why")[i], overflow="fold", no_wrap=i < 2)
-    for row in listed:
-        table.add_row(*(cell(str(row[i])) for i in used))
-    return table
-
-
-def findings_table(findings: Iterable[Finding]) -> Table:
-    """Findings with the first piece of evidence that decides each."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("finding", "outcome", "reason"):
-        table.add_column(name, no_wrap=True)
-    for name in ("what", "evidence", "proposal"):
-        table.add_column(name, overflow="fold")
-    for f in findings:
-        colour = _COLOURS[f.mark]
-        table.add_row(
-            cell(f.fingerprint[:8]),
-            cell(f.mark.value, style=colour),
-            cell(f.verdict.reason.value),
-            cell(what_of(f)),
-            cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
-            cell(proposal(f.change)),
+    names = tuple(mark.value for mark in shown)
+    rows = [
+        (
+            run.id,
+            f"{run.started:%Y-%m-%d %H:%M}",
+            run.store,
+            *(f"{counts[mark]:,}" for mark in shown),
+            "finished" if run.finished else "cut off: --resume",
         )
-    return table
+        for run, counts in counted
+    ]
+    return RowTable(("run", "started", "store", *names, "state"), rows, keys=("run", "started"), numbers=names)
+
+
+def patch_table(patches: "Iterable[PatchEntry]") -> RenderableType:
+    """Patches and how far each has come."""
+    columns = ("patch", "made", "by", "operations", "state", "store", "folder")
+    rows = [
+        (p.id, f"{p.made:%Y-%m-%d %H:%M}", p.by, f"{p.operations:,}", p.state.value, p.store, p.folder) for p in patches
+    ]
+    return RowTable(columns, rows, keys=("patch", "made", "state"))
+
+
+def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> RenderableType:
+    """Operations of a patch: number, state, what each does, and why one is in conflict."""
+    listed = [(str(number), *texts) for number, *texts in rows]
+    return RowTable(("no.", "state", "operation", "why"), listed, keys=("no.", "state"))
+
+
+def findings_table(findings: Iterable[Finding]) -> RenderableType:
+    """Findings with the first piece of evidence that decides each."""
+    rows = [
+        (
+            f.fingerprint[:8],
+            cell(f.mark.value, style=_COLOURS[f.mark]),
+            f.verdict.reason.value,
+            what_of(f),
+            "; ".join(evidence_line(e) for e in deciding(f)[:1]),
+            proposal(f.change),
+        )
+        for f in findings
+    ]
+    columns = ("finding", "outcome", "reason", "what", "evidence", "proposal")
+    return RowTable(columns, rows, keys=columns[:3])
 
 
 def explain_finding(finding: Finding, became: str = "", decided: str = "") -> RenderableType:
     """One finding with all its evidence."""
     verdict = finding.verdict
-    facts = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in (
-        ("finding", f"{finding.fingerprint} in run {finding.run}"),
-        ("checked", f"{finding.task.type.value}: {finding.task}"),
-        ("called", called_in(finding)),
-        ("graph says", finding.task.value or ""),
-        ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
-        ("graph", graph_words(finding.mark)),
-        ("note", verdict.note),
-        ("not looked at", ", ".join(map(str, verdict.missing))),
-        ("proposal", proposal(finding.change)),
-        ("since before", became),
-        ("decision", decided),
-    ):
-        if value:
-            facts.add_row(cell(name, style="bold"), cell(value))
-    evidence = Table(box=None, pad_edge=False)
-    for name in ("stance", "about", "source", "release", "record", "says", "retrieved", "url"):
-        evidence.add_column(name, overflow="fold")
+    facts = facts_table(
+        (
+            ("finding", f"{finding.fingerprint} in run {finding.run}"),
+            ("checked", f"{finding.task.type.value}: {finding.task}"),
+            ("called", called_in(finding)),
+            ("graph says", finding.task.value or ""),
+            ("outcome", f"{verdict.outcome.value}, {verdict.reason.value}, confidence {verdict.confidence:.3f}"),
+            ("graph", graph_words(finding.mark)),
+            ("note", verdict.note),
+            ("not looked at", ", ".join(map(str, verdict.missing))),
+            ("proposal", proposal(finding.change)),
+            ("since before", became),
+            ("decision", decided),
+        )
+    )
+    rows = []
     for e in verdict.evidence:
-        cells = (e.stance.value, e.about, f"{e.source} ({e.tier.value}, {e.world.value})", e.release, e.record)
         score = f"score {e.score:g}" if e.score is not None else None
-        content = " ".join(filter(None, (e.value, score, e.quote)))
-        evidence.add_row(*(cell(c) for c in (*cells, content, _dates(e), e.url)))
-    return Group(facts, Text(), evidence)
+        said = " ".join(filter(None, (e.value, score, e.quote)))
+        source = f"{e.source} ({e.tier.value}, {e.world.value})"
+        rows.append((e.stance.value, e.about, source, e.release, e.record, said, _dates(e), e.url))
+    columns = ("stance", "about", "source", "release", "record", "says", "retrieved", "url")
+    return Group(facts, Text(), RowTable(columns, rows, keys=columns[:1]))
 
 
 def verified_table(edge: str, found: "Verified | None") -> RenderableType:
     """Verdict on an edge."""
-    facts = Table(box=None, show_header=False, pad_edge=False)
-    facts.add_row(cell("edge", style="bold"), cell(edge))
     if found is None:
-        facts.add_row(cell("outcome", style="bold"), cell("nobody has looked"))
-        return facts
+        return facts_table((("edge", edge), ("outcome", "nobody has looked")))
     sure = "" if found.confidence is None else f", confidence {found.confidence:.3f}"
-    for name, value in (
-        ("outcome", f"{found.outcome.value}, {found.reason.value}{sure}"),
-        ("source", f"{found.source}, release {found.release}" if found.source else ""),
-        ("record", found.record),
-        ("run", f"{found.run}, begun {found.at:%Y-%m-%d %H:%M} UTC"),
-    ):
-        if value:
-            facts.add_row(cell(name, style="bold"), cell(value))
-    return facts
+    return facts_table(
+        (
+            ("edge", edge),
+            ("outcome", f"{found.outcome.value}, {found.reason.value}{sure}"),
+            ("source", f"{found.source}, release {found.release}" if found.source else ""),
+            ("record", found.record or ""),
+            ("run", f"{found.run}, begun {found.at:%Y-%m-%d %H:%M} UTC"),
+        )
+    )
 
 
 def _dates(e: Evidence) -> str:
@@ -391,23 +373,16 @@ def _short(result: dict[str, object] | None) -> str:
     return text if len(text) <= _SHOWN_RESULT else text[:_SHOWN_RESULT] + " ..."
 
 
-def ledger_table(facts: "LedgerFacts") -> Table:
+def ledger_table(facts: "LedgerFacts") -> RenderableType:
     """Facts of a ledger, and how much is in it: one row a fact."""
-    table = Table(box=None, show_header=False)
-    table.add_row("ledger", cell(facts.ledger))
-    table.add_row("kept in", cell(facts.database))
-    table.add_row("format", str(facts.format))
-    table.add_row("size", f"{facts.bytes / 2**20:,.1f} MiB")
-    for name, rows in facts.rows.items():
-        table.add_row(name, f"{rows:,}")
-    return table
+    rows = ((name, f"{count:,}") for name, count in facts.rows.items())
+    size = f"{facts.bytes / 2**20:,.1f} MiB"
+    return facts_table(
+        (("ledger", facts.ledger), ("kept in", facts.database), ("format", str(facts.format)), ("size", size), *rows)
+    )
 
 
-def copied_table(copied: "Iterable[Copied]") -> Table:
+def copied_table(copied: "Iterable[Copied]") -> RenderableType:
     """Result of a copy: one row a table of the ledger."""
-    table = Table("table", "rows", "added", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for done in copied:
-        table.add_row(cell(done.table), f"{done.rows:,}", f"{done.added:,}")
-    return table
+    rows = [(done.table, f"{done.rows:,}", f"{done.added:,}") for done in copied]
+    return RowTable(("table", "rows", "added"), rows, keys=("table",), numbers=("rows", "added"))

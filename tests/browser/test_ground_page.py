@@ -35,7 +35,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("ground")
     (folder / "note.txt").write_text(NOTE, encoding="utf-8")
     (folder / "results.json").write_text('{"treated mice with ABC1": {"value": 71.2, "unit": "%"}}', encoding="utf-8")
-    command = ("ground", "note.txt", "--results", "results.json", "--format", "html", "--output", "ground.html")
+    command = ("ground", "note.txt", "--results", "results.json", "--format", "html", "--out", "ground.html")
     assert kgcheck(*command, cwd=folder).code == 1
     return Path(folder / "ground.html").as_uri()
 

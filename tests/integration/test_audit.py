@@ -261,7 +261,7 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", quick_of(["table", "json", "jsonl", "markdown", "html"], "table", "html"))
 def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
-    said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--output", "new/report")
+    said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--out", "new/report")
 
     assert (said.code, said.out) == (1, "")
     text = (tmp_path / "new/report").read_text(encoding="utf-8")
@@ -276,8 +276,8 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
 
     for target in ("file/report", tmp_path):
-        said = audit(tmp_path, "--type", "potential", "--output", target)
-        assert said.refuses("cannot write" if target == "file/report" else "Invalid value for '--output'")
+        said = audit(tmp_path, "--type", "potential", "--out", target)
+        assert said.refuses("cannot write" if target == "file/report" else "Invalid value for '--out'")
     assert (tmp_path / "file").read_text() == "mine"
 
 

@@ -147,7 +147,7 @@ def test_a_hostile_name_is_only_shown(brief: Brief, format_: str) -> None:
 def test_the_command_writes_three_forms(place: Path, tmp_path: Path) -> None:
     options = ("--store", demo().store, "--ledger", place / "ledger.sqlite", "--limit", "30")
     markdown = kgcheck("brief", "Protein", "O00206", *options)
-    html = kgcheck("brief", "O00206", *options, "--format", "html", "--output", tmp_path / "brief.html")
+    html = kgcheck("brief", "O00206", *options, "--format", "html", "--out", tmp_path / "brief.html")
     as_json = kgcheck("brief", "O00206", *options, "--format", "json")
 
     assert (markdown.code, html.code, as_json.code) == (0, 0, 0), markdown.err + html.err + as_json.err

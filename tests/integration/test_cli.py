@@ -8,15 +8,19 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from kgcheck.cli.main import _COMMANDS
+from kgcheck.cli.late import RENAMED
+from kgcheck.cli.main import _COMMANDS, cli
 from kgcheck.ledger.ledger import Ledger
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import demo, demo_audit, kgcheck
 
+COMMANDS = {name: purpose for section in _COMMANDS.values() for name, purpose in section.items()}
 PROGRAM = [sys.executable, "-m", "kgcheck"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHONPATH}
 HEAVY = ("pydantic", "duckdb", "pyarrow", "neo4j", "ladybug", "sqlalchemy", "rich", "jinja2", "numpy")
@@ -32,7 +36,7 @@ def audited() -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", [(), *((name,) for name in _COMMANDS), ("reference", "build"), ("reference", "show")]
+    "command", [(), *((name,) for name in COMMANDS), ("reference", "build"), ("reference", "show")]
 )
 def test_help_of_every_command(command: tuple[str, ...]) -> None:
     said = kgcheck(*command, "--help")
@@ -45,16 +49,77 @@ def test_help_of_every_command(command: tuple[str, ...]) -> None:
 def test_help_lists_every_command_and_explains_the_exit_codes() -> None:
     text = kgcheck("--help").out
 
-    for name, (_, purpose) in _COMMANDS.items():
+    for title, section in _COMMANDS.items():
+        assert f"\n{title}:\n  {next(iter(section))} " in text
+    for name, purpose in COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(purpose)}$", text, re.MULTILINE)
     assert "0 clean, 1 findings" in text
 
 
 def test_every_option_is_explained() -> None:
-    for command in (*((name,) for name in _COMMANDS), ("reference", "build"), ("reference", "show")):
+    for command in (*((name,) for name in COMMANDS), ("reference", "build"), ("reference", "show")):
         options = kgcheck(*command, "--help").out.split("Options:\n")[-1]
         for option in re.findall(r"^  --[\w-]+(?: [\[\]A-Za-z=|_]+)?$", options, re.MULTILINE):
             assert f"{option}\n   " in options, (command, option)
+
+
+@pytest.mark.parametrize("typed", ["adit audit", "patch aply apply", "job sevre serve", "protocol chek check"])
+def test_a_mistyped_command_is_guessed(typed: str) -> None:
+    *arguments, meant = typed.split()
+
+    said = kgcheck(*arguments)
+
+    assert said.refuses(f"No such command '{arguments[-1]}'. Did you mean '{meant}'?")
+
+
+@pytest.mark.parametrize(("old", "new"), [("jobs serve", "job serve"), ("verified", "explain")])
+def test_old_names_of_commands_work_with_a_warning(old: str, new: str) -> None:
+    said, today = kgcheck(*old.split(), "--help"), kgcheck(*new.split(), "--help")
+
+    assert said.out == today.out
+    assert said.err == (
+        f"warning: {old.split()[0]!r} is called {new.split()[0]!r} now, and the next release will not know"
+        f" {old.split()[0]!r}\n"
+    )
+    assert today.err == ""
+
+
+def test_an_old_name_is_nothing_else_today() -> None:
+    def names(command: click.Command) -> Iterator[str]:
+        for parameter in command.params:
+            yield from (option.lstrip("-") for option in parameter.opts if option.startswith("-"))
+            yield from parameter.type.choices if isinstance(parameter.type, click.Choice) else ()
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                yield name
+                below = command.get_command(context, name)
+                assert below
+                yield from names(below)
+
+    today = {*names(cli)}
+    assert not today & {*RENAMED}
+    assert today >= {*RENAMED.values()}
+
+
+def test_completion_names_commands_and_imports_none() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "kgcheck"],
+        env={**ENVIRONMENT, "COMP_WORDS": "kgcheck a", "COMP_CWORD": "1", "_KGCHECK_COMPLETE": "bash_complete"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert done.stdout == "plain,audit\nplain,ask\n"
+    assert "kgcheck.cli.audit" not in done.stderr
+
+
+def test_quiet_leaves_errors_alone(audited: Path) -> None:
+    told, first, last = (kgcheck(*words, cwd=audited) for words in (("report",), ("-q", "report"), ("report", "-q")))
+    wrong = kgcheck("report", "nowhere", "--quiet", cwd=audited)
+
+    assert told.err
+    assert first == last == told._replace(err="")
+    assert wrong.refuses("there is no run 'nowhere'")
 
 
 def test_version() -> None:
@@ -102,7 +167,7 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("audit", "--format", "xml"), "Invalid value for '--format'", ""),
         (("audit", "--graph-date", "2901-01-01"), "Invalid value for '--graph-date'", "2901-01-01 has not come yet"),
         (
-            ("brief", "TP53", "--output", "x.csv"),
+            ("brief", "TP53", "--out", "x.csv"),
             "Invalid value for '--format'",
             "x.csv ends in .csv, and none is written",
         ),
@@ -133,7 +198,7 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("runs", "--ledger", "."), ". is a folder", ""),
         (("report",), "there is no ledger at .kgcheck/ledger.sqlite", "kgcheck audit makes one"),
         (("report", "--format", "pdf"), "Invalid value for '--format'", ""),
-        (("explain",), "Missing argument 'FINDING'", ""),
+        (("explain",), "Missing argument 'FINDING|EDGE'", ""),
         (("explain", "abc"), "there is no ledger", ""),
         (("check",), "Missing argument 'WHAT...'", ""),
         (("check", "nonsense"), "'nonsense' is not a check", "HEAD RELATION TAIL"),
@@ -280,14 +345,16 @@ def test_report_of_a_run_by_any_name(audited: Path) -> None:
 def test_the_ending_of_a_file_names_the_form(audited: Path, tmp_path: Path, name: str, form: str) -> None:
     by_ending, by_form = tmp_path / name, tmp_path / "named.txt"
 
-    assert kgcheck("report", "--output", by_ending, cwd=audited).code == 0
-    assert kgcheck("report", "--format", form, "--output", by_form, cwd=audited).code == 0
+    old = kgcheck("report", "--output", by_ending, cwd=audited)
+    assert kgcheck("report", "--out", by_ending, cwd=audited).code == old.code == 0
+    assert "warning: 'output' is called 'out' now" in old.err
+    assert kgcheck("report", "--format", form, "--out", by_form, cwd=audited).code == 0
 
     assert by_ending.read_text(encoding="utf-8") == by_form.read_text(encoding="utf-8")
 
 
 def test_a_form_that_is_named_comes_before_the_ending(audited: Path, tmp_path: Path) -> None:
-    assert kgcheck("report", "--format", "sarif", "--output", tmp_path / "a.json", cwd=audited).code == 0
+    assert kgcheck("report", "--format", "sarif", "--out", tmp_path / "a.json", cwd=audited).code == 0
 
     assert "runs" in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
 
@@ -512,3 +579,16 @@ def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     with Ledger(ledger) as kept:
         run = kept.run("latest")
         assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))
+
+
+def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:
+    text, row = (
+        kgcheck("report", "--methods", cwd=audited),
+        kgcheck("report", "--methods", "--format", "json", cwd=audited),
+    )
+
+    assert json.loads(row.out)["text"] + "\n" == text.out
+    assert "was checked with kgcheck, version " in text.out
+    assert kgcheck("report", "--methods", "--out", tmp_path / "methods.json", cwd=audited).code == 0
+    assert (tmp_path / "methods.json").read_text(encoding="utf-8") == row.out
+    assert kgcheck("report", "--methods", "--format", "csv", cwd=audited).refuses("methods are no csv")

@@ -98,6 +98,18 @@ def test_three_findings_of_different_types_are_on_stdout_and_the_rest_in_few_lin
     assert "Traceback" not in shown.said.err
 
 
+def test_readme_shows_what_the_demo_says(shown: Shown) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    screen = re.search(r"^\$ make demo\n(run .*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert screen
+    first, *others, report, last = (re.sub(r"^run \S+:", "run:", line) for line in screen[1].splitlines())
+
+    errors = [re.sub(r"^run \S+:", "run:", line) for line in shown.said.err.splitlines()]
+    assert first in errors
+    assert [*others, report.replace(".../kgcheck-demo", str(shown.out))] == shown.said.out.splitlines()
+    assert last.replace("kgcheck-demo", str(shown.out)) == errors[-1]
+
+
 def test_every_finding_has_evidence_that_says_where_it_stands(shown: Shown) -> None:
     for finding in shown.findings:
         assert finding["evidence"], finding

@@ -9,6 +9,7 @@ import neo4j
 import pytest
 
 from kgcheck import Settings
+from kgcheck.curation.operations import read_patch
 from kgcheck.errors import StoreError
 from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
@@ -78,11 +79,11 @@ def test_keys_that_are_numbers_or_have_another_name(server: Neo4jTarget, tmp_pat
     assert said.code == 0, said.err
     said = kgcheck("patch", "make", "--accepted", "--out", patch, *asked)
     assert said.code == 0, said.err + said.out
-    said = kgcheck("patch", "apply", patch, *asked)
+    said = kgcheck("patch", "apply", read_patch(patch).id, *asked)
     assert said.code == 0, said.err + said.out
     repaired = audited(server.uri, snapshot, str(mine), tmp_path / "d.sqlite")
     assert len(repaired[0]) < len(as_shipped[0])
-    said = kgcheck("patch", "undo", patch, *asked)
+    said = kgcheck("patch", "undo", read_patch(patch).id, *asked)
     assert said.code == 0, said.err + said.out
     with Neo4jStore(server.uri, schema, Settings()) as store:
         assert content_digest(store) == before

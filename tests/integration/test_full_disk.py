@@ -115,7 +115,7 @@ def test_report_and_transcripts(
     ledger, report = disk.parent / "ledger.sqlite", disk / "report.html"
     over = ["--store", str(demo().store), "--reference", str(demo().reference)]
     assert run(["audit", *over, "--ledger", str(ledger), "--fail-on", "never", "--type", "existence"]) == INCOMPLETE
-    show = ["report", "--ledger", str(ledger), "--format", "html", "--output", str(report)]
+    show = ["report", "--ledger", str(ledger), "--format", "html", "--out", str(report)]
     assert run(show) == 0
     before = report.read_bytes()
     monkeypatch.setenv("KGCHECK_HOME", str(disk / "home"))

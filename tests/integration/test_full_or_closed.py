@@ -109,8 +109,8 @@ def test_an_out_that_may_only_be_read_is_told(closed: Path, tmp_path: Path) -> N
     manuscript = tmp_path / "paper.md"
     manuscript.write_text("p53 binds MDM2.")
     for command in (
-        ("report", "--ledger", ledger, "--format", "html", "--output", closed / "r.html"),
-        ("report", "--ledger", ledger, "--format", "html", "--output", closed / "new" / "r.html"),
+        ("report", "--ledger", ledger, "--format", "html", "--out", closed / "r.html"),
+        ("report", "--ledger", ledger, "--format", "html", "--out", closed / "new" / "r.html"),
         ("reference", "build", facts, "--out", closed / "r.duckdb"),
         ("export", manuscript, "--out", closed / "paper.html"),
         ("init", closed / "new"),

@@ -124,7 +124,7 @@ def test_commands_show_text_and_nothing_else(place: Path, command: tuple[str, ..
 @pytest.mark.parametrize("form", ["table", "json", "jsonl", "markdown", "html"])
 def test_reports_and_their_files_have_none_of_it(place: Path, form: str, tmp_path: Path) -> None:
     said = kgcheck("report", "--format", form, cwd=place)
-    kgcheck("report", "--format", form, "--output", tmp_path / "report", cwd=place)
+    kgcheck("report", "--format", form, "--out", tmp_path / "report", cwd=place)
 
     assert clean(said)
     assert "kinase" in said.out

@@ -137,7 +137,7 @@ def test_the_scheduler_makes_up_for_what_was_missed_and_stops_tidily(folder: Pat
     before = audits(place)
     with Ledger(place) as ledger:
         WorkTable(ledger.database).schedule_since("all", "30 4 * * * UTC", clock.exact_now() - timedelta(days=3))
-    command = [sys.executable, "-m", "kgcheck", "jobs", "serve"]
+    command = [sys.executable, "-m", "kgcheck", "job", "serve"]
     with subprocess.Popen(command, cwd=work, env=environment(), stderr=subprocess.PIPE, text=True) as server:
         wait_for_pieces(place, before)
         server.send_signal(signal.SIGTERM)

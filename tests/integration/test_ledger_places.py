@@ -15,6 +15,7 @@ from sqlalchemy import URL, create_engine
 
 from kgcheck import Workspace
 from kgcheck.audit.run import Audit
+from kgcheck.curation.operations import read_patch
 from kgcheck.errors import LedgerError, MissingExtra, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger import postgres
@@ -145,7 +146,7 @@ def curated(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[A
     command("decisions", "export", folder / "decisions.jsonl")
     written += [command("decisions", "import", folder / "decisions.jsonl")]
     written += [command("patch", "make", "--accepted", "--out", folder / "patch", *where[:2])]
-    written += [command("patch", "check", folder / "patch", *where[:2])]
+    written += [command("patch", "check", read_patch(folder / "patch").id, *where[:2])]
     return written
 
 

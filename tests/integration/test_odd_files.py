@@ -174,7 +174,7 @@ def test_what_may_not_be_read_or_written_is_told(places: Places) -> None:
         f"reference show {hidden / 'r.duckdb'}",
         f"replay {hidden / 'x.jsonl'}",
         f"corpus add {hidden / 'x.jsonl'} --index {hidden / 'i'}",
-        f"report --ledger {{ledger}} --format html --output {hidden / 'new.html'}",
+        f"report --ledger {{ledger}} --format html --out {hidden / 'new.html'}",
         "check existence Protein P04637 --store {store} --ledger {ledger}",
     )
     for text, (code, _, said) in zip(texts, _run_all(places, texts, "", user=NOBODY), strict=True):

@@ -41,7 +41,7 @@ def test_what_another_user_keeps_is_refused_in_one_line(tmp_path: Path) -> None:
     commands = [
         ("runs", "--ledger", str(ledger)),
         ("audit", *over),
-        ("report", "--ledger", str(ledger), "--format", "json", "--output", str(report)),
+        ("report", "--ledger", str(ledger), "--format", "json", "--out", str(report)),
         ("load", str(tmp_path / "closed"), "--store", str(store)),
     ]
 

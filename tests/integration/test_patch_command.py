@@ -42,12 +42,14 @@ class Place(NamedTuple):
     def out(self) -> Path:
         return self.folder / "patch"
 
+    @property
+    def id(self) -> str:
+        return read_patch(self.out).id
+
     def run(self, *words: object) -> Said:
         where: tuple[object, ...] = ("--ledger", self.folder / "ledger.sqlite")
         if words[0] not in ("list", "show"):
             where = (*where, "--store", self.store)
-        if words[0] == "check":
-            where = where[2:]
         return kgcheck("patch", *words, *where, cwd=self.folder)
 
     def finding(self, identifier: str, type_: str, attribute: str | None = None) -> Finding:
@@ -110,10 +112,10 @@ def test_a_graph_is_repaired_and_given_back(place: Place) -> None:
     named = [word for f in wanted for word in ("--finding", f.fingerprint[:10])]
 
     make = place.run("make", *named, "--out", place.out)
-    check = place.run("check", place.out)
-    apply = place.run("apply", place.out, "--by", "Anna")
+    check = place.run("check", place.id)
+    apply = place.run("apply", place.id, "--by", "Anna")
     between = place.digest()
-    again = place.run("apply", place.out)
+    again = place.run("apply", place.id)
 
     assert (make.code, check.code, apply.code, again.code) == (0, 0, 0, 0)
     assert "give Gene PARK2 the id PRKN" in make.out
@@ -131,8 +133,9 @@ def test_a_graph_is_repaired_and_given_back(place: Place) -> None:
     assert shown["attribute", "Protein O60260.name"] == "supported"
     assert shown["triple", "PRKN TRANSLATED_INTO O60260"] == "supported"
 
-    undo = place.run("undo", place.out)
+    undo = place.run("undo", place.id)
     twice = place.run("undo", place.out)
+    assert f"is named by its id, {place.id}" in twice.err
 
     assert (undo.code, place.digest()) == (0, before)
     assert twice.refuses("nothing of the patch")
@@ -192,13 +195,13 @@ def test_a_choice_is_taken(place: Place) -> None:
     before = place.digest()
 
     assert place.run("make", "--finding", f"{finding.fingerprint}=P99998", "--out", place.out).code == 0
-    assert place.run("apply", place.out).code == 0
+    assert place.run("apply", place.id).code == 0
 
     with EmbeddedStore(place.store, CKG) as store:
         assert store.node(ref("P99998"))
         assert store.node(ref("P00001")) is None
         assert store.edges(edge("CYCS", "P99998", "TRANSLATED_INTO", ("Gene", "Protein")))
-    assert place.run("undo", place.out).code == 0
+    assert place.run("undo", place.id).code == 0
     assert place.digest() == before
 
 
@@ -208,7 +211,7 @@ def test_every_kind_of_change_of_the_demo_becomes_an_operation(place: Place) -> 
     before = place.digest()
 
     made_ = place.run("make", *named, "--out", place.out, "--format", "json")
-    apply = place.run("apply", place.out, "--delete")
+    apply = place.run("apply", place.id, "--delete")
 
     assert kinds == {
         ChangeKind.REPOINT, ChangeKind.SET_VALUE, ChangeKind.RETIRE, ChangeKind.ADD_EDGE, ChangeKind.REVIEW,
@@ -216,7 +219,7 @@ def test_every_kind_of_change_of_the_demo_becomes_an_operation(place: Place) -> 
     found = {o["kind"] for o in json.loads(made_.out)["operations"]}
     assert found == {"repoint", "merge", "set_value", "retire", "add_edge"}
     assert (made_.code, apply.code) == (0, 0)
-    assert place.run("undo", place.out).code == 0
+    assert place.run("undo", place.id).code == 0
     assert place.digest() == before
 
 
@@ -321,12 +324,12 @@ def test_a_store_that_is_half_loaded_or_in_use_is_left_alone(place: Place) -> No
     patched(place)
     with EmbeddedStore(place.store, CKG, create=True) as store:
         store.set_meta(LOAD, UNDER_WAY)
-    refused = place.run("apply", place.out)
+    refused = place.run("apply", place.id)
     assert refused.refuses("the last load into ")
     with EmbeddedStore(place.store, CKG, create=True) as store:
         store.set_meta(LOAD, DONE)
     with EmbeddedStore(place.store, CKG):
-        assert place.run("apply", place.out).refuses("the store ")
+        assert place.run("apply", place.id).refuses("the store ")
 
 
 # --- what people read ----------------------------------------------------------------------------------

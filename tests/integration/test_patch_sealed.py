@@ -74,10 +74,10 @@ def test_a_patch_that_was_sealed_again_is_refused(tmp_path: Path) -> None:
 
     assert said.refuses(f"the patch {other.id} was not made with the ledger .kgcheck/ledger.sqlite, or was changed")
     assert "--from-elsewhere" in said.err
-    assert kgcheck("patch", "apply", "p", *asked, cwd=tmp_path).code == 0
-    assert kgcheck("patch", "undo", "p", *asked, cwd=tmp_path).code == 0
+    assert kgcheck("patch", "apply", made_here.id, *asked, cwd=tmp_path).code == 0
+    assert kgcheck("patch", "undo", made_here.id, *asked, cwd=tmp_path).code == 0
     # What was applied stays what this ledger made, and what came from elsewhere stays that.
-    assert kgcheck("patch", "apply", "p", *asked, cwd=tmp_path).code == 0
+    assert kgcheck("patch", "apply", made_here.id, *asked, cwd=tmp_path).code == 0
     for _ in range(2):
         assert kgcheck("patch", "apply", "q", *asked, cwd=tmp_path).code == 2
         assert kgcheck("patch", "apply", "q", "--from-elsewhere", *asked, cwd=tmp_path).code in (0, 1)

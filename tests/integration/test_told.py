@@ -189,7 +189,7 @@ def test_no_cell_of_csv_is_a_formula(text: str) -> None:
 
 def test_findings_as_csv(tmp_path: Path) -> None:
     kgcheck("audit", "--store", demo().store, "--reference", demo().reference, "--label", "Gene", cwd=tmp_path)
-    kgcheck("report", "--format", "csv", "--output", "f.csv", cwd=tmp_path)
+    kgcheck("report", "--format", "csv", "--out", "f.csv", cwd=tmp_path)
 
     with (tmp_path / "f.csv").open(encoding="utf-8", newline="") as file:
         rows = {r["id"]: r for r in csv.DictReader(file) if r["type"] == "existence"}

@@ -290,12 +290,12 @@ def test_words_and_command(audit: tuple[Path, Audited]) -> None:
         with pytest.raises(UsageError, match="is no edge"):
             workspace.verified("no such words")
 
-    shown = kgcheck("verified", str(finding.task), *place)
+    shown = kgcheck("explain", str(finding.task), *place)
     assert shown.code == 1
     assert finding.verdict.reason.value in shown.out
-    unknown = kgcheck("verified", "P99999 ACTS_ON P00001", *place, "--format", "json")
+    unknown = kgcheck("explain", "P99999 ACTS_ON P00001", *place, "--format", "json")
     assert (unknown.code, unknown.out.strip()) == (3, "null")
-    assert kgcheck("verified", "P99999", *place).refuses("'P99999' is no edge")
+    assert kgcheck("explain", "P99999 P00001", *place).refuses("'P99999 P00001' is no edge")
 
 
 def test_ids_have_the_form_that_a_profile_means(audit: tuple[Path, Audited]) -> None:

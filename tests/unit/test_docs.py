@@ -1,15 +1,39 @@
 """The pages: their links and anchors, the width of their lines, and that their tables say what the code says."""
 
+import csv
 import pkgutil
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
+import click
 import pytest
 from markdown_it import MarkdownIt
 
+from kgcheck.agents import asker, toolbox
+from kgcheck.audit import papers, pieces
 from kgcheck.checks.repair import propose
+from kgcheck.cli.late import RENAMED
+from kgcheck.cli.main import _COMMANDS, cli
+from kgcheck.cli.show import TABLE_LIMIT
+from kgcheck.curation.config import Job
+from kgcheck.graph import bounds, statement_writer
+from kgcheck.graph.store import MOST_HOPS
+from kgcheck.grounding.claims import claim_map
+from kgcheck.grounding.claims import page as claims_page
+from kgcheck.ledger.tables import METADATA
+from kgcheck.literature import search
+from kgcheck.literature.topics import LONGEST_TOPIC, TopicGathering
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref, Verdict
+from kgcheck.questions import answer, running
+from kgcheck.questions.reading import LONGEST_QUESTION
+from kgcheck.service import bodies
+from kgcheck.service.connections import LEAST_BYTES_S
+from kgcheck.service.limits import ServiceLimits
 from kgcheck.settings import Settings
 from tests.support import ROOT, listed_by_git
 
@@ -195,3 +219,242 @@ def test_texts_are_all_looked_at() -> None:
 
     # Prompts go to a model as they stand, and templates become reports.
     assert {n for n in tracked if not n.startswith("kgcheck/")} - set(TEXTS) == set()
+
+
+# --- commands, options and numbers
+
+
+OLD_NAMES = ("docs/cli.md", "CHANGELOG.md")
+"""Texts that tell what something was called before."""
+
+Tree = dict[tuple[str, ...], dict[str, click.Option]]
+
+
+@cache
+def command_tree() -> Tree:
+    """Each command by its words, with its options by their flags."""
+
+    def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+        yield words, command
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below
+                yield from walk(below, (*words, name))
+
+    helping = click.Option(["--help", "-h"], is_flag=True)
+    return {
+        words: {
+            flag: option
+            for option in (*command.params, helping)
+            if isinstance(option, click.Option)
+            for flag in option.opts
+        }
+        for words, command in walk(cli, ())
+    }
+
+
+def said(name: str) -> list[str]:
+    """Command lines of a page, and what it sets as code."""
+    text = read(name)
+    consoles = re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
+    lines = [line for console in consoles for line in re.sub(r"\\\n\s*", "", console).splitlines()]
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
+    return [re.sub(r"\s+#.*", "", line[2:]) for line in lines if line.startswith("$ ")] + spans
+
+
+def mistakes(text: str) -> Iterator[str]:
+    """What of a command in words kgcheck does not have: a command, an option, or a value of one."""
+    tree, words, path = command_tree(), text.removeprefix("kgcheck ").split(), tuple[str, ...]()
+    while words and (*path, words[0]) in tree:
+        path = (*path, words.pop(0))
+    is_group = any(len(other) == len(path) + 1 and other[: len(path)] == path for other in tree)
+    if is_group and words and not words[0].startswith("-"):
+        yield f"{' '.join(path)} has no {words[0]}"
+    for word, after in pairwise([*words, ""]):
+        flag, _, value = word.partition("=")
+        if not re.fullmatch(r"--?[a-z][\w-]*", flag):
+            continue
+        option = tree[path].get(flag)
+        if option is None:
+            yield f"{' '.join(path)} has no {flag}"
+        elif isinstance(option.type, click.Choice) and (chosen := value or after) and not chosen.isupper():
+            # Words of the page that stand for a value are upper case, or between bars.
+            if not {*chosen.split("|")} <= {*option.type.choices}:
+                yield f"{flag} takes no {chosen}"
+
+
+@cache
+def other_options() -> set[str]:
+    """Options of programs of the repository that are no commands of kgcheck."""
+    programs = [
+        path for folder in ("benchmarks", "corpus", "loaders", "requirements") for path in (ROOT / folder).rglob("*.py")
+    ]
+    return {flag for path in programs for flag in re.findall(r"[\"'](--[a-z][\w-]*)", path.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if name != "CHANGELOG.md"])
+def test_commands_and_options_that_a_page_names_are_there(name: str) -> None:
+    known = {flag for options in command_tree().values() for flag in options} | other_options()
+    known |= {f"--{old}" for old in RENAMED} if name in OLD_NAMES else set()
+    wrong = []
+    for text in said(name):
+        first = text.split()[0] if text.split() else ""
+        if text.startswith("kgcheck ") or ((first,) in command_tree() and "--" in text):
+            wrong += [f"{text}: {mistake}" for mistake in mistakes(text)]
+        elif text.startswith("--"):
+            wrong += [text for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text) if flag not in known]
+
+    assert wrong == []
+
+
+def test_a_wrong_command_of_a_page_would_be_found() -> None:
+    assert [*mistakes("kgcheck audti")]
+    assert [*mistakes("kgcheck patch mend --out x")]
+    assert [*mistakes("audit --output x")]
+    assert [*mistakes("kgcheck audit --type existence, attribute")]
+    assert [*mistakes("kgcheck audit --type existence --type TYPE --sample=5")] == []
+
+
+def test_nobody_uses_a_name_of_the_last_release() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip(f"{ROOT} is no git checkout")
+    old = re.compile(rf"\bkgcheck (?:[a-z]+ )*?(?:{'|'.join(RENAMED)})\b(?! of| is| has)|(?<![\w-])--output(?![\w-])")
+    of_others = {"docker-compose.yml", "Makefile"}
+    allowed = {
+        *OLD_NAMES,
+        *of_others,
+        "kgcheck/cli/late.py",
+        "tests/unit/test_docs.py",
+        "tests/integration/test_cli.py",
+    }
+    used = []
+    for name in listed_by_git("*.md", "*.py", "*.toml", "*.yml", "*.html", "*.ipynb", "*.sh", "Makefile", "Dockerfile"):
+        if name not in allowed and old.search(read(name)):
+            used.append(name)
+
+    assert used == []
+
+
+def test_pages_that_code_and_data_name_are_there() -> None:
+    named = {}
+    for path in [*(ROOT / "kgcheck").rglob("*.py"), *(ROOT / "loaders").rglob("*.toml")]:
+        # A name alone, say in a docstring, is meant of a page; others are written, or are templates.
+        for page_name in re.findall(
+            r"(?<![\w/.\"'{}-])((?:docs/)?[a-z_]+\.md)\b(?![\"'])", path.read_text(encoding="utf-8")
+        ):
+            named[page_name] = path.relative_to(ROOT).as_posix()
+    known = {path.name for path in (ROOT / "kgcheck" / "report" / "templates").glob("*.md")}
+    # kgcheck improve writes these.
+    known |= {"best.md", "log.md"}
+
+    missing = {n: where for n, where in named.items() if n not in known and not (ROOT / n).exists()}
+    assert {n: where for n, where in missing.items() if not (ROOT / "docs" / n).exists()} == {}
+
+
+def test_formats_lists_every_table_of_the_ledger() -> None:
+    part = read("docs/formats.md").split("## The ledger")[1].split("## ")[0]
+    listed = [table for row in re.findall(r"^\| (`.*?) \|", part, re.M) for table in re.findall(r"`(\w+)`", row)]
+
+    assert sorted(listed) == sorted([*METADATA.tables, "ledger_format"])
+
+
+def test_glossary_names_every_kind_of_job() -> None:
+    (row,) = [row for row in rows("docs/glossary.md") if row[0] == "job"]
+    kinds = {get_args(model.model_fields["kind"].annotation)[0] for model in get_args(get_args(Job)[0])}
+
+    assert {*re.findall(r"`(\w+)`", row[1])} - {"kgcheck"} >= kinds
+
+
+def test_readme_names_every_command_in_its_group() -> None:
+    table = {row[0]: re.findall(r"`(\w+)`", row[1]) for row in rows("README.md")[2:]}
+
+    assert [*table.values()] == [[*commands] for commands in _COMMANDS.values()]
+
+
+@cache
+def demo() -> dict[str, int]:
+    """The numbers of the demo, from its table and its page."""
+    with (ROOT / "tests/integration/demo_findings.tsv").open(encoding="utf-8", newline="") as file:
+        found = [(row["type"], row["outcome"]) for row in csv.DictReader(file, delimiter="\t")]
+    outcomes = Counter("lacks_it" if type_ == "potential" else outcome for type_, outcome in found)
+    facts = len(re.findall(r"^\| \d+ \| \w", read("docs/demo.md"), re.M))
+    return {"findings": len(found), "facts": facts, **outcomes}
+
+
+NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
+    "README.md": [
+        ("{} facts that are stale", lambda: demo()["facts"]),
+        ("They make {} findings", lambda: demo()["findings"]),
+        ("{} refuted", lambda: demo()["refuted"]),
+        ("{} lacks_it", lambda: demo()["lacks_it"]),
+        ("{} insufficient", lambda: demo()["insufficient"]),
+    ],
+    "docs/tutorial.md": [("it has the first {}.", lambda: TABLE_LIMIT)],
+    "docs/kgqa.md": [
+        ("at most {} characters, and goes", lambda: LONGEST_QUESTION),
+        ("the first {} in", lambda: answer.MOST_PATHS),
+        ("start from over {} nodes", lambda: running.MOST_NODES),
+        ("take over {} edges", lambda: MOST_HOPS),
+        ("look through over {} edges", lambda: running.MOST_EDGES),
+        ("at most {} actions", lambda: asker.MOST_ACTIONS),
+    ],
+    "docs/agents.md": [
+        ("Rows ({})", lambda: toolbox._MOST_ROWS),
+        ("seconds ({})", lambda: round(toolbox._CYPHER_SECONDS)),
+        ("more than {} others", lambda: bounds.MOST_COPIES),
+        ("ways of at most {} steps", lambda: statement_writer.MOST_HOPS),
+        ("collected lists of a row at {} values", lambda: bounds._LISTED_COPIES),
+        ("cut off at {} nodes", lambda: toolbox.MOST_NODES),
+        ("nodes and {} parallel edges", lambda: toolbox.MOST_EDGES),
+    ],
+    "docs/sources.md": [("asks of at most {} checks", lambda: pieces.LIVE_TASKS)],
+    "docs/literature.md": [
+        ("is {} times its cosine", lambda: search.COSINE_WEIGHT),
+        ("papers about up to {} edges", lambda: papers.MOST_EDGES),
+    ],
+    "docs/claims.md": [
+        ("draws {} papers", lambda: claims_page.MOST_DRAWN),
+        ("lists {} at most", lambda: claims_page.MOST_LISTED),
+        ("PageRank (damping {})", lambda: claim_map.DAMPING),
+    ],
+    "docs/howto_ground.md": [
+        ("up to {} characters. kgcheck", lambda: LONGEST_TOPIC),
+        ("`--seeds`, {} |", lambda: TopicGathering._field_defaults["seeds"]),
+        ("`--rounds`, {} |", lambda: TopicGathering._field_defaults["rounds"]),
+    ],
+    "docs/access.md": [
+        ("More than {} requests of one token", lambda: ServiceLimits().per_minute),
+        ("There are {} at a time", lambda: ServiceLimits().connections),
+        ("of which one address has {}", lambda: ServiceLimits().per_address),
+        ("no request comes for {} seconds", lambda: round(ServiceLimits().waiting_s)),
+        ("less than {} bytes a second", lambda: LEAST_BYTES_S),
+        ("more than {} values", lambda: bodies.MOST_VALUES),
+        ("the first {} are said", lambda: bodies.SHOWN_ERRORS),
+    ],
+}
+"""Numbers of the pages, each with the words beside it and where it is from."""
+
+
+@pytest.mark.parametrize(("name", "words", "number"), [(name, *row) for name, told in NUMBERS.items() for row in told])
+def test_a_number_of_a_page_is_that_of_the_code(name: str, words: str, number: Callable[[], float]) -> None:
+    text = " ".join(read(name).split())
+
+    assert words.format(f"{number():,}") in text, f"{name}: {words}"
+
+
+def test_defaults_beside_a_setting_are_its_own() -> None:
+    wrong, seen = [], 0
+    for name in PAGES:
+        for names, told, *_ in rows(name):
+            fields = re.findall(r"`KGCHECK_(\w+)`", names)
+            values = re.findall(r"(?<![\w.])[\d.]+(?![\w.])", told) if not told.startswith("`") else []
+            if fields and len(values) == len(fields):
+                seen += len(values)
+                defaults = [Settings.model_fields[field.lower()].default for field in fields]
+                wrong += [(name, names) for one, own in zip(values, defaults, strict=True) if float(one) != float(own)]
+
+    assert wrong == []
+    assert seen > 10

@@ -328,7 +328,7 @@ def test_the_command_shows_reports(tmp_path: Path) -> None:
     raw = kgcheck("protocol", "report", place, "--format", "json")
     assert ExperimentalReport.model_validate(json.loads(raw.out)[0]).sections
     out = tmp_path / "report.md"
-    markdown = kgcheck("protocol", "report", place, "--format", "markdown", "--output", out)
+    markdown = kgcheck("protocol", "report", place, "--format", "markdown", "--out", out)
     assert markdown.code == 0, markdown.err
     assert "1. Zinc cells were grown at 37°C for 3 h. (settings: temperature 37°C, duration 3 h)" in out.read_text()
 

@@ -2,14 +2,17 @@
 
 import base64
 import hashlib
+import io
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import RenderableType
 
+from kgcheck.cli.console import results
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
     Change,
@@ -20,12 +23,16 @@ from kgcheck.model import (
     Outcome,
     Reason,
     Ref,
+    Tally,
     TallyMark,
     Target,
     all_reasons,
 )
 from kgcheck.report import wording
+from kgcheck.report.cells import RowTable, SafeConsole
 from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
+from kgcheck.report.methods import methods_of
+from kgcheck.report.tables import findings_table, run_table
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
 
@@ -278,3 +285,104 @@ def test_a_run_in_a_ledger_is_read_from_it(tmp_path: Path) -> None:
 
 def _named(store: str) -> Run:
     return RUN.model_copy(update={"store": store})
+
+
+# --- tables of a terminal
+
+
+def printed(width: int, *tables: RenderableType) -> str:
+    console = SafeConsole(width=width, file=io.StringIO(), record=True)
+    for table in tables:
+        console.print(table)
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_tables_can_be_read_at_every_width(width: int) -> None:
+    found = finding(said="words of a source that take more room than a column has at 80 characters")
+    counted = [tally(2_314, Outcome.SUPPORTED), tally(76, Outcome.REFUTED), tally(426, Outcome.UNAVAILABLE)]
+
+    runs, findings = printed(width, run_table([(RUN, counted)])), printed(width, findings_table([found]))
+
+    lines = [line.rstrip() for line in (runs + findings).splitlines()]
+    assert max(map(len, lines)) <= width
+    for whole in (RUN.id, "2,314", "supported", "refuted", "insufficient", "unavailable"):
+        assert re.search(rf"(?<!\S){re.escape(whole)}(?![^\s,])", runs), whole
+    for whole in (found.fingerprint[:8], found.verdict.reason.value, "proposal"):
+        assert whole in findings
+    # Nothing is squeezed to a ribbon.
+    assert "uniprot 2026_03 Q00007:" in findings
+    assert "counted" in runs or width == 200
+
+
+def test_a_column_that_is_empty_everywhere_is_left_out() -> None:
+    rows = [("a", "", "x"), ("b", "", "")]
+
+    assert printed(60, RowTable(("name", "nothing", "some"), rows)).split() == ["name", "some", "a", "x", "b"]
+    assert printed(60, RowTable(("name", "nothing"), [])).split() == ["name", "nothing"]
+
+
+def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, wide in (("60", 60), ("", 180), ("no number", 180)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert results().width == wide
+
+
+# --- methods for a paper
+
+
+_COUNT = st.integers(1, 10**7)
+_TALLIES = st.lists(
+    st.builds(
+        lambda kind, outcome, count: tally(count, outcome).model_copy(update={"type": kind}),
+        st.sampled_from(CheckType), st.sampled_from(Outcome), _COUNT,
+    ),
+    max_size=6,
+)  # fmt: skip
+_RUNS = st.builds(
+    lambda nodes, edges, team, sample, version: RUN.model_copy(
+        update={
+            "nodes": dict(zip("AB", nodes, strict=False)),
+            "edges": dict(zip("CD", edges, strict=False)),
+            "team": {"decided": team} if team else {},
+            "options": {"sample": sample, "seed": 3} if sample else {},
+            "made_with": {"kgcheck": version} if version else {},
+        }
+    ),
+    st.lists(_COUNT, max_size=2), st.lists(_COUNT, max_size=2), st.integers(0, 99), st.none() | _COUNT,
+    st.sampled_from(["", "0.2.0", "7.8.9"]),
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(_RUNS, _TALLIES)
+def test_every_number_of_the_methods_is_of_the_run(run: Run, tallies: list[Tally]) -> None:
+    text = methods_of(run, tallies).text
+    version = run.made_with.get("kgcheck")
+    named = [run.id, f"{run.started:%Y-%m-%d}", *(r.release for r in run.releases), *([version] if version else [])]
+    named += [release for releases in run.live.values() for release in releases]
+    by_type, by_mark = Counter[CheckType](), Counter[TallyMark]()
+    for one in tallies:
+        by_type[one.type] += one.count
+        by_mark[one.mark] += one.count
+    counts = [sum(run.nodes.values()), len(run.nodes), sum(run.edges.values()), len(run.edges)] * bool(
+        run.nodes or run.edges
+    )
+    counts += [by_type.total(), *by_type.values(), *by_mark.values(), *run.team.values()]
+    counts += [run.options[name] for name in ("sample", "seed") if name in run.options]
+
+    for name in sorted(named, key=len, reverse=True):
+        assert name in text
+        text = text.replace(name, "")
+    assert sorted(int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)) == sorted(counts)
+
+
+def test_methods_say_what_went_wrong_with_a_run() -> None:
+    cut_off = RUN.model_copy(update={"finished": None, "releases": (), "made_with": {}})
+
+    text = methods_of(cut_off, [tally(1, Outcome.REFUTED)]).text
+
+    assert "of a version that the run does not name" in text
+    assert "the run did not finish" in text
+    assert "No reference was pinned. " in text
+    assert "1 check was made: whether a node exists (1)." in text

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from rich.table import Table
+from rich.console import RenderableType
 
 from kgcheck.errors import MissingExtra
 from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
+from kgcheck.report.cells import RowTable
 from kgcheck.report.documents import page
 
 try:
@@ -204,27 +205,27 @@ def _lines(edges: Sequence[DrawnEdge], drawn: Sequence[DrawnPaper]) -> list[Draw
     return found
 
 
-def claims_table(mapped: ClaimMap) -> Table:
+def claims_table(mapped: ClaimMap) -> RenderableType:
     """The papers by PageRank with their claims."""
-    table = Table("paper", "year", "PageRank", "cited", "section", "claim")
+    rows: list[tuple[str, ...]] = []
     for paper in mapped.papers:
         title = f"{'RETRACTED ' * paper.retracted}{paper.id} {paper.title}"
         about = (title, str(paper.year or ""), f"{paper.rank.pagerank:.4f}", str(paper.rank.cited))
         for number, claim in enumerate(paper.claims):
-            table.add_row(
-                *(about if number == 0 else ("", "", "", "")), place_of(claim.section, claim.heading), claim.quote
-            )
+            begins = about if number == 0 else ("", "", "", "")
+            rows.append((*begins, place_of(claim.section, claim.heading), claim.quote))
         if not paper.claims:
-            table.add_row(*about, "", "")
-    return table
+            rows.append((*about, "", ""))
+    columns = ("paper", "year", "PageRank", "cited", "section", "claim")
+    return RowTable(columns, rows, keys=("year",), numbers=("PageRank", "cited"))
 
 
-def agreement_table(mapped: ClaimMap) -> Table:
+def agreement_table(mapped: ClaimMap) -> RenderableType:
     """Consensus and disagreement, with the quotes of all sides."""
-    table = Table("", "kind", "paper", "claim")
+    rows = []
     for number, group in enumerate(mapped.groups, 1):
         for at, key in enumerate(group.claims):
             claim = mapped.claims[key]
             begins = (str(number), group.kind) if at == 0 else ("", "")
-            table.add_row(*begins, claim.paper, claim.quote)
-    return table
+            rows.append((*begins, claim.paper, claim.quote))
+    return RowTable(("group", "kind", "paper", "claim"), rows, keys=("group", "kind", "paper"))

@@ -5,14 +5,13 @@ from typing import Any
 from urllib.parse import quote
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import StudyRemarked, StudyState, check_rules
-from kgcheck.report.cells import as_text, cell
+from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import page
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
@@ -35,8 +34,6 @@ def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int 
             return as_json({"protocols": [checked.as_row() for checked in found]}, indent=2) + "\n"
         case "sarif":
             return as_json(_sarif(found, exit_code), indent=1) + "\n"
-        case "table":
-            return as_text(Group(*(checked_table(checked) for checked in found)))
         case _:
             words = check_rules().remarks
             return page("protocol_check", form, protocols=found, words=words, summary=summary, state_of=_state)
@@ -48,18 +45,22 @@ def summary(checked: CheckedProtocol) -> str:
     return f"{checked.name}: {how_many(checked.steps, 'step')}; remarks: {counts or 'none'}"
 
 
-def checked_table(checked: CheckedProtocol) -> RenderableType:
-    """Steps that fell and every remark that somebody should look at, for the terminal."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("step", "state", "what", "to do"):
-        table.add_column(name, overflow="fold")
-    for remark in checked.alarms:
-        table.add_row(
-            cell(remark.step or "protocol"),
+def checks_table(found: Sequence[CheckedProtocol]) -> RenderableType:
+    """Steps that fell and every remark that somebody should look at, of each protocol, for the terminal."""
+    return Group(*map(_checked_table, found))
+
+
+def _checked_table(checked: CheckedProtocol) -> RenderableType:
+    rows = [
+        (
+            remark.step or "protocol",
             cell(_state(remark), _MARKS.get(remark.state, "")),
-            cell(f"{check_rules().remarks[remark.remark].means}: {remark.note}"),
-            cell(remark.repair),
+            f"{check_rules().remarks[remark.remark].means}: {remark.note}",
+            remark.repair,
         )
+        for remark in checked.alarms
+    ]
+    table = RowTable(("step", "state", "what", "to do"), rows, keys=("step", "state"))
     fell = [
         Text(
             visible(
@@ -69,19 +70,17 @@ def checked_table(checked: CheckedProtocol) -> RenderableType:
         )
         for f in checked.fallen
     ]
-    return Group(Text(visible(summary(checked))), *fell, *((table,) if table.row_count else ()))
+    return Group(Text(visible(summary(checked))), *fell, *((table,) if rows else ()))
 
 
 def quality_table(quality: StudyQuality) -> RenderableType:
     """The measures of a protocol by judge, and what is counted, for the terminal; what is not there is a dash."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("measure")
-    for judge in quality.by_judge:
-        table.add_column(cell(judge), justify="right")
-    table.add_column("average", justify="right")
-    for name, value in quality.measures.items():
-        judged = [f"{one[name]:.3f}" for one in quality.by_judge.values()]
-        table.add_row(name, *judged, "-" if value is None else f"{value:.3f}")
+    judges = (*map(visible, quality.by_judge), "average")
+    rows = [
+        (name, *(f"{one[name]:.3f}" for one in quality.by_judge.values()), "-" if value is None else f"{value:.3f}")
+        for name, value in quality.measures.items()
+    ]
+    table = RowTable(("measure", *judges), rows, keys=("measure",), numbers=judges)
     counts = quality.counts
     lines = [
         f"overall {'none' if quality.overall is None else f'{quality.overall:.3f}'}",
