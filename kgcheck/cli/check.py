@@ -43,10 +43,10 @@ def command(
         on_event=shown.show if shown else None,
         on_text=shown.hear if shown else None,
     )
-    for text in checked.notes:
-        note(text)
+    for text in (*checked.taken, *checked.notes):
+        note(str(text))
     if format_ == "json":
-        json_result(checked.finding.as_row())
+        json_result(checked.finding.as_row() | {"taken": [taken.as_row() for taken in checked.taken]})
     else:
         results().print(explain_finding(checked.finding))
     click.get_current_context().exit(checked.exit_code(fail_on))

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 @click.command("explain")
 @click.argument("finding")
-@workspace_options("ledger", progress=False)
+@workspace_options("ledger", "store", "profile", progress=False)
 @table_or_json_option()
 def command(workspace: "Workspace", finding: str, format_: str) -> None:
-    """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence."""
+    """Show FINDING, a fingerprint, the beginning of one, or what was checked: the verdict, and all evidence.
+
+    What was checked is said as kgcheck check takes it, in quotes: "APOE ACTS_ON APP".
+    """
     from kgcheck.cli.console import results
     from kgcheck.curation.forms import decision_line
     from kgcheck.report.tables import explain_finding

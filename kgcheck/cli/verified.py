@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note
+from kgcheck.cli.output import json_result
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -28,7 +28,5 @@ def command(workspace: "Workspace", edge: str, format_: str) -> None:
         json_result(found.model_dump(mode="json") if found else None)
     else:
         results().print(verified_table(edge, found))
-    if found is None:
-        note("it is looked up by ids, as the graph has them: kgcheck check knows names, too")
     outcome = found.outcome.value if found else "unavailable"
     click.get_current_context().exit({"supported": 0, "unavailable": 3}.get(outcome, 1))

@@ -36,11 +36,11 @@ def command(
     from kgcheck.report.tables import claim_table
 
     verified = workspace.verify(claim or "", triple=triple, **dict(options))
-    for text in verified.notes:
-        note(text)
+    for text in (*verified.taken, *verified.notes):
+        note(str(text))
     verdict = verified.verdict
     if format_ == "json":
-        json_result(verdict.model_dump(mode="json"))
+        json_result(verdict.model_dump(mode="json") | {"taken": [taken.as_row() for taken in verified.taken]})
     else:
         results().print(claim_table(verdict))
     click.get_current_context().exit(EXIT_FINDINGS if verdict.stance is Stance.CONTRADICTS else EXIT_CLEAN)
