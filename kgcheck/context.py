@@ -23,6 +23,7 @@ from kgcheck.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
+    from kgcheck.graph.names import NameIndex
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger
     from kgcheck.ledger.verified import VerifiedReader
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from kgcheck.literature.verify import Verifier
     from kgcheck.llm.budget import Limits, Meter
     from kgcheck.questions.answer import Answer
+    from kgcheck.questions.resolver import NameResolver
     from kgcheck.reference.live import LiveReference
+    from kgcheck.reference.names import SnapshotNames
 
 T = TypeVar("T")
 
@@ -211,14 +214,31 @@ class Context(Closing):
     def names(self) -> "Names":
         """Names from the graph, where there is one, and from the snapshot, where one is named."""
         from kgcheck.literature.names import AllNames, Names, StoreNames
+
+        graph, known = self.graph_if_there(), self._snapshot_names()
+        places: list[Names] = [StoreNames(graph, self.name_index)] if graph else []
+        return AllNames([*places, known] if known else places)
+
+    def name_index(self) -> "NameIndex":
+        """The names of the graph, to look up."""
+        from kgcheck.graph.names import NameIndex
+
+        graph = self.graph
+        return self._opened.get("name index", lambda: nullcontext(NameIndex.from_store(graph)))
+
+    def resolver(self) -> "NameResolver":
+        """What takes an id or a name, as people write it, to a node."""
+        from kgcheck.questions.resolver import NameResolver
+
+        graph, known = self.graph_if_there(), self._snapshot_names()
+        return NameResolver(self.schema, graph, known, self.name_index if graph else None)
+
+    def _snapshot_names(self) -> "SnapshotNames | None":
         from kgcheck.reference.names import SnapshotNames
 
-        graph = self.graph_if_there()
-        places: list[Names] = [StoreNames(graph)] if graph else []
-        if reference := self.reference:
-            known = self._opened.get("names", lambda: closing(SnapshotNames(reference, self.schema)))
-            places.append(known)
-        return AllNames(places)
+        if (reference := self.reference) is None:
+            return None
+        return self._opened.get("names", lambda: closing(SnapshotNames(reference, self.schema)))
 
     def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
         """Names of nodes of a label by id, as the graph or the snapshot has them; nodes need not be in the graph."""
@@ -242,8 +262,8 @@ class Context(Closing):
                 )
             from kgcheck.questions.answer import Questions
 
-            graph = self.graph
-            yield self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress))).ask
+            graph, index = self.graph, self.name_index()
+            yield self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress, index))).ask
         else:
             from kgcheck.agents.asker import ReactAgent
             from kgcheck.agents.outside import Outside
@@ -252,7 +272,8 @@ class Context(Closing):
             graph = self.graph
             with ChatClient(self.settings) as client:
                 reader = self.paper_reader(notes) if papers else None
-                yield ReactAgent(graph, client, limits, Outside(None, reader) if reader else None).ask
+                outside = Outside(None, reader) if reader else None
+                yield ReactAgent(graph, client, limits, outside, resolver=self.resolver()).ask
 
     @contextmanager
     def brain_maker(
@@ -262,7 +283,7 @@ class Context(Closing):
         if self.brain == "rules":
             from kgcheck.agents.brains.rules import RulesBrain
 
-            yield lambda store: RulesBrain(store.schema)
+            yield lambda store: RulesBrain()
             return
         from kgcheck.agents.brains.llm import LlmBrain
         from kgcheck.llm.client import ChatClient

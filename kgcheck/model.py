@@ -298,8 +298,8 @@ class Triple(Value):
 class CheckTask(Value):
     """One thing to check.
 
-    ``relation`` and ``object`` are set for ``triple`` and ``potential``, ``attribute`` for ``attribute``,
-    and ``rule`` (with the other end, where there is one) for ``structure``.
+    What is ``potential`` the graph lacks. ``relation`` and ``object`` are set for ``triple`` and a ``potential`` edge,
+    ``attribute`` for ``attribute``, and ``rule`` (with the other end, where there is one) for ``structure``.
 
     >>> str(CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Gene", id="TP53"), attribute="name", value="p53"))
     'Gene TP53.name'
@@ -320,6 +320,12 @@ class CheckTask(Value):
         parts += [self.object.label, self.object.id] if self.object else ["", ""]
         parts += [self.attribute or "", self.rule or ""]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def judged_as(self) -> CheckType:
+        """The type that its verdict goes by: sources say of a node that the graph lacks what they say of any."""
+        is_of_node = self.object is None and self.type is CheckType.POTENTIAL
+        return CheckType.EXISTENCE if is_of_node else self.type
 
     @property
     def edge(self) -> "Triple | None":

@@ -39,18 +39,19 @@ from kgcheck.agents.tool_types import (
 from kgcheck.agents.toolbox import MOST_NODES, Toolbox, checked_arguments
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
+from kgcheck.graph.names import NameLink
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import complete_bound
 from kgcheck.model import CheckTask, Evidence, Gap, Ref, Triple, Value
 from kgcheck.profile.lexicon import Lexicon, load_lexicon, phrase
-from kgcheck.profile.schema import Label, Pattern
+from kgcheck.profile.schema import Pattern
 from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Found, Status
+from kgcheck.questions.resolver import NameResolver
 from kgcheck.questions.running import Edge
 
 _WORD = re.compile(r"[^\s,;()?!]+")
-_LONGEST = 8
 _SAME = 20
 """Nodes that carry one name; of a name that more carry, nothing can be said."""
 
@@ -240,17 +241,9 @@ def _values(value: Any) -> Iterator[Any]:
         yield value
 
 
-class Mention(NamedTuple):
-    """Where a question names something, and which nodes it may mean."""
-
-    start: int
-    end: int
-    refs: tuple[Ref, ...]
-
-
-def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, store: GraphStore) -> tuple[Edge, ...]:
+def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, resolver: NameResolver) -> tuple[Edge, ...]:
     """Whether a yes or a no rests on what was shown."""
-    candidates = _edges_in_question(question, store)
+    candidates = _edges_in_question(question, resolver)
     found = tuple(shown.edges[t] for t in candidates if t in shown.edges)
     if holds and not found:
         raise Unsupported(f"no tool has shown such an edge: {_listed(candidates)}")
@@ -262,24 +255,24 @@ def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, store: 
     return found
 
 
-def _edges_in_question(question: str, store: GraphStore) -> list[Triple]:
+def _edges_in_question(question: str, resolver: NameResolver) -> list[Triple]:
     """Every edge that a question may ask for."""
-    mentions = _mentions(question, store)
+    schema, mentions = resolver.schema, _mentions(question, resolver)
     if len(mentions) != 2:
         raise Unsupported(
             f"yes or no needs two things that the question names and the graph has: there are {len(mentions)}",
             "answer with ids instead",
         )
     rest = "".join(c if not any(n.start <= i < n.end for n in mentions) else " " for i, c in enumerate(question))
-    lexicon = load_lexicon(store.schema)
+    lexicon = load_lexicon(schema)
     if more := _more(rest.lower(), lexicon):
         raise Unsupported(f"what {more!r} means in the question cannot be seen from an edge", "answer with ids instead")
     one, other = mentions
     ways = [
         (pattern, head, tail, forth)
-        for a, b in product(one.refs, other.refs)
+        for a, b in product((c.ref for c in one.candidates), (c.ref for c in other.candidates))
         for head, tail, forth in ((a, b, True), (b, a, False))
-        for pattern in store.schema.relations
+        for pattern in schema.relations
         if (pattern.head, pattern.tail) == (head.label, tail.label) and head != tail
     ]
     named_types = {p.type for p, *_ in ways if _is_named(lexicon, p, rest.lower())}
@@ -328,41 +321,16 @@ def _holds(phrases: tuple[str, ...], rest: str) -> bool:
     return any(re.search(phrase(p), rest) for p in phrases)
 
 
-def _mentions(question: str, store: GraphStore) -> list[Mention]:
+def _mentions(question: str, resolver: NameResolver) -> list[NameLink]:
     """What a question names, the longest names first; nothing twice."""
-    found: list[Mention] = []
-    for start, end in _runs(question):
-        if any(n.start < end and start < n.end for n in found):
+    found: list[NameLink] = []
+    for link in sorted(resolver.links(question), key=lambda link: link.start - link.end):
+        if any(n.start < link.end and link.start < n.end for n in found):
             continue
-        refs = _nodes(question[start:end], store)
-        if refs:
-            found.append(Mention(start, end, refs))
+        if len(link.candidates) > _SAME:
+            raise Unsupported(f"over {_SAME} nodes are called {link.text!r}")
+        found.append(link)
     return sorted(found)
-
-
-def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Where names may stand: words in a row that neither begin nor end with a small one."""
-    words = [(m.start(), m.start() + len(m[0].rstrip(".'\"\u2019"))) for m in _WORD.finditer(text)][:40]
-    for count in range(_LONGEST, 0, -1):
-        for run in zip(*(words[i:] for i in range(count)), strict=False):
-            ends = (text[slice(*run[0])].lower(), text[slice(*run[-1])].lower())
-            if not _SMALL & set(ends) and run[0][0] < run[-1][1]:
-                yield run[0][0], run[-1][1]
-
-
-def _nodes(name: str, store: GraphStore) -> tuple[Ref, ...]:
-    found: list[Ref] = []
-    for label in store.schema.labels:
-        refs = _of_label(name, label, store)
-        if len(refs) > _SAME:
-            raise Unsupported(f"over {_SAME} {label.name} nodes are called {name!r}")
-        found += refs
-    return tuple(found)
-
-
-def _of_label(name: str, label: Label, store: GraphStore) -> list[Ref]:
-    ids = [name] if label.matches(name) and store.node(Ref(label=label.name, id=name)) is not None else []
-    return [Ref(label=label.name, id=i) for i in dict.fromkeys([*ids, *store.ids_named(label, name, _SAME + 1)])]
 
 
 def _listed(triples: list[Triple]) -> str:
@@ -412,12 +380,13 @@ class ReactAgent:
         limits: Limits | None = None,
         outside: Outside | None = None,
         on_text: Callable[[str], None] | None = None,
+        resolver: NameResolver | None = None,
     ) -> None:
         self._store = store
         self._client = client
         self._limits = limits or Limits()
         self._on_text = on_text
-        self._toolbox = Toolbox(store, _NoSource(), outside)
+        self._toolbox = Toolbox(store, _NoSource(), outside, resolver)
         left_out = {*(() if outside else ("literature_search",)), *(_BEYOND_SMALL if client.small else ())}
         tools = self._toolbox.tools(AgentRole.ASKER)
         self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
@@ -571,7 +540,7 @@ class _Conversation:
                 raise Unsupported(shown.why_not(ref))
         notes = [f"{what} is cut off: there may be more" for what in dict.fromkeys(shown.cut)]
         if final.holds is not None:
-            edges = edges_for_yes_or_no(self._question, final.holds, shown, self._store)
+            edges = edges_for_yes_or_no(self._question, final.holds, shown, self._toolbox.resolver)
             if not final.holds:
                 because = NOT_IN_THE_GRAPH
                 return Answer(question=self._question, status=Status.NOTHING, holds=False, because=because)

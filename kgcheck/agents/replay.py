@@ -64,7 +64,9 @@ def replay(events: list[Event], schema: Schema) -> Replayed:
     """Run a check again from its events."""
     if not events or not events[0].request or events[-1].verdict is None:
         raise InputFormat("the transcript does not hold a whole check", "only a check that ended can be replayed")
-    request = parse_request(events[0].request, schema)
+    tasks = [e.task for e in events if e.task and not e.refused]
+    # What names were taken for is what was handed over.
+    request = Request.of(tasks[-1], schema) if tasks else parse_request(events[0].request, schema)
     recorded = _Recorded(events, schema)
     limits = Limits(turns=len(events) + 1, seconds=600)
     try:

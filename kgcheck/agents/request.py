@@ -6,11 +6,12 @@ Four forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute
 
 from collections.abc import Sequence
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
 from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.questions.resolver import NameResolver, Taken, taken_names
 
 
 def forms(schema: Schema) -> str:
@@ -35,6 +36,26 @@ class Request(Value):
     relation: str | None = None
     object: str | None = None
     patterns: tuple[Pattern, ...] = ()
+    taken: tuple[Taken, ...] = Field(default=(), exclude=True, description="names that were taken for nodes")
+
+    @classmethod
+    def of(cls, task: CheckTask, schema: Schema) -> "Request":
+        """The request of a task; of an edge, whether it is there is asked anew."""
+        label, subject, attribute = task.subject.label, task.subject.id, task.attribute
+        if task.object is None or task.relation is None:
+            schema.attribute(label, attribute) if attribute else schema.label(label)
+            kind = CheckType.ATTRIBUTE if attribute else CheckType.EXISTENCE
+            return cls(text=str(task), type=kind, subject=subject, label=label, attribute=attribute)
+        patterns = (schema.pattern(label, task.relation, task.object.label),)
+        return cls(
+            text=str(task),
+            type=CheckType.ATTRIBUTE if attribute else None,
+            subject=subject,
+            attribute=attribute,
+            relation=task.relation,
+            object=task.object.id,
+            patterns=_scored(patterns, attribute) if attribute else patterns,
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -44,6 +65,17 @@ class Request(Value):
             return ("attribute", *edge, self.attribute) if self.attribute else edge
         kind, label = self.type.value if self.type else "", self.label or ""
         return (kind, label, self.subject, self.attribute) if self.attribute else (kind, label, self.subject)
+
+    @property
+    def tasks(self) -> tuple[CheckTask, ...]:
+        """The tasks that it may come to: whether the graph has it is not said, nor in which order an edge stands."""
+        task = self.task
+        if task.attribute:
+            return (task,)
+        is_symmetric = any(pattern.symmetric for pattern in self.patterns)
+        turned = task.model_copy(update={"subject": task.object, "object": task.subject}) if is_symmetric else task
+        kinds = (CheckType.TRIPLE if self.relation else CheckType.EXISTENCE, CheckType.POTENTIAL)
+        return tuple(one.model_copy(update={"type": kind}) for kind in kinds for one in dict.fromkeys((task, turned)))
 
     @property
     def task(self) -> CheckTask:
@@ -64,17 +96,14 @@ class Request(Value):
 
 def parse_request(words: Sequence[str], schema: Schema) -> Request:
     """Understand a request."""
-    tokens = _with_names(words[0].split(), schema) if len(words) == 1 else list(words)
+    tokens = _with_names(words[0].split() if len(words) == 1 else list(words), schema)
     text = " ".join(tokens)
     match tokens:
-        case ["existence", label, subject]:
+        case ["existence", label, subject, *rest]:
+            subject = " ".join([subject, *rest])
             schema.label(label)
             _check_identifier(subject, schema)
             return Request(text=text, type=CheckType.EXISTENCE, subject=subject, label=label)
-        case ["attribute", label, subject, attribute]:
-            schema.attribute(label, attribute)
-            _check_identifier(subject, schema)
-            return Request(text=text, type=CheckType.ATTRIBUTE, subject=subject, label=label, attribute=attribute)
         case ["attribute", head, relation, tail, attribute] if _is_edge(head, relation, schema):
             _check_identifier(head, schema)
             _check_identifier(tail, schema)
@@ -87,6 +116,11 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
                 object=tail,
                 patterns=_scored(_patterns(schema, head, relation, tail), attribute),
             )
+        case ["attribute", label, *names, attribute] if _is_node(label, names, schema):
+            subject = " ".join(names)
+            schema.attribute(label, attribute)
+            _check_identifier(subject, schema)
+            return Request(text=text, type=CheckType.ATTRIBUTE, subject=subject, label=label, attribute=attribute)
         case [head, relation, tail] if head not in ("existence", "attribute"):
             _check_identifier(head, schema)
             _check_identifier(tail, schema)
@@ -94,6 +128,34 @@ def parse_request(words: Sequence[str], schema: Schema) -> Request:
             return Request(text=text, type=None, subject=head, relation=relation, object=tail, patterns=patterns)
         case _:
             raise UsageError(f"{text!r} is not a check", forms(schema))
+
+
+def resolve_request(words: Sequence[str], resolver: NameResolver) -> Request:
+    """Understand a request whose nodes and relation may stand in it by name: as a request by ids."""
+    schema, tokens = resolver.schema, words[0].split() if len(words) == 1 else list(words)
+    is_of_attribute = tokens[:1] == ["attribute"]
+    if len(tokens) > 2 and tokens[0] in ("existence", "attribute"):
+        tokens[1] = resolver.label(tokens[1])
+    if not set(tokens) & set(schema.relation_types) and tokens[:1] != ["existence"] and len(tokens) > 2:
+        stated = tokens[1:-1] if is_of_attribute else tokens
+        if not (is_of_attribute and tokens[1] in schema.label_names) and (edge := resolver.edge_in(" ".join(stated))):
+            words = [edge.head.text, edge.pattern.type, edge.tail.text]
+            tokens = ["attribute", *words, tokens[-1]] if is_of_attribute else words
+    request = parse_request(tokens, schema)
+    if request.relation is None:
+        node = resolver.resolve(request.label or "", request.subject)
+        return _by_ids(request, taken_names([node]), subject=node.ref.id)
+    patterns = schema.patterns(request.relation)
+    if request.attribute:
+        patterns = list(_scored(patterns, request.attribute))
+    edge = resolver.edge((pattern, request.subject, request.object or "") for pattern in patterns)
+    taken = taken_names([edge.head, edge.tail])
+    return _by_ids(request, taken, subject=edge.head.ref.id, object=edge.tail.ref.id, patterns=(edge.pattern,))
+
+
+def _by_ids(request: Request, taken: tuple[Taken, ...], **ends: object) -> Request:
+    found = request.model_copy(update={**ends, "taken": taken})
+    return found.model_copy(update={"text": " ".join(found.words)}) if taken else found
 
 
 def _with_names(tokens: list[str], schema: Schema) -> list[str]:
@@ -107,6 +169,12 @@ def _with_names(tokens: list[str], schema: Schema) -> list[str]:
     if len(first) < 2 or len(last) < 2:
         return tokens
     return ["attribute", " ".join(first[1:]), tokens[at[0]], " ".join(last[:-1]), last[-1]]
+
+
+def _is_node(label: str, names: Sequence[str], schema: Schema) -> bool:
+    """Whether the words between ``attribute`` and an attribute are a label and a name."""
+    is_name = label in schema.label_names and not set(names) & set(schema.relation_types)
+    return len(names) == 1 or (len(names) > 1 and is_name)
 
 
 def _is_edge(head: str, relation: str, schema: Schema) -> bool:

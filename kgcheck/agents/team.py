@@ -15,7 +15,6 @@ from kgcheck.agents.team_support import TeamResults, as_audited, call_key, check
 from kgcheck.agents.tool_types import (
     EdgesResult,
     LiteratureResult,
-    NameArguments,
     NamedNodesResult,
     NodeResult,
     ReferenceResult,
@@ -136,7 +135,7 @@ class Team:
             raise CheckStopped(error.message, error.hint, _stopped(task or request.task, check.seen)) from error
         if task is None:
             raise UsageError("the KG agent ended without a task that is to be validated")
-        judged = verdict(task.type, check.seen.evidence, check.seen.gaps)
+        judged = verdict(task.judged_as, check.seen.evidence, check.seen.gaps)
         return TeamConclusion(
             task=task,
             verdict=judged,
@@ -164,7 +163,7 @@ class Team:
             else:
                 check.seen.refused = ""
             if stage is Stage.CONCLUSION and task and isinstance(action, HandOver):
-                event["verdict"] = verdict(task.type, check.seen.evidence, check.seen.gaps)
+                event["verdict"] = verdict(task.judged_as, check.seen.evidence, check.seen.gaps)
             check.transcript.add(stage, role, **event)
             if isinstance(action, HandOver) and not check.seen.refused:
                 return action
@@ -177,7 +176,10 @@ class Team:
             case NodeResult():
                 seen.nodes[key] = result
             case NamedNodesResult():
-                seen.add_named(NameArguments.model_validate(action.arguments), result)
+                # Of transcripts from when a team took names: now a request is of ids.
+                for label, ids in result.ids.items():
+                    for id_ in ids:
+                        seen.nodes[call_key("node", {"label": label, "id": id_})] = NodeResult(found=True)
             case SimilarIdsResult():
                 seen.similar[key] = result
             case EdgesResult():
@@ -192,7 +194,7 @@ class Team:
                         )
             case LiteratureResult():
                 seen.papers[key] = result
-            case ReferenceResult() if result.task != task:
+            case ReferenceResult() if task is None or _judged(result.task) != _judged(task):
                 raise UsageError("only the task that the KG agent handed over is to be looked up")
             case ReferenceResult():
                 # A brain may look twice; one observation is one.
@@ -202,10 +204,14 @@ class Team:
         return result
 
 
+def _judged(task: CheckTask) -> CheckTask:
+    return task.model_copy(update={"type": task.judged_as})
+
+
 def _stopped(task: CheckTask, seen: TeamResults) -> TeamConclusion:
     """What a check came to that ran out of turns or seconds: a verdict rests on evidence alone."""
     if seen.looked_up:
-        judged = verdict(task.type, seen.evidence, seen.gaps)
+        judged = verdict(task.judged_as, seen.evidence, seen.gaps)
     else:
         judged = Verdict(outcome=Outcome.UNAVAILABLE, reason=Reason.BUDGET_SPENT, confidence=0.0)
     return TeamConclusion(task=task, verdict=judged, change=propose(task, judged), conclusion="")

@@ -9,8 +9,6 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.tool_types import (
     EdgesResult,
     LiteratureResult,
-    NameArguments,
-    NamedNodesResult,
     NodeResult,
     SimilarIdsResult,
 )
@@ -25,7 +23,6 @@ class TeamResults(BaseModel):
     """Typed results so far, by tool call: what a brain may decide on."""
 
     nodes: dict[str, NodeResult] = {}
-    named: dict[tuple[str, str], tuple[str, ...]] = Field(default={}, description="ids by label and name")
     similar: dict[str, SimilarIdsResult] = {}
     edges: dict[str, EdgesResult] = {}
     evidence: tuple[Evidence, ...] = ()
@@ -38,15 +35,6 @@ class TeamResults(BaseModel):
     def node(self, ref: Ref) -> NodeResult | None:
         """What was seen of a node."""
         return self.nodes.get(call_key("node", ref.model_dump()))
-
-    def ids_named(self, label: str, name: str) -> tuple[str, ...] | None:
-        """Ids of the nodes of a label that carry a name, or None where nobody has looked."""
-        return self.named.get((label, name))
-
-    def add_named(self, wanted: NameArguments, result: NamedNodesResult) -> None:
-        """Keep what a look-up by name has shown."""
-        for label in (wanted.label,) if wanted.label else result.ids:
-            self.named[label, wanted.name] = result.ids.get(label, ())
 
     def edges_between(self, head: Ref, relation: str, tail: Ref) -> EdgesResult | None:
         """What was seen of the edges between two nodes."""
@@ -84,9 +72,11 @@ def check_supported(task: CheckTask | None, request: Request, seen: TeamResults)
 
 
 def as_audited(task: CheckTask, request: Request, seen: TeamResults) -> CheckTask:
-    """A supported task in the order in which an audit has it, so that both mean one finding."""
+    """A supported task in the order in which an audit has it, so that both mean one finding; of what is not there."""
     if task.object is None or task.relation is None:
-        return task
+        node = seen.node(task.subject)
+        is_absent = task.type is CheckType.EXISTENCE and node is not None and not node.found
+        return task.model_copy(update={"type": CheckType.POTENTIAL}) if is_absent else task
     ends = task.subject.label, task.object.label
     pattern = next((p for p in request.patterns if p.symmetric and (p.head, p.tail) == ends), None)
     if pattern is None:
@@ -127,9 +117,7 @@ def _of_edge(task: CheckTask, request: Request, seen: TeamResults) -> bool:
     return task.value is None and task.type is (CheckType.TRIPLE if edges.edges else CheckType.POTENTIAL)
 
 
-def _is_meant(end: Ref, text: str | None, seen: TeamResults) -> bool:
-    """Whether a node is the one that a request names by id or by name."""
-    if end.id == text:
-        node = seen.node(end)
-        return node is not None and node.found
-    return seen.ids_named(end.label, text or "") == (end.id,)
+def _is_meant(end: Ref, id_: str | None, seen: TeamResults) -> bool:
+    """Whether a node is the one that a request names, and was seen in the graph."""
+    node = seen.node(end)
+    return end.id == id_ and node is not None and node.found

@@ -47,6 +47,7 @@ from kgcheck.graph.symmetry import directions, edges_stating, orders
 from kgcheck.inputs import wrong_parts
 from kgcheck.model import CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
+from kgcheck.questions.resolver import NameResolver
 from kgcheck.questions.running import Edge
 
 F = TypeVar("F", bound=BaseModel)
@@ -76,8 +77,15 @@ class Tool(NamedTuple):
 class Toolbox:
     """The tools over one graph and its reference sources."""
 
-    def __init__(self, store: GraphStore, source: ReferenceSource, outside: Outside | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        source: ReferenceSource,
+        outside: Outside | None = None,
+        resolver: NameResolver | None = None,
+    ) -> None:
         self.schema: Schema = store.schema
+        self.resolver = resolver or NameResolver(store.schema, store)
         self.outside = outside or Outside()
         self._store = store
         self._source = source
@@ -100,15 +108,11 @@ class Toolbox:
 
     def find_nodes(self, wanted: NameArguments) -> NamedNodesResult:
         """Nodes that carry a name, or have it as their id; at most five of a label."""
-        labels = [self.schema.label(wanted.label)] if wanted.label else self.schema.labels
-        found: dict[str, tuple[str, ...]] = {}
-        for label in labels:
-            ids = self._store.ids_named(label, wanted.name, _MOST_NAMED)
-            if label.matches(wanted.name) and self._store.node(Ref(label=label.name, id=wanted.name)) is not None:
-                ids = list(dict.fromkeys([wanted.name, *ids]))
-            if ids:
-                found[label.name] = tuple(ids)
-        return NamedNodesResult(ids=found)
+        labels = [self.schema.label(wanted.label).name] if wanted.label else self.schema.label_names
+        found = {label: self.resolver.held(label, wanted.name)[:_MOST_NAMED] for label in labels}
+        return NamedNodesResult(
+            ids={label: tuple(taken.ref.id for taken in nodes) for label, nodes in found.items() if nodes}
+        )
 
     def similar_ids(self, wanted: NodeArguments) -> SimilarIdsResult:
         """Ids like one that does not exist."""
@@ -238,7 +242,7 @@ def _tool(run: Callable[[Toolbox, Any], BaseModel], purpose: str, *roles: AgentR
 
 _ALL = (
     _tool(Toolbox.node, "whether the graph has a node, and its properties", _KG, _ASKER),
-    _tool(Toolbox.find_nodes, "ids of the nodes that carry a name, of one label or of any", _KG, _ASKER),
+    _tool(Toolbox.find_nodes, "ids of the nodes that carry a name, of one label or of any", _ASKER),
     _tool(Toolbox.similar_ids, "ids like one that does not exist", _KG),
     _tool(
         Toolbox.edges,

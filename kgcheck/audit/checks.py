@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kgcheck import clock
 from kgcheck.agents.outside import with_papers
-from kgcheck.agents.request import Request, forms, parse_request
+from kgcheck.agents.request import Request, forms, resolve_request
 from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
@@ -23,7 +23,7 @@ from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Tally, TallyMark, Target, Triple, Verdict
 from kgcheck.options import CheckOptions
 from kgcheck.outputs import write_text
-from kgcheck.profile.schema import Schema
+from kgcheck.questions.resolver import NameResolver, Taken
 
 Subject = str | Sequence[str] | Triple | CheckTask
 """What can be checked: words, an edge, or a task."""
@@ -54,6 +54,8 @@ class CheckResult:
     transcript: Path | None
     """The file; None where the check was not kept."""
     notes: tuple[str, ...] = ()
+    taken: tuple[Taken, ...] = ()
+    """Names that were taken for nodes."""
 
     @property
     def verdict(self) -> Verdict:
@@ -65,29 +67,19 @@ class CheckResult:
         return exit_code([self.tally], fail_on)
 
 
-def request_of(subject: Subject, schema: Schema) -> Request:
-    """Words, an edge or a task as a request for one check; an edge keeps the labels of its ends."""
+def request_of(subject: Subject, resolver: NameResolver) -> Request:
+    """Words, an edge or a task as a request for one check; words may name what they are about."""
     match subject:
-        case str():
-            return parse_request([subject], schema)
-        case Triple():
-            return _between(subject, None, schema)
+        case Triple(head=head, relation=relation, tail=tail):
+            return Request.of(
+                CheckTask(type=CheckType.TRIPLE, subject=head, relation=relation, object=tail), resolver.schema
+            )
         case CheckTask(type=CheckType.STRUCTURE):
-            raise UsageError("structure is checked by an audit, not as one thing", forms(schema))
-        case CheckTask(relation=str() as relation, object=tail) if tail:
-            return _between(Triple(head=subject.subject, relation=relation, tail=tail), subject.attribute, schema)
+            raise UsageError("structure is checked by an audit, not as one thing", forms(resolver.schema))
         case CheckTask():
-            words = [subject.type.value, subject.subject.label, subject.subject.id, *filter(None, [subject.attribute])]
-            return parse_request(words, schema)
+            return Request.of(subject, resolver.schema)
         case _:
-            return parse_request(subject, schema)
-
-
-def _between(edge: Triple, attribute: str | None, schema: Schema) -> Request:
-    pattern = schema.pattern(edge.head.label, edge.relation, edge.tail.label)
-    words = (edge.head.id, edge.relation, edge.tail.id)
-    request = parse_request(["attribute", *words, attribute] if attribute else words, schema)
-    return request.model_copy(update={"patterns": (pattern,)})
+            return resolve_request([subject] if isinstance(subject, str) else subject, resolver)
 
 
 def check(
@@ -143,7 +135,7 @@ def check(
             ledger.keep(run, finding, tally)
         if context.brain == "llm":
             notes.append(_model_note(checked, transcript.events))
-    return CheckResult(finding, run, tally, checked, file if keep else None, tuple(notes))
+    return CheckResult(finding, run, tally, checked, file if keep else None, tuple(notes), request.taken)
 
 
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:

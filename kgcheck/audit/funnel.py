@@ -14,9 +14,8 @@ from kgcheck.errors import BudgetExceeded, UsageError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason
+from kgcheck.model import CheckType, Finding, Outcome, Reason
 from kgcheck.outputs import write_text
-from kgcheck.profile.schema import Schema
 from kgcheck.progress import Progress
 
 UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
@@ -45,7 +44,7 @@ class Funnel:
         outside: Outside | None = None,
     ) -> None:
         self._schema = store.schema
-        self._team = Team(Toolbox(store, source, outside), RulesBrain(store.schema))
+        self._team = Team(Toolbox(store, source, outside), RulesBrain())
         self._ledger = ledger
         self._transcripts = transcripts
 
@@ -71,7 +70,7 @@ class Funnel:
     def _decide(self, run: Run, finding: Finding) -> Finding | None:
         transcript = Transcript()
         try:
-            checked: TeamConclusion = self._team.check(request_of(finding.task, self._schema), transcript)
+            checked: TeamConclusion = self._team.check(Request.of(finding.task, self._schema), transcript)
         except (UsageError, BudgetExceeded):
             return None
         finally:
@@ -91,21 +90,3 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
         return UNDECIDED.index(finding.verdict.outcome), place, finding.fingerprint
 
     return sorted((f for f in findings if f.task.type is not CheckType.STRUCTURE), key=rank)
-
-
-def request_of(task: CheckTask, schema: Schema) -> Request:
-    """What the team is asked, to check a task."""
-    if task.object and task.relation:
-        pattern = schema.pattern(task.subject.label, task.relation, task.object.label)
-        return Request(
-            text=str(task),
-            type=task.type if task.attribute else None,
-            subject=task.subject.id,
-            attribute=task.attribute,
-            relation=task.relation,
-            object=task.object.id,
-            patterns=(pattern,),
-        )
-    return Request(
-        text=str(task), type=task.type, subject=task.subject.id, label=task.subject.label, attribute=task.attribute
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Ref, Triple
 from kgcheck.profile.schema import Schema
+from kgcheck.questions.resolver import NameResolver
 
 if TYPE_CHECKING:
     from kgcheck.graph.store import GraphStore
@@ -15,23 +16,17 @@ if TYPE_CHECKING:
 Subject = CheckTask | Triple | str
 
 
-def verified_of(reader: "VerifiedReader", schema: Schema, what: Subject) -> "Verified | None":
+def verified_of(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> "Verified | None":
     """What the newest run that looked found of an edge, or of another task."""
-    found = (reader.of(task) for task in _tasks(schema, what))
-    return next((verified for verified in found if verified), None)
+    return _fact(reader, resolver, what)[1]
 
 
 Fact = tuple[CheckTask, "Verified | None"]
 
 
-def edge_facts(reader: "VerifiedReader", schema: Schema, edges: Iterable[str | Triple]) -> list[Fact]:
+def edge_facts(reader: "VerifiedReader", resolver: NameResolver, edges: Iterable[str | Triple]) -> list[Fact]:
     """What is verified of edges; see Workspace.verified_edges."""
-    facts: list[Fact] = []
-    for edge in edges:
-        tasks = list(_tasks(schema, edge))
-        known = ((task, found) for task in tasks if (found := reader.of(task)))
-        facts.append(next(known, (tasks[0], None)))
-    return facts
+    return [_fact(reader, resolver, edge) for edge in edges]
 
 
 def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: int) -> tuple[list[Fact], bool]:
@@ -68,12 +63,23 @@ def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTa
                 yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
 
 
-def _tasks(schema: Schema, what: Subject) -> Iterator[CheckTask]:
+def _fact(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> Fact:
     if isinstance(what, CheckTask):
-        yield what
-        return
-    for triple in [what] if isinstance(what, Triple) else _edges(schema, what):
-        yield CheckTask(type=CheckType.TRIPLE, subject=triple.head, relation=triple.relation, object=triple.tail)
+        return what, reader.of(what)
+    tasks = [what] if isinstance(what, Triple) else list(_edges(resolver.schema, what))
+    for triple in tasks:
+        if found := reader.of(task := _task(triple)):
+            return task, found
+    if not isinstance(what, Triple) and (edge := resolver.edge_in(what)):
+        tasks = [edge.triple]
+    if not tasks:
+        known = ", ".join(resolver.schema.relation_types)
+        raise UsageError(f"{what!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
+    return _task(tasks[0]), reader.of(_task(tasks[0]))
+
+
+def _task(triple: Triple) -> CheckTask:
+    return CheckTask(type=CheckType.TRIPLE, subject=triple.head, relation=triple.relation, object=triple.tail)
 
 
 def _edges(schema: Schema, words: str) -> Iterator[Triple]:
@@ -94,5 +100,3 @@ def _edges(schema: Schema, words: str) -> Iterator[Triple]:
             fit = {end: schema.label(end.label).matches(end.id) for end in ends}
             yield from sorted(meant, key=lambda triple: -(fit[triple.head] + fit[triple.tail]))
             return
-    known = ", ".join(schema.relation_types)
-    raise UsageError(f"{words!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError
 
-from kgcheck.agents.request import Request, parse_request
+from kgcheck.agents.request import Request, parse_request, resolve_request
 from kgcheck.bench.kgqa import read_rows
 from kgcheck.bench.seeded import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
@@ -21,6 +21,7 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
 from kgcheck.model import CheckType, GraphState, Outcome, Ref, TallyMark, Tier, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.questions.resolver import NameResolver
 
 BenchLabel = Literal["support", "refute"]
 
@@ -124,7 +125,7 @@ def _type_of(request: Request) -> TaskType:
 def request_of(item: Item, schema: Schema, store: GraphStore | None = None) -> Request:
     """Request of an item to the team."""
     if item.check:
-        return parse_request(item.check, schema)
+        return resolve_request(item.check, NameResolver(schema, store)) if store else parse_request(item.check, schema)
     nodes = _NODE.findall(item.instruction)
     attribute = _ATTRIBUTE.search(item.instruction)
     match nodes:

@@ -76,7 +76,7 @@ class Checker:
     ) -> None:
         self._store = store
         self._source = source
-        self._brain = brain or (lambda store: RulesBrain(store.schema))
+        self._brain = brain or (lambda store: RulesBrain())
         self._limits = limits
         self._outside = outside
 

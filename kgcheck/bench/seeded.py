@@ -62,9 +62,6 @@ class _Overlay:
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         return self._store.nodes(label, ids)
 
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        return self._store.ids_named(label, name, limit)
-
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         return self._store.scan_nodes(label)
 
@@ -140,15 +137,6 @@ class _Changed(_Overlay):
             id_: properties | ({name: value} if (value := self._value(label.name, id_, name)) is not None else {})
             for id_, properties in stored.items()
         }
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        ref = self._seed.ref
-        found = self._store.ids_named(label, name, limit + 1)
-        if ref and ref.label == label.name and self._seed.attribute == "name":
-            others = [i for i in found if i != ref.id]
-            is_named = self._seed.value == name and self._store.node(ref) is not None
-            found = sorted([*others, ref.id]) if is_named else others
-        return found[:limit]
 
     def edges(self, triple: Triple) -> list[Properties]:
         pattern, pair = _placed(self, triple)
@@ -230,14 +218,6 @@ class _Renamed(_Overlay):
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         stored = self._store.nodes(label, [self._was(label.name, i) for i in ids])
         return {(now := self._now(label.name, i)): properties | {"id": now} for i, properties in stored.items()}
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        found = self._store.ids_named(label, name, limit + 1)
-        if label.name == self._label and self._old not in found:
-            # The new id may come before ids that the store was not asked for.
-            old = self._store.node(Ref(label=label.name, id=self._old)) or {}
-            found = [*found, self._old] if old.get("name") == name else found
-        return self._sorted(label.name, found)[:limit]
 
     def _sorted(self, label: str, ids: Iterable[str]) -> list[str]:
         return sorted(self._now(label, i) for i in ids)

@@ -77,7 +77,9 @@ class _Ended(Protocol):
 
 
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
-    """The change that would make the graph right where it is wrong."""
+    """The change that would make the graph right where it is wrong; of a node that it lacks none."""
+    if task.judged_as is not task.type:
+        return None
     against = [e for e in verdict.evidence if _speaks_against(e)]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))

@@ -42,9 +42,10 @@ def command(
         on_event=shown.show if shown else None,
         on_text=shown.hear if shown else None,
     )
-    for text in checked.notes:
-        note(text)
-    show(format_, checked.finding.as_row(), explain_finding(checked.finding))
+    for text in (*checked.taken, *checked.notes):
+        note(str(text))
+    row = checked.finding.as_row() | {"taken": [taken.as_row() for taken in checked.taken]}
+    show(format_, row, explain_finding(checked.finding))
     click.get_current_context().exit(checked.exit_code(fail_on))
 
 

@@ -25,7 +25,7 @@ _MOST_LINES = 20
 @click.option("--yes", is_flag=True, help="Do not ask before deciding by filter.")
 @flags_of(FindingFilter)
 @click.option("--run", default="latest", show_default=True, help="The run, or the beginning of its id.")
-@workspace_options("ledger", progress=False)
+@workspace_options("ledger", "store", "profile", progress=False)
 def command(
     workspace: "Workspace",
     words: tuple[str, ...],
@@ -38,6 +38,8 @@ def command(
     **filters: Any,
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
+
+    A FINDING is a fingerprint, the beginning of one, or what was checked, in quotes: "APOE ACTS_ON APP".
 
     A decision is about a finding as it is now. When its reason, its evidence or what is proposed changes, it comes back
     as reopened. What is rejected does not fail later runs, and what is deferred comes back on its day. Nothing is

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import table_or_json_option, workspace_options
-from kgcheck.cli.output import note, show
+from kgcheck.cli.output import show
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -39,6 +39,4 @@ def _explain_edge(workspace: "Workspace", edge: str, format_: str) -> int:
 
     found = workspace.verified(edge)
     show(format_, found.model_dump(mode="json") if found else None, verified_table(edge, found))
-    if found is None:
-        note("it is looked up by ids, as the graph has them: kgcheck check knows names, too")
     return {"supported": 0, "unavailable": 3}.get(found.outcome.value if found else "unavailable", 1)

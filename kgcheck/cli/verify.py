@@ -35,8 +35,9 @@ def command(
     from kgcheck.report.tables import claim_table
 
     verified = workspace.verify(claim or "", triple=triple, **dict(options))
-    for text in verified.notes:
-        note(text)
+    for text in (*verified.taken, *verified.notes):
+        note(str(text))
     verdict = verified.verdict
-    show(format_, verdict.model_dump(mode="json"), claim_table(verdict))
+    row = verdict.model_dump(mode="json") | {"taken": [taken.as_row() for taken in verified.taken]}
+    show(format_, row, claim_table(verdict))
     click.get_current_context().exit(EXIT_FINDINGS if verdict.stance is Stance.CONTRADICTS else EXIT_CLEAN)

@@ -1,17 +1,21 @@
 """One finding, looked at: where it stands, and the runs that have it."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from pydantic import Field
 from sqlalchemy import select
 
+from kgcheck.agents.request import resolve_request
 from kgcheck.curation.compare import ComparedFinding, diff_of
 from kgcheck.curation.decisions import Decisions
+from kgcheck.errors import UnknownName
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger, of_any_run
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING, KEY, RUN
 from kgcheck.model import Change, Finding, Outcome, Reason, Value
+from kgcheck.questions.resolver import NameResolver
 
 
 class KnownFinding(ComparedFinding):
@@ -31,6 +35,17 @@ class Occurrence(Value):
     value: str | None = Field(default=None, description="what the graph said")
     change: Change | None = Field(default=None, description="what was proposed")
     carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
+
+
+def find(ledger: Ledger, name: str, resolver: Callable[[], NameResolver]) -> Finding:
+    """The finding of a fingerprint, its beginning, or the words of a check, in the newest run that has it."""
+    if " " not in name.strip():
+        return ledger.finding(name)
+    request = resolve_request([name], resolver())
+    known = ledger.known([task.fingerprint for task in request.tasks])
+    if not known:
+        raise UnknownName("finding about", request.text, [], "kgcheck check looks now; kgcheck findings lists them all")
+    return max(map(ledger.finding, sorted(known)), key=lambda finding: finding.run)
 
 
 def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:

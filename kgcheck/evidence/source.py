@@ -137,7 +137,7 @@ class SnapshotSource(Closing):
             tail = each.object.id if each.object else None
             tables.add_task(number, each.subject.id, tail, each.value, items_of(each.value))
         label = self._schema.label(task.subject.label)
-        match task.type:
+        match task.judged_as:
             case CheckType.EXISTENCE:
                 self._fetch(label)
                 self._join.existence(label)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from kgcheck.graph.queries import Catalogue, also, label_place, pattern_places, where
+from kgcheck.graph.queries import Catalogue, label_place, pattern_places, where
 from kgcheck.graph.store import (
     STATE,
     STORE_ID,
@@ -111,12 +111,6 @@ class CatalogueReads(ABC):
         places = label_place(label) | {"where": where(self._hidden(few=True, n=label.name))}
         rows, key = self._ask("nodes_by_ids", places, ids=ids), self._key(label)
         return one_of_each({"id": str(node[key])} | plain(node, label.properties) for (node,) in rows)
-
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        if "name" not in label.properties or not self._has(label.name):
-            return []
-        places = label_place(label) | {"also": also(self._hidden(few=True, n=label.name))}
-        return [str(id_) for (id_,) in self._ask("nodes_by_name", places, name=name, limit=limit)]
 
     def edges(self, triple: Triple) -> list[Properties]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)

@@ -184,9 +184,6 @@ class GraphStore(LoadTarget, Protocol):
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         """Those of the nodes that exist, by id."""
 
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        """Ids of the nodes of a label that carry exactly this name."""
-
     def edges(self, triple: Triple) -> list[Properties]:
         """Properties of every parallel edge that states the triple."""
 

@@ -1,10 +1,6 @@
 """Makes a brief: which nodes are meant, what is verified of them, and what papers say."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from kgcheck import clock
 from kgcheck.audit.verified_facts import node_facts
@@ -13,10 +9,10 @@ from kgcheck.curation.findings import list_findings
 from kgcheck.errors import UnknownName
 from kgcheck.grounding.brief import LONGEST_VALUE, Brief, BriefMaker, Known
 from kgcheck.literature.hits import find_papers
-from kgcheck.literature.names import candidates
 from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref
 from kgcheck.options import Spending
+from kgcheck.questions.resolver import taken_names
 
 if TYPE_CHECKING:
     from kgcheck.literature.documents import Document
@@ -31,7 +27,10 @@ PASSAGES = 10
 def make_brief(context: Context, topic: str, limit: int = 100, spending: Spending | None = None) -> Brief:
     """Gather what is verified, stated, denied and open about a node or a topic; with spending, as prose, too."""
     notes: list[str] = []
-    nodes = nodes_of(context, topic)
+    resolver, text = context.resolver(), " ".join(topic.split())
+    taken = resolver.anywhere(text)
+    nodes = tuple(dict.fromkeys(one.ref for one in taken) if taken else resolver.mentioned(text))[:MOST_NODES]
+    notes += map(str, taken_names(taken))
     reader = context.paper_reader(notes)
     if not nodes and reader is None:
         raise UnknownName("node", topic, [], "name it by label and id, or name papers that speak of the topic")
@@ -70,35 +69,8 @@ def make_brief(context: Context, topic: str, limit: int = 100, spending: Spendin
     return brief if spending is None else _in_words(context, brief, spending)
 
 
-def nodes_of(context: Context, topic: str) -> tuple[Ref, ...]:
-    """The nodes that are meant: by label and id, by id, by exact name, or those that a topic names."""
-    text = " ".join(topic.split())
-    exact = nodes_called(context, text)
-    return tuple(dict.fromkeys(exact or _named(context, candidates(text))))[:MOST_NODES]
-
-
-def nodes_called(context: Context, text: str) -> list[Ref]:
-    """The nodes of a label and id, of an id, or of exactly a name."""
-    schema = context.schema
-    first, _, rest = text.partition(" ")
-    by_id: list[Ref] = []
-    with suppress(ValidationError):
-        if first in schema.label_names and rest and context.graph.node(ref := Ref(label=first, id=rest)):
-            return [ref]
-        by_id = [ref for label in schema.label_names if context.graph.node(ref := Ref(label=label, id=text))]
-    return [*by_id, *_named(context, [text])]
-
-
 def _is_refuted(known: Known) -> bool:
     return known.verified is not None and known.verified.outcome is Outcome.REFUTED
-
-
-def _named(context: Context, names: list[str]) -> Iterator[Ref]:
-    for name in names:
-        for label in context.schema.labels:
-            if label.in_papers:
-                for identifier in context.graph.ids_named(label, name, 2):
-                    yield Ref(label=label.name, id=identifier)
 
 
 def _name_of(context: Context, ref: Ref) -> str:

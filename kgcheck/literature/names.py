@@ -1,27 +1,28 @@
 """Names and synonyms of what a claim is about, by which papers call it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from threading import Lock
 from typing import Protocol
 
 from cachetools import LRUCache, cachedmethod
 
+from kgcheck.graph.names import NameIndex, tokens
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
 
 MAX_NAMES = 12
-_LONGEST = 5
-"""Words of a name that is looked for in a query."""
+_MOST_WORDS = 40
+_MOST_MEANT = 4
+"""Nodes of a name whose other names are looked for, too."""
 
 _KEPT = 10_000
 """Nodes whose names are kept: an edge after the other of one node asks for them again."""
 
 _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[A-Z0-9]+_HUMAN$|\d+$)")
 """Cross-references that graphs keep among the synonyms."""
-
-_WORD = re.compile(r"[^\s,;()?!]+")
 
 
 class Names(Protocol):
@@ -37,8 +38,13 @@ class Names(Protocol):
 class StoreNames:
     """Names that the nodes of a graph carry."""
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, index: Callable[[], NameIndex] | None = None) -> None:
         self._store = store
+        self._open_index = index or (lambda: NameIndex.from_store(store))
+
+    @cached_property
+    def _index(self) -> NameIndex:
+        return self._open_index()
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         node = self._store.node(ref)
@@ -49,13 +55,11 @@ class StoreNames:
         return good_names([one for value in stated for one in (value if isinstance(value, list) else [value])])
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        schema = self._store.schema
         found: list[str] = []
-        for name in candidates(text):
-            for label in schema.labels:
-                if label.in_papers:
-                    for identifier in self._store.ids_named(label, name, 2):
-                        found += self.of(Ref(label=label.name, id=identifier))
+        for link in self._index.links(tokens(text)[:_MOST_WORDS]):
+            for node in link.candidates[:_MOST_MEANT]:
+                if self._store.schema.label(node.ref.label).in_papers:
+                    found += self.of(node.ref)
         return others(found, text)
 
 
@@ -86,13 +90,6 @@ def good_names(names: Iterable[object]) -> tuple[str, ...]:
         if 2 <= len(name) <= 100 and not _LINK.match(name) and any(c.isalpha() for c in name):
             kept.setdefault(name.casefold(), name)
     return tuple(kept.values())[:MAX_NAMES]
-
-
-def candidates(text: str) -> list[str]:
-    """Runs of words that may be names, the longest first; a short word in lower case is a word, not a symbol."""
-    words = [w.strip(".'\"") for w in _WORD.findall(text)][:40]
-    runs = [" ".join(words[i : i + n]) for n in range(_LONGEST, 0, -1) for i in range(len(words) - n + 1)]
-    return [r for r in dict.fromkeys(runs) if len(r) > 4 or any(c.isupper() or c.isdigit() for c in r)]
 
 
 def others(names: Iterable[str], text: str) -> tuple[str, ...]:

@@ -108,8 +108,8 @@ class Tools:
         what: Annotated[
             Text,
             Field(
-                description="an edge, HEAD RELATION TAIL, by ids or names; `existence LABEL ID`; `attribute LABEL ID"
-                " NAME`; or `attribute HEAD RELATION TAIL NAME`"
+                description="an edge, HEAD RELATION TAIL; `existence LABEL ID`; `attribute LABEL ID NAME`; or"
+                " `attribute HEAD RELATION TAIL NAME`; all by ids or names"
             ),
         ],
         ctx: Context[Any, Any],
@@ -139,7 +139,7 @@ class Tools:
             anyio.from_thread.run(ctx.report_progress, steps, None, f"{event.stage.value}: {event.role.value}")
 
         done = self._workspace.check(what, graph_date=graph_date, seconds=seconds, on_event=listen, keep=False)
-        return CheckGiven(whole=finding_whole(done.finding), notes=done.notes)
+        return CheckGiven(whole=finding_whole(done.finding), notes=(*map(str, done.taken), *done.notes))
 
     def ask(
         self,
@@ -188,7 +188,7 @@ class Tools:
         read and do not say.
         """
         result = self._workspace.verify(claim or "", triple=edge, documents=papers, top=top)
-        return claim_given(result.verdict, result.notes)
+        return claim_given(result.verdict, (*map(str, result.taken), *result.notes))
 
     def findings(
         self,
@@ -245,7 +245,7 @@ class Tools:
 
     def verified_facts(
         self,
-        edges: Annotated[list[Text], Field(max_length=50, description="HEAD RELATION TAIL each, by ids")] = [],  # noqa: B006
+        edges: Annotated[list[Text], Field(max_length=50, description="HEAD RELATION TAIL each, by ids or names")] = [],  # noqa: B006
         label: Annotated[Word | None, Field(description="with `id`: everything that is verified of this node")] = None,
         id: Annotated[Identity | None, Field(description="of the node")] = None,
         limit: Annotated[int, Field(ge=1, le=200, description="most facts of a node")] = 50,

@@ -19,6 +19,8 @@ from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
 sre: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
 
+LEXICON = "lexicon.toml"
+
 LONGEST_PHRASE = 2_000
 """Characters."""
 
@@ -338,7 +340,7 @@ class Lexicon(Value):
 
 def load_lexicon(schema: Schema) -> Lexicon:
     """Read the lexicon of a profile."""
-    path = part(schema.folder, "lexicon.toml")
+    path = part(schema.folder, LEXICON)
     try:
         lexicon = read_value(path, Lexicon)
         _check(lexicon, schema)
@@ -363,7 +365,7 @@ def _check(lexicon: Lexicon, schema: Schema) -> None:
     for type_ in [*(r.type for r in lexicon.relations), *(n.relation for n in lexicon.role_nouns)]:
         schema.patterns(type_)
     if mistakes := [*_wrong_phrases(lexicon)]:
-        raise WrongFile(part(schema.folder, "lexicon.toml"), mistakes)
+        raise WrongFile(part(schema.folder, LEXICON), mistakes)
     known = {name for holder in schema.holders for name in holder.properties}
     for prop in lexicon.properties:
         if prop.name not in known:

@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import Field
 
 from kgcheck.errors import BudgetExceeded, NotUnderstood
+from kgcheck.graph.names import NameIndex
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref, Value
 from kgcheck.profile.lexicon import load_lexicon
 from kgcheck.progress import Progress
 from kgcheck.questions.compiler import Compiler
-from kgcheck.questions.names import NameIndex
 from kgcheck.questions.plan import Anchor, Plan, PlanStep, Variable, sentence
 from kgcheck.questions.running import Edge, Reached, Runner
 
@@ -67,10 +67,11 @@ class Answer(Value):
 class Questions:
     """Answers to questions over a store, without a model. Reads the names of the graph once."""
 
-    def __init__(self, store: GraphStore, progress: Progress | None = None) -> None:
+    def __init__(self, store: GraphStore, progress: Progress | None = None, index: NameIndex | None = None) -> None:
         lexicon = load_lexicon(store.schema)
         self._store = store
-        self.index = NameIndex.from_store(store, lexicon, progress)
+        self.index = index or NameIndex.from_store(store)
+        self.index.read(progress)
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
     def plan(self, question: str) -> Plan:

@@ -6,10 +6,10 @@ from contextlib import suppress
 from itertools import product
 
 from kgcheck.errors import NotUnderstood
+from kgcheck.graph.names import NameIndex
 from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.joining import Joiner, Node, NodeMaker, Way
-from kgcheck.questions.names import NameIndex
 from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable
 from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader, Scoped
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from kgcheck.errors import NotUnderstood
+from kgcheck.graph.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.profile.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, compiled, phrase
-from kgcheck.questions.names import Candidate, NameIndex, NameLink, Token, tokens
 from kgcheck.questions.plan import Filter
 
 Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
@@ -271,8 +271,8 @@ class Reader:
         self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
         self._marks = Marks(lexicon)
         self._nouns_of = [(compiled(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
-        self._phrases_of = _phrase_shapes(lexicon)
-        self._fronted = _phrase_shapes(lexicon, without_preposition=True)
+        self._phrases_of = phrase_shapes(lexicon)
+        self._fronted = phrase_shapes(lexicon, without_preposition=True)
         self._filters = _filter_shapes(lexicon)
         self._properties = {p.name: compiled("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
@@ -465,7 +465,7 @@ def _noun_shapes(lexicon: Lexicon) -> list[tuple[str, Noun]]:
     return [(text, noun) for nouns, noun in shapes for text in nouns]
 
 
-def _phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:
+def phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> list[tuple[re.Pattern[str], str, bool]]:
     """Each phrase of a relation, and whether it is said backwards; those that end in a preposition also without it."""
     shapes = [
         (text, relation.type, backward)

@@ -8,7 +8,8 @@ from cachetools import LRUCache, cachedmethod
 
 from kgcheck.duck import connected
 from kgcheck.model import Ref
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.catalogue import State
+from kgcheck.profile.schema import Label, Schema
 from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
 
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
@@ -53,6 +54,38 @@ class SnapshotNames:
         )
         known = text.casefold()
         return tuple(n for n in self._names(found) if n.casefold() not in known)
+
+    def issued(self, ref: Ref) -> bool:
+        """Whether the authority of a label gives an id out, or did once; a name of something else is none."""
+        label = self._schema.label(ref.label)
+        known = self._rows(
+            "SELECT id FROM ref.lifecycle WHERE list_contains($sources, source) AND list_contains($ids, id) "
+            "AND list_contains($states, state)",
+            {
+                "sources": [source for source in (label.authority.source, label.authority.other) if source],
+                "ids": [ref.id, label.base_id(ref.id)],
+                "states": [state.value for state in State if state is not State.ALIAS],
+            },
+        )
+        return bool(known)
+
+    def named(self, label: Label, text: str) -> list[str]:
+        """Ids of a label that its authority calls so, as it calls them now where any is; written as here, if any is."""
+        rows = self._rows(
+            f"""
+            SELECT id FROM (
+                SELECT id, min(value <> $text[1]) AS otherwise, min({_ORDER}) AS place FROM ref.value
+                WHERE list_contains($sources, source) AND attribute IN {_ATTRIBUTES} AND lower(value) = lower($text[1])
+                GROUP BY id UNION ALL
+                SELECT unnest(CASE state WHEN '{State.CURRENT}' THEN [id] ELSE successors END), id <> $text[1],
+                       (state <> '{State.CURRENT}')::INTEGER FROM ref.lifecycle
+                WHERE list_contains($sources, source) AND lower(id) = lower($text[1])
+                  AND state IN ('{State.CURRENT}', '{State.ALIAS}'))
+            QUALIFY dense_rank() OVER (ORDER BY place, otherwise) = 1
+            """,
+            {"text": [text], "sources": [label.authority.source] if label.authority.source else []},
+        )
+        return [id_ for id_ in sorted(set(rows)) if label.matches(id_)]
 
     def _names(self, ids: list[str]) -> list[str]:
         return self._rows(

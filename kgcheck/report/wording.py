@@ -18,11 +18,11 @@ TYPES: dict[CheckType, str] = {
 
 MARKS: dict[TallyMark, str] = {
     TallyMark.REFUTED: "Something speaks against the graph: a source, a complete list, or the graph itself.",
-    TallyMark.LACKS_IT: "Sources support an edge that the graph lacks.",
+    TallyMark.LACKS_IT: "Sources support an edge, or know a node, that the graph lacks.",
     TallyMark.INSUFFICIENT: "Looked, cannot tell: what was seen does not decide it.",
     TallyMark.UNAVAILABLE: "Could not look: no source that decides could be asked.",
     TallyMark.SUPPORTED: "What decides agrees with the graph.",
-    TallyMark.RIGHTLY_ABSENT: "Sources refute an edge that the graph does not have.",
+    TallyMark.RIGHTLY_ABSENT: "Sources refute an edge or a node that the graph does not have.",
 }
 """Every mark in plain words, in the order of reports."""
 
@@ -44,7 +44,7 @@ def graph_value(task: CheckTask) -> str:
         case CheckType.TRIPLE:
             return "there is such an edge"
         case CheckType.POTENTIAL:
-            return "there is no such edge"
+            return f"there is no such {'edge' if task.object else 'node'}"
         case CheckType.ATTRIBUTE:
             return task.value or "nothing: it is empty"
         case _:

@@ -179,7 +179,8 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) ->
         )
     except KgcheckError as error:
         return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
-    return {"what": what, "run": run, **_ended(result.finding)}
+    taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}
+    return {"what": what, "run": run, **_ended(result.finding), **taken}
 
 
 def _ended(finding: Finding) -> dict[str, Any]:

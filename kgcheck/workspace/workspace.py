@@ -214,7 +214,7 @@ class Workspace(Context):
         """
         from kgcheck.audit.checks import check, request_of
 
-        wanted, request = options_from(CheckOptions, options), request_of(subject, self.schema)
+        wanted, request = options_from(CheckOptions, options), request_of(subject, self.resolver())
         return check(self, request, wanted, on_event=on_event, on_text=on_text, run_id=run_id, keep=keep)
 
     # Questions and papers
@@ -405,9 +405,11 @@ class Workspace(Context):
             return Findings(self.ledger, ledger.run(run) if isinstance(run, str) else run, wanted, limit)
 
     def finding(self, fingerprint: str) -> Finding:
-        """The finding of that fingerprint, or its beginning, in the newest run that has it."""
+        """The finding of that fingerprint, its beginning, or the words of a check, in the newest run that has it."""
+        from kgcheck.curation.known import find
+
         with self.reading() as ledger:
-            return ledger.finding(fingerprint)
+            return find(ledger, fingerprint, self.resolver)
 
     def known_finding(self, fingerprint: str) -> "KnownFinding":
         """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
@@ -485,17 +487,17 @@ class Workspace(Context):
     def verified(self, subject: CheckTask | Triple | str) -> "Verified | None":
         """Verdict of the newest audit that looked at an edge (in words, too), a node or an attribute.
 
-        None where nobody has looked, which says nothing about it. Neither graph nor references are asked.
+        None where nobody has looked, which says nothing about it. References are not asked.
         """
         from kgcheck.audit.verified_facts import verified_of
 
-        return verified_of(self.verified_reader(), self.schema, subject)
+        return verified_of(self.verified_reader(), self.resolver(), subject)
 
     def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
         """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
         from kgcheck.audit.verified_facts import edge_facts
 
-        return edge_facts(self.verified_reader(), self.schema, edges)
+        return edge_facts(self.verified_reader(), self.resolver(), edges)
 
     def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
         """What is verified of a node, its attributes and its edges in the graph, and whether these are all."""
@@ -519,13 +521,17 @@ class Workspace(Context):
     ) -> "list[Made]":
         """Accept, reject, defer or reopen findings, all or none. Nothing that was decided before is overwritten.
 
-        Findings are named by fingerprints or their beginnings. ``choose`` says what of the proposed to take, ``until``
-        when what is deferred comes back. ``seen`` are the versions of findings that were looked at, and ``expected``
-        how many are meant: where either is not so, ChangedMeanwhile, and nothing is decided.
+        Findings are named by fingerprints, their beginnings, or words of a check. ``choose`` says what of the proposed
+        to take, ``until`` when what is deferred comes back. ``seen`` are the versions of findings that were looked at,
+        and ``expected`` how many are meant: where either is not so, ChangedMeanwhile, and nothing is decided.
         """
         from kgcheck.curation.decisions import decide
+        from kgcheck.curation.known import find
 
         with self.writing() as ledger:
+            if isinstance(findings, Iterable):
+                named: Iterable[str | Finding] = [findings] if isinstance(findings, str) else findings
+                findings = [find(ledger, one, self.resolver) if isinstance(one, str) else one for one in named]
             return decide(
                 ledger, findings, action, by=by, chosen=choose, note=note, until=until, seen=seen, expected=expected
             )

@@ -52,7 +52,6 @@ def test_an_empty_store_answers_every_read(opener: Opener, prepared: bool) -> No
             store.prepare()
         assert store.node(ref) is None
         assert store.nodes(PROTEIN, ["P04637", "Q1"]) == {}
-        assert store.ids_named(PROTEIN, "TP53", 5) == []
         assert store.edges(triple("P1", ACTS_ON, "P2")) == []
         assert store.neighbours(ref, ACTS_ON, "out", 5) == []
         assert store.hops(["P04637"], ACTS_ON, "in") == []
@@ -390,14 +389,6 @@ def test_a_scan_can_read_the_ends_of_edges_alone(store: GraphStore) -> None:
     assert all_edges(store, ACTS_ON.ends_alone) == in_order(ends)
 
 
-def test_ids_by_name(store: GraphStore) -> None:
-    rows = [{"id": f"DOID:{i}", "name": "asthma"} for i in (3, 1, 2)] + [{"id": "DOID:4", "name": "Asthma"}]
-    store.add_nodes(DISEASE, nodes_table(DISEASE, *rows))
-    assert store.ids_named(DISEASE, "asthma", 2) == ["DOID:1", "DOID:2"]
-    assert store.ids_named(DISEASE, "asthm", 2) == []
-    assert store.ids_named(SEQUENCE, "asthma", 2) == []
-
-
 def test_one_id_on_two_labels_is_two_nodes(store: GraphStore) -> None:
     add_nodes(store, PROTEIN, "P1", "P2")
     add_nodes(store, SEQUENCE, "P1")
@@ -428,7 +419,7 @@ def test_thousands_of_rows(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -
     assert sum(t.num_rows for t in store.scan_edges(ACTS_ON)) == 8_000
     changed = nodes_table(PROTEIN, *({"id": i, "name": i.lower()} for i in ids))
     store.update_nodes(PROTEIN, changed)
-    assert store.ids_named(PROTEIN, "p07999", 2) == ["P07999"]
+    assert store.nodes(PROTEIN, ["P07999"])["P07999"]["name"] == "p07999"
 
 
 @pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
@@ -502,7 +493,6 @@ def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) 
         store.add_edges(IN_DISEASE, edges_table(IN_DISEASE, {"head": head, "tail": tail} | edge))
         node = Ref(label="Protein", id=head)
         assert store.node(node) == {"id": head} | values
-        assert head in store.ids_named(PROTEIN, values["name"], 1000)
         assert store.edges(triple(head, IN_DISEASE, tail)) == [edge]
         assert store.neighbours(node, IN_DISEASE, "out", 5) == [tail]
         assert store.neighbours(Ref(label="Disease", id=tail), IN_DISEASE, "in", 5) == [head]

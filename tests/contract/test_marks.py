@@ -180,7 +180,6 @@ def everything_read(store: SurveyedStore, pairs: Stated) -> dict[str, Any]:
         found[f"scan {label.name}"] = all_nodes(store, label)
         found[f"nodes {label.name}"] = store.nodes(label, ids)
         found[f"node {label.name}"] = [store.node(Ref(label=label.name, id=i)) for i in ids]
-        found[f"named {label.name}"] = [store.ids_named(label, name, 9) for name in ("n1", "n2", "n3")]
     for pattern in PATTERNS:
         heads, tails = IDS[pattern.head], IDS[pattern.tail]
         found[f"scan {pattern}"] = all_edges(store, pattern)

@@ -141,7 +141,6 @@ CASES: dict[str, tuple[Seed, Callable[[dict[str, list[dict[str, Any]]]], None]]]
 READS: dict[str, Callable[[GraphStore], Any]] = {
     "node": lambda s: [s.node(Ref(label=label, id=i)) for label in ("Protein", "Disease") for i in IDS],
     "nodes": lambda s: [s.nodes(label, IDS) for label in (PROTEIN, DISEASE)],
-    "ids_named": lambda s: [s.ids_named(PROTEIN, name, n) for name in "ABCD" for n in (1, 2, 9)],
     "edges": lambda s: [in_order(s.edges(triple(h, p, t))) for p, _ in EDGES.values() for h in IDS for t in IDS],
     "neighbours": lambda s: [
         s.neighbours(Ref(label=p.head if way == "out" else p.tail, id=i), p, way, n)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kgcheck.agents.outside import WithLiterature
-from kgcheck.agents.request import parse_request
-from kgcheck.audit.funnel import NOT_DECIDED, Funnel, request_of, worst_first
+from kgcheck.agents.request import Request, parse_request
+from kgcheck.audit.funnel import NOT_DECIDED, Funnel, worst_first
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
@@ -158,7 +158,7 @@ def test_the_score_of_an_edge_is_handed_over_too() -> None:
     undecided = undecided.model_copy(update={"task": task})
 
     assert worst_first([undecided]) == [undecided]
-    asked = request_of(task, SCHEMA)
+    asked = Request.of(task, SCHEMA)
     assert asked == parse_request(asked.words, SCHEMA).model_copy(update={"text": str(task)})
 
 

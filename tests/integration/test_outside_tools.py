@@ -358,7 +358,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 def by_rules(source: Any, reader: TripleReader | None, words: str) -> tuple[TeamConclusion, Transcript]:
     asking = WithLiterature(source, reader) if reader else source
     transcript, store = Transcript(), graph()
-    team_of = Team(Toolbox(store, asking, Outside(reader=reader)), RulesBrain(SCHEMA))
+    team_of = Team(Toolbox(store, asking, Outside(reader=reader)), RulesBrain())
     return team_of.check(parse_request([words], SCHEMA), transcript), transcript
 
 

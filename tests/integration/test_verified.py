@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, event, given, settings
 from kgcheck import Workspace
 from kgcheck.audit.run import Audit
 from kgcheck.audit.verified_facts import verified_of
-from kgcheck.errors import LedgerError, UsageError
+from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
@@ -20,6 +20,7 @@ from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, Verifie
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
+from kgcheck.questions.resolver import NameResolver
 from kgcheck.settings import Settings
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
@@ -306,4 +307,5 @@ def test_ids_have_the_form_that_a_profile_means(audit: tuple[Path, Audited]) -> 
         schema = Schema.model_validate(stated)
         with Ledger(audit[0], create=False) as ledger:
             reader = VerifiedReader(ledger, VerifiedFiles.of(ledger, Path("unused")))
-            assert verified_of(reader, schema, f"{'A' * 40}! ACTS_ON P04637") is None
+            with pytest.raises(UnknownName, match="there is no Protein called"):
+                verified_of(reader, NameResolver(schema, None), f"{'A' * 40}! ACTS_ON P04637")

@@ -90,9 +90,6 @@ class MemoryStore:
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         return one_of_each(dict(row) for row in self._nodes.get(label.name, ()) if row["id"] in ids)
 
-    def ids_named(self, label: Label, name: str, limit: int) -> list[str]:
-        return sorted(row["id"] for row in self._nodes.get(label.name, ()) if row.get("name") == name)[:limit]
-
     def edges(self, triple: Triple) -> list[Properties]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
         ends = (triple.head.id, triple.tail.id)

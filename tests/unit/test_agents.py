@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.replay import replay
-from kgcheck.agents.request import Request, parse_request
+from kgcheck.agents.request import Request, parse_request, resolve_request
 from kgcheck.agents.team import Action, Brain, HandOver, Team, TeamConclusion, UseTool
 from kgcheck.agents.team_support import TeamResults, call_key, check_supported, value_text
 from kgcheck.agents.tool_types import NodesResult, RelationsResult
 from kgcheck.agents.toolbox import Tool, Toolbox
 from kgcheck.agents.transcript import AgentRole, Event, Stage, Transcript
+from kgcheck.audit.checks import exit_code
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
@@ -30,7 +31,22 @@ from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.llm.budget import Limits
-from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Outcome, Reason, Ref, Stance, Tier, World
+from kgcheck.model import (
+    CheckTask,
+    CheckType,
+    Evidence,
+    Gap,
+    GraphState,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    TallyMark,
+    Target,
+    Tier,
+    World,
+)
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, audited, demo, demo_audited, kgcheck
@@ -90,7 +106,7 @@ def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
         (["existence Protein"], UsageError, "is not a check", "existence LABEL ID"),
         (["existence"], UsageError, "is not a check", "existence LABEL ID"),
         (["attribute Gene TP53"], UsageError, "is not a check", "attribute LABEL ID NAME"),
-        (["attribute Gene TP53 name now"], UsageError, "is not a check", "attribute LABEL ID NAME"),
+        (["attribute Gene TP53 name now"], UnknownName, "there is no attribute 'now'", "known: "),
         (["attribute Gene TP53 ACTS_ON name"], UsageError, "is not a check", "attribute HEAD RELATION TAIL NAME"),
         (["attribute P04637 ACTS_ON Q00987 scoer"], UnknownName, "there is no attribute 'scoer'", "did you mean score"),
         (
@@ -458,7 +474,7 @@ def test_neighbours_are_one_step_away() -> None:
 
 @pytest.mark.parametrize("words", ["P04637 ACTS_ON Q00987", "Q00987 ACTS_ON P04637"])
 def test_an_edge_whose_order_means_nothing_is_found_either_way(words: str) -> None:
-    team = Team(Toolbox(graph(), OneSource(evidence())), RulesBrain(SCHEMA))
+    team = Team(Toolbox(graph(), OneSource(evidence())), RulesBrain())
 
     made = team.check(parse_request([words], SCHEMA), Transcript())
 
@@ -481,7 +497,7 @@ def test_either_order_of_an_edge_is_the_one_task_that_an_audit_has(tmp_path: Pat
     judged = {
         f.fingerprint for f in audited(store, tmp_path / "l.sqlite", snapshot, types=types, keep_all=True).findings
     }
-    team = Team(Toolbox(store, OneSource(evidence())), RulesBrain(SCHEMA))
+    team = Team(Toolbox(store, OneSource(evidence())), RulesBrain())
 
     made = {
         (head, tail): team.check(parse_request([f"{head} ACTS_ON {tail}"], SCHEMA), Transcript()).task
@@ -497,7 +513,7 @@ def test_either_order_of_an_edge_is_the_one_task_that_an_audit_has(tmp_path: Pat
 def test_an_edge_whose_order_matters_is_found_one_way() -> None:
     nodes = {"Disease": [{"id": "DOID:4"}, {"id": "DOID:305"}]}
     edges = {"Disease HAS_PARENT Disease": [{"head": "DOID:305", "tail": "DOID:4"}]}
-    team = Team(Toolbox(MemoryStore(nodes, edges), OneSource(evidence())), RulesBrain(SCHEMA))
+    team = Team(Toolbox(MemoryStore(nodes, edges), OneSource(evidence())), RulesBrain())
 
     made = [
         team.check(parse_request([f"{a} HAS_PARENT {b}"], SCHEMA), Transcript())
@@ -540,7 +556,7 @@ def toolbox() -> Iterator[Toolbox]:
 
 def ask(toolbox: Toolbox, *words: str) -> tuple[TeamConclusion, Transcript]:
     transcript = Transcript()
-    return Team(toolbox, RulesBrain(SCHEMA)).check(parse_request(words, SCHEMA), transcript), transcript
+    return Team(toolbox, RulesBrain()).check(resolve_request(words, toolbox.resolver), transcript), transcript
 
 
 @pytest.mark.parametrize(
@@ -553,8 +569,7 @@ def ask(toolbox: Toolbox, *words: str) -> tuple[TeamConclusion, Transcript]:
         ("P02649 ACTS_ON P05067", CheckType.POTENTIAL, Outcome.SUPPORTED, Reason.EDGE_MISSING),
         ("existence Protein B4DFC2", CheckType.EXISTENCE, Outcome.REFUTED, Reason.ID_MERGED),
         ("existence Protein P15056", CheckType.EXISTENCE, Outcome.SUPPORTED, Reason.CONFIRMED),
-        ("existence Protein Q00015", CheckType.EXISTENCE, Outcome.UNAVAILABLE, Reason.NOT_COVERED),
-        ("existence Protein nonsense", CheckType.EXISTENCE, Outcome.REFUTED, Reason.MALFORMED_ID),
+        ("existence Protein Q00015", CheckType.POTENTIAL, Outcome.UNAVAILABLE, Reason.NOT_COVERED),
         ("attribute Disease DOID:14291 name", CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_OUTDATED),
         ("attribute Protein P15056 accession", CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_MISSING),
         ("APP ACTS_ON ACHE", CheckType.TRIPLE, Outcome.SUPPORTED, Reason.CONFIRMED),
@@ -568,8 +583,35 @@ def test_rules_check_every_kind(
 
     assert (made.task.type, made.verdict.outcome, made.verdict.reason) == (kind, outcome, reason)
     assert made.conclusion == f"{made.task} is {outcome}: {reason.replace('_', ' ')}"
-    assert made.verdict == verdict(made.task.type, made.verdict.evidence, gaps_of(transcript))
+    assert made.verdict == verdict(made.task.judged_as, made.verdict.evidence, gaps_of(transcript))
     assert not [e for e in transcript.events if e.refused]
+
+
+@pytest.mark.parametrize(
+    ("stance", "outcome", "reason", "state", "code"),
+    [
+        (Stance.SUPPORTS, Outcome.SUPPORTED, Reason.CONFIRMED, GraphState.LACKS_IT, 1),
+        (Stance.CONTRADICTS, Outcome.REFUTED, Reason.ID_DELETED, GraphState.RIGHTLY_ABSENT, 0),
+        (Stance.SILENT, Outcome.REFUTED, Reason.UNKNOWN_ID, GraphState.RIGHTLY_ABSENT, 0),
+    ],
+)
+def test_of_a_node_that_the_graph_lacks_it_is_said_whether_it_should_have_it(
+    stance: Stance, outcome: Outcome, reason: Reason, state: GraphState, code: int
+) -> None:
+    said = evidence(stance).model_copy(update={"reason": reason if stance is Stance.CONTRADICTS else None})
+    made, transcript = ask(Toolbox(graph(), OneSource(said)), "existence Protein P15056")
+
+    assert (made.verdict.outcome, made.verdict.reason, made.change) == (outcome, reason, None)
+    assert TallyMark.of(made.task.type, outcome).graph is state
+    assert exit_code([_tally(made)]) == code
+    assert replay(transcript.events, SCHEMA).same
+    there, _ = ask(Toolbox(graph(), OneSource(said)), "existence Protein P04637")
+    assert there.task.type is CheckType.EXISTENCE
+
+
+def _tally(made: TeamConclusion) -> Tally:
+    task, judged = made.task, made.verdict
+    return Tally(type=task.type, target=Target.of(task), outcome=judged.outcome, reason=judged.reason, count=1)
 
 
 def gaps_of(transcript: Transcript) -> list[Gap]:
@@ -705,7 +747,8 @@ def test_a_name_of_several_nodes_is_ambiguous(toolbox: Toolbox) -> None:
     with pytest.raises(AmbiguousName, match="several Disease nodes are called 'autosomal dominant disease'") as caught:
         ask(toolbox, "autosomal dominant disease HAS_PARENT DOID:0050739")
 
-    assert caught.value.hint == "name one by its id: DOID:0050736, DOID:0080002"
+    name = "autosomal dominant disease"
+    assert caught.value.hint == f"name one by its id: DOID:0050736 ({name}), DOID:0080002 ({name})"
 
 
 def named(*labels: str, edge_to: str | None = None) -> Toolbox:
@@ -743,8 +786,8 @@ def test_a_name_under_one_label_is_meant() -> None:
         ("P15O56 ACTS_ON P04049", "there is no node 'Protein P15O56'", "P15056"),
         ("P15056 ACTS_ON P15O56", "there is no node 'Protein P15O56'", "P15056"),
         ("attribute Protein P15057 name", "there is no node 'Protein P15057'", "P15056"),
-        ("P15056 ASSOCIATED_WITH GO:9999999", "there is no node 'Cellular_component or Molecular", ""),
-        ("P15056 ACTS_ON some unknown thing", "there is no node 'Protein some unknown thing'", "no id of the graph"),
+        ("P15056 ASSOCIATED_WITH GO:9999999", "there is no node 'Cellular_component GO:9999999'", ""),
+        ("P15056 ACTS_ON some unknown thing", "there is no Protein called 'some unknown thing'", "looks like P04637"),
     ],
 )
 def test_unknown_nodes_are_told_with_those_like_them(toolbox: Toolbox, words: str, message: str, hint: str) -> None:
@@ -770,7 +813,7 @@ def test_a_check_is_kept_in_the_ledger_with_its_transcript(tmp_path: Path) -> No
         (run,) = ledger.runs()
         (finding,) = ledger.findings(run)
         (tally,) = ledger.tallies(run)
-    assert json.loads(said.out) == finding.as_row()
+    assert json.loads(said.out) == finding.as_row() | {"taken": []}
     assert (tally.outcome, tally.count) == (Outcome.REFUTED, 1)
     assert run.finished
     assert run.options["check"] == "MGEA5 TRANSLATED_INTO O60502"

@@ -3,14 +3,15 @@
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck.graph.names import NameIndex, folded, tokens
 from kgcheck.profile.lexicon import Lexicon, load_lexicon
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.questions.answer import Answer, Questions, Status
-from kgcheck.questions.names import NameIndex, folded, tokens
 from kgcheck.questions.plan import Filter
 from tests.support.audits import MemoryStore, Rows
 
@@ -364,7 +365,8 @@ def _words() -> tuple[Schema, Lexicon]:
 def test_names_that_need_no_folding_are_found_all_the_same(name: str) -> None:
     if not folded(name):
         return
-    index = NameIndex(*_words())
-    index.add("Disease", "DOID:7", {"name": name})
+    schema, lexicon = _words()
+    row = {"id": ["DOID:7"], "name": [name], "synonyms": [[]]}
+    index = NameIndex(schema, lambda label: [pa.table(row)] if label.name == "Disease" else (), lexicon)
 
-    assert [c.ref.id for c in index.named(name)] == ["DOID:7"]
+    assert [c.ref.id for c in index.meant(name)] == ["DOID:7"]

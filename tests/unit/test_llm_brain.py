@@ -226,7 +226,7 @@ def test_a_weak_model_is_offered_the_steps_that_are_open_over_what_was_shown() -
     assert (played.outcome, played.error, played.refused) == (Outcome.REFUTED, None, [])
     forms = [request["response_format"]["json_schema"]["schema"] for request in played.server.requests]
     tools = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
-    looking, done = {"node", "find_nodes", "edges"}, {"hand_over"}
+    looking, done = {"node", "edges"}, {"hand_over"}
     assert tools == [done, looking, looking, looking, done, {"reference_look_up"}, done, done]
     assert '"enum": ["MGEA5", "O60502"]' in json.dumps(forms[1])
 
@@ -307,7 +307,7 @@ def test_a_weak_model_is_bound_from_the_first_step_to_what_is_open() -> None:
     )
     tools = [{step["properties"]["tool"]["const"] for step in steps_of(form)} for form in forms]
     # Nothing is handed over before it was shown, and what was handed over to validation is what is looked up.
-    looks = {"node", "find_nodes", "edges"}
+    looks = {"node", "edges"}
     assert tools == [{"hand_over"}, looks, looks, looks, {"hand_over"}, {"reference_look_up"}, *[{"hand_over"}] * 2]
     assert not fits(forms[1], {"tool": "node", "arguments": {"label": "Gene", "id": "MADEUP"}})
     other = team.TASK | {"subject": {"label": "Gene", "id": "TP53"}}

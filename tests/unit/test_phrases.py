@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kgcheck.graph.names import NameIndex
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.lexicon import check_phrase, load_lexicon, phrase
 from kgcheck.profile.schema import load_schema
 from kgcheck.profile.toml_files import WrongFile
 from kgcheck.profile.validate import validate_profile
-from kgcheck.questions.names import NameIndex
 from kgcheck.questions.reading import Reader
 from tests.support.spent import spent
 
@@ -87,7 +87,7 @@ def test_prepositions_that_are_parts_of_each_other_are_read_at_once(tmp_path: Pa
     schema = load_schema(str(mine))
     lexicon = load_lexicon(schema)
 
-    assert spent(lambda: Reader(lexicon, NameIndex(schema, lexicon))) < 5
+    assert spent(lambda: Reader(lexicon, NameIndex(schema, lambda label: (), lexicon))) < 5
 
 
 @pytest.mark.parametrize(

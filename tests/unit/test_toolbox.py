@@ -72,7 +72,7 @@ def test_a_role_calls_its_own_tools_alone(role: AgentRole) -> None:
 
 def test_nodes_are_found_by_name_or_id_under_one_label_or_all() -> None:
     def found(**arguments: str) -> dict[str, tuple[str, ...]]:
-        result = toolbox().call(AgentRole.KG, "find_nodes", arguments)
+        result = toolbox().call(AgentRole.ASKER, "find_nodes", arguments)
         assert isinstance(result, NamedNodesResult)
         return result.ids
 

@@ -41,7 +41,7 @@ MOST_WRONG = 4
 
 HAND_OVER = "hand_over"
 
-FEW = ("node", "find_nodes", "edges", "reference_look_up")
+FEW = ("node", "edges", "reference_look_up")
 """Tools that do for a check; a weak model is offered no others."""
 
 _PROMPTS = {AgentRole.LEADER: "leader", AgentRole.KG: "kg", AgentRole.VALIDATION: "validation"}
@@ -225,18 +225,12 @@ def _of_use(tool: Tool, choices: Choices) -> bool:
 def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> Choices:
     """What a step can name: what the request names, and what the tools have shown."""
     texts = [text for text in (request.subject, request.object) if text]
-    shown = [
-        id_
-        for results in (seen.named.values(), (s.ids for s in seen.similar.values()))
-        for ids in results
-        for id_ in ids
-    ]
+    shown = [id_ for similar in seen.similar.values() for id_ in similar.ids]
     labels = [request.label] if request.label else [label for p in request.patterns for label in (p.head, p.tail)]
     types = [request.type] if request.type else [CheckType.TRIPLE, CheckType.POTENTIAL]
     choices: dict[str, Sequence[Any]] = {
         "label": list(dict.fromkeys(labels)),
         "id": list(dict.fromkeys([*texts, *shown])),
-        "name": texts,
         "type": [type_.value for type_ in types],
         "attribute": [request.attribute] if request.attribute else [],
         "rule": [],

@@ -15,14 +15,10 @@ from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
 from kgcheck.literature.documents import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
 from kgcheck.plurals import how_many
-from kgcheck.profile.schema import Schema
 
 
 class RulesBrain:
     """Looks the nodes up, then the edge, then asks the references, and shows the papers where they alone speak."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
 
     def act(
         self,
@@ -54,38 +50,21 @@ class RulesBrain:
         return HandOver(message=f"{ref} has {request.attribute} {text!r}", task=task)
 
     def _query_edge(self, request: Request, seen: TeamResults) -> Action:
-        """Find both ends under every pattern that the request may mean, by id or by name, then the edges."""
+        """Look both ends up under every pattern that the request may mean, then the edges."""
         meant: list[Triple] = []
         unknown: list[Ref] = []
         for pattern in request.patterns:
-            ends: list[Ref] = []
-            for label, text in ((pattern.head, request.subject), (pattern.tail, request.object or "")):
-                found = self._find(label, text, seen)
-                if isinstance(found, UseTool):
-                    return found
-                if found is None:
-                    unknown.append(Ref(label=label, id=text))
+            ends = [Ref(label=pattern.head, id=request.subject), Ref(label=pattern.tail, id=request.object or "")]
+            for end in ends:
+                node = seen.node(end)
+                if node is None:
+                    return UseTool(tool="node", arguments=end.model_dump())
+                if not node.found:
+                    unknown.append(end)
                     break
-                ends.append(found)
-            if len(ends) == 2:
+            else:
                 meant.append(Triple(head=ends[0], relation=pattern.type, tail=ends[1]))
         return _between(meant, request, seen) if meant else _give_up(unknown, seen)
-
-    def _find(self, label: str, text: str, seen: TeamResults) -> Ref | UseTool | None:
-        """The node that an id or a name means, the step that would tell, or None if there is no such node."""
-        if self._schema.label(label).matches(text):
-            ref = Ref(label=label, id=text)
-            node = seen.node(ref)
-            if node is None:
-                return UseTool(tool="node", arguments=ref.model_dump())
-            if node.found:
-                return ref
-        ids = seen.ids_named(label, text)
-        if ids is None:
-            return UseTool(tool="find_nodes", arguments={"label": label, "name": text})
-        if len(ids) > 1:
-            raise AmbiguousName(f"several {label} nodes are called {text!r}", f"name one by its id: {', '.join(ids)}")
-        return Ref(label=label, id=ids[0]) if ids else None
 
 
 def _between(meant: list[Triple], request: Request, seen: TeamResults) -> Action:
@@ -192,5 +171,5 @@ def _plan(request: Request) -> str:
 
 
 def _conclusion(task: CheckTask, seen: TeamResults) -> str:
-    judged = verdict(task.type, seen.evidence, seen.gaps)
+    judged = verdict(task.judged_as, seen.evidence, seen.gaps)
     return f"{task} is {judged.outcome.value}: {judged.reason.value.replace('_', ' ')}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgcheck.agents.request import parse_request
+from kgcheck.agents.request import resolve_request
 from kgcheck.context import Context, noting, open_verifier
 from kgcheck.errors import UsageError
 from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
@@ -12,9 +12,9 @@ from kgcheck.ledger.paper_claims import ClaimTable
 from kgcheck.literature.search import to_read
 from kgcheck.literature.verify import ClaimVerdict, verify
 from kgcheck.llm.budget import Limits, spent_note, total_meter
-from kgcheck.model import Ref, Triple
+from kgcheck.model import Triple
 from kgcheck.options import VerifyOptions
-from kgcheck.profile.claims import form_of
+from kgcheck.questions.resolver import Taken
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class VerifyResult:
 
     verdict: ClaimVerdict
     notes: tuple[str, ...] = ()
+    taken: tuple[Taken, ...] = ()
+    """Names of the edge that were taken for nodes."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def verify_claim(
         )
     if triple and wanted.inference:
         raise UsageError("an edge is read by its two names, without a model of inference", "leave out --inference")
-    settings = context.settings.model_copy(update={"inference": None}) if triple else context.settings
+    edge, taken = _edge_of(context, triple) if triple else (None, ())
+    settings = context.settings.model_copy(update={"inference": None}) if edge else context.settings
     spent = total_meter(settings)
     with noting() as notes:
         index = context.index(notes)
@@ -52,14 +55,14 @@ def verify_claim(
             wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, wanted.inference
         ) as reader:
             try:
-                if triple:
-                    verdict = context.edge_reader(index, reader).read(_edge_of(context, triple))[0]
+                if edge:
+                    verdict = context.edge_reader(index, reader).read(edge)[0]
                 else:
                     papers = to_read(claim, index, top=wanted.top, ids=wanted.documents)
                     verdict = verify(claim, papers, reader)
             finally:
                 notes += spent_note(spent)
-    return VerifyResult(verdict, tuple(notes))
+    return VerifyResult(verdict, tuple(notes), taken)
 
 
 def map_papers(context: Context, papers: Sequence[str] = ()) -> MapResult:
@@ -73,21 +76,12 @@ def map_papers(context: Context, papers: Sequence[str] = ()) -> MapResult:
     return MapResult(found.for_papers(heads), tuple(notes))
 
 
-def _edge_of(context: Context, edge: str | Triple) -> Triple:
-    """The edge that is meant; of several kinds, one that papers have words and names for."""
+def _edge_of(context: Context, edge: str | Triple) -> tuple[Triple, tuple[Taken, ...]]:
+    """The edge that is meant, and the names in it that were taken for nodes."""
     if isinstance(edge, Triple):
-        return edge
-    request = parse_request([edge], context.schema)
+        return edge, ()
+    request = resolve_request([edge], context.resolver())
     if not request.relation or request.attribute:
         raise UsageError(f"{edge!r} is no edge", f"HEAD RELATION TAIL, for example {context.schema.edge_example}")
-    names = context.names()
-    meant = [
-        Triple(
-            head=Ref(label=p.head, id=request.subject),
-            relation=p.type,
-            tail=Ref(label=p.tail, id=request.object or ""),
-        )
-        for p in request.patterns
-    ]
-    worded = [t for t in meant if form_of(t, context.schema)] or meant
-    return next((t for t in worded if names.of(t.head) and names.of(t.tail)), worded[0])
+    task = request.task
+    return Triple(head=task.subject, relation=request.relation, tail=task.object or task.subject), request.taken

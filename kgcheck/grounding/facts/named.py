@@ -8,21 +8,15 @@ as often, is not sure by itself.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from kgcheck.errors import ConfigurationError
-from kgcheck.graph.store import NO_ID, GraphStore
+from kgcheck.graph.names import Candidate, How, NameIndex, folded
+from kgcheck.graph.store import GraphStore
 from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.literature.arguments import explained
 from kgcheck.literature.documents import Span
 from kgcheck.literature.names import good_names
-from kgcheck.profile.lexicon import Lexicon, load_lexicon
-from kgcheck.profile.schema import Label
 
 _WORD = re.compile(r"[^\W_](?:[^\s()\[\]{},;:!?\"\u201c\u201d]*[^\W_])?(?:\+(?!\w))?|DOID:\d+|[A-Z]{2,4}:\d+")
 _ID = re.compile(r"[A-Za-z]+:\d+")
@@ -37,8 +31,6 @@ _MOST_MEANT = 40
 _FEW = 5
 """Letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol."""
 
-ID, NAME, SYNONYM = 0, 1, 2
-
 
 class NamedThing(NamedTuple):
     """Words of a sentence that name nodes."""
@@ -50,76 +42,36 @@ class NamedThing(NamedTuple):
     sure: bool
 
 
-class _NamedNode(NamedTuple):
-    """A node that has a name."""
-
-    label: str
-    id: str
-    how: int
-    written: str
-
-
 class NameTable:
     """The names of a graph, to look up those of a manuscript at once."""
 
-    def __init__(self, store: GraphStore, labels: Iterable[str] = ()) -> None:
+    def __init__(self, store: GraphStore, labels: Iterable[str] = (), index: NameIndex | None = None) -> None:
         self._store = store
-        self._lexicon = _lexicon(store)
+        self._index = index or NameIndex.from_store(store)
         wanted = set(labels)
-        words = {label.name: label for label in self._lexicon.labels} if self._lexicon else {}
-        self._names = {
-            label.name: words[label.name].names if label.name in words else tuple(set(label.names) - {label.key})
+        self._labels = [
+            label.name
             for label in store.schema.labels
             if (not wanted or label.name in wanted) and not label.shares_ids_with
-        }
-        self._exact = frozenset(label.name for label in words.values() if label.exact)
-        self._spellings = self._lexicon.spellings if self._lexicon else {}
+        ]
 
     @property
     def one_species(self) -> bool:
         """Whether the profile has words for the one species that its graphs are of."""
-        return bool(self._lexicon and self._lexicon.words.species)
+        return self._index.knows_species
 
-    @cached_property
-    def _tables(self) -> dict[str, pa.Table]:
-        """By label, the names in lower case, each with the node and what it is to it."""
-        return {name: self._flat(self._store.schema.label(name), names) for name, names in self._names.items()}
-
-    def _flat(self, label: Label, names: Sequence[str]) -> pa.Table:
-        parts = []
-        for table in self._store.scan_nodes(label):
-            ids = table.column("id").combine_chunks()
-            columns = [("id", ID, ids)]
-            columns += [(n, NAME if n == "name" else SYNONYM, table.column(n).combine_chunks()) for n in names]
-            for _, how, values in columns:
-                owners = ids
-                if pa.types.is_list(values.type):
-                    owners, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
-                values = values.cast(pa.string())
-                key = pc.replace_substring_regex(pc.utf8_lower(values), "[\u2010-\u2013\u2212]", "-")
-                kind = pa.array([how] * len(owners), pa.int8())
-                parts.append(pa.table({"key": key, "id": owners, "how": kind, "written": values}))
-        return pa.concat_tables(parts) if parts else pa.table({"key": pa.array([], pa.string())})
-
-    def find(self, keys: Iterable[str]) -> dict[str, list[_NamedNode]]:
+    def find(self, keys: Iterable[str]) -> dict[str, list[Candidate]]:
         """Find the nodes that have one of some names."""
-        found: dict[str, list[_NamedNode]] = {}
-        wanted = pa.array(list(keys), pa.string())
-        for label, table in self._tables.items():
-            if not table.num_rows:
-                continue
-            hits = table.filter(pc.is_in(table.column("key"), value_set=wanted))
-            for key, id_, how, written in zip(*(hits.column(n).to_pylist() for n in hits.column_names), strict=True):
-                if id_ != NO_ID and (how == ID or good_names((written,))):
-                    found.setdefault(key, []).append(_NamedNode(label, id_, how, written))
-        return found
+        found = self._index.find(keys, self._labels)
+        known = {key: [c for c in nodes if c.how is How.ID or good_names((c.name,))] for key, nodes in found.items()}
+        return {key: nodes for key, nodes in known.items() if nodes}
 
     def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
         """Find the things that each sentence of a manuscript names."""
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
         prose = Prose.from_manuscript(manuscript)
         words = {number: _words(text) for number, text in texts.items()}
-        keys: dict[str, tuple[str, ...]] = {long: (long,) for long in prose.explained.values()}
+        keys: dict[str, tuple[str, ...]] = {long: (folded(long),) for long in prose.explained.values()}
         for number, text in texts.items():
             for n in range(1, _MOST_WORDS + 1):
                 for first, last in zip(words[number], words[number][n - 1 :], strict=False):
@@ -132,7 +84,7 @@ class NameTable:
             for written, variants in keys.items()
             if (known := [k for key in variants for k in by_key.get(key, ())])
         }
-        fits: dict[str, list[_NamedNode]] = {}
+        fits: dict[str, list[Candidate]] = {}
         for short, long in prose.explained.items():
             # What the text explains it to be, and nothing else.
             fits[short] = found.get(long) or [k for k in found.get(short, ()) if self._fits(k, long)]
@@ -149,7 +101,7 @@ class NameTable:
         names: dict[tuple[str, str], tuple[str, ...]] = {}
         for label, of_label in wanted.items():
             for id_, node in self._store.nodes(self._store.schema.label(label), sorted(of_label)).items():
-                stated = [id_, *(node.get(name) for name in self._names[label])]
+                stated = [id_, *(node.get(name) for name in self._index.names[label])]
                 names[label, id_] = good_names([v for s in stated for v in (s if isinstance(s, list) else [s])])
         return {
             number: tuple(
@@ -162,12 +114,12 @@ class NameTable:
         }
 
     def _variants(self, text: str) -> Iterator[str]:
-        key = text.lower()
-        if text == key and len(text) < _LEAST_LETTERS:
+        key = folded(text)
+        if text == text.lower() and len(text) < _LEAST_LETTERS:
             return
         yield key
         respelled = key
-        for british, american in self._spellings.items():
+        for british, american in self._index.spellings.items():
             respelled = respelled.replace(british, american)
         if respelled != key:
             yield respelled
@@ -196,39 +148,39 @@ class NameTable:
             if explained_to is None:
                 sure = has_beside(text, start, end) or any(self._is_sure(k, written, names.words) for k in known)
         ids = {}
-        for label in dict.fromkeys(k.label for k in known):
-            best = min(k.how for k in known if k.label == label)
-            of_label = tuple(dict.fromkeys(k.id for k in known if k.label == label and k.how == best))
+        for label in dict.fromkeys(k.ref.label for k in known):
+            best = min(k.how for k in known if k.ref.label == label)
+            of_label = tuple(dict.fromkeys(k.ref.id for k in known if k.ref.label == label and k.how == best))
             if len(of_label) <= _MOST_MEANT:
                 ids[label] = of_label
         return NamedThing(start, end, written, ids, sure) if ids else None
 
-    def _may_be(self, known: _NamedNode, written: str) -> bool:
+    def _may_be(self, known: Candidate, written: str) -> bool:
         """One word names a gene or a protein only as it is written; one in small letters is no abbreviation."""
-        if known.written.lower() != written.lower():
+        if known.name.lower() != written.lower():
             # The long form of an abbreviation, or another spelling.
-            return known.label not in self._exact or " " in known.written
-        if known.label in self._exact or (known.written.isupper() and len(known.written) <= _FEW):
-            return known.written == written
+            return known.ref.label not in self._index.exact or " " in known.name
+        if known.ref.label in self._index.exact or (known.name.isupper() and len(known.name) <= _FEW):
+            return known.name == written
         return True
 
-    def _is_sure(self, known: _NamedNode, written: str, prose: Set[str]) -> bool:
-        is_symbol = known.label in self._exact and known.written.isalnum() and not _ID.match(known.written)
-        if known.how == ID and any(c.isdigit() for c in written) and not is_symbol:
+    def _is_sure(self, known: Candidate, written: str, prose: Set[str]) -> bool:
+        is_symbol = known.ref.label in self._index.exact and known.name.isalnum() and not _ID.match(known.name)
+        if known.how is How.ID and any(c.isdigit() for c in written) and not is_symbol:
             return True
-        if known.label not in self._exact:
+        if known.ref.label not in self._index.exact:
             # An abbreviation that nobody explains.
             return not (written.isupper() and len(written) <= _FEW)
         if written in statement_words().unsure or written.lower() in prose:
             return False
         letters, digits = sum(map(str.isalpha, written)), sum(map(str.isdigit, written))
-        if known.how == SYNONYM:
+        if known.how is How.SYNONYM:
             return len(written) >= _FEW and bool(digits) and letters > 1
         return len(written) > _LEAST_LETTERS or (len(written) == _LEAST_LETTERS and letters > 1)
 
-    def _fits(self, known: _NamedNode, long: str) -> bool:
+    def _fits(self, known: Candidate, long: str) -> bool:
         """Tell whether the long form of an abbreviation is a name of the node, more or less."""
-        node = self._store.nodes(self._store.schema.label(known.label), [known.id]).get(known.id, {})
+        node = self._store.nodes(self._store.schema.label(known.ref.label), [known.ref.id]).get(known.ref.id, {})
         names = [v for value in node.values() for v in (value if isinstance(value, list) else [value])]
         wanted = _content(long)
         return any(
@@ -239,8 +191,8 @@ class NameTable:
 class _Names(NamedTuple):
     """Nodes that the words of a manuscript may name."""
 
-    found: Mapping[str, Sequence[_NamedNode]]
-    fits: Mapping[str, Sequence[_NamedNode]]
+    found: Mapping[str, Sequence[Candidate]]
+    fits: Mapping[str, Sequence[Candidate]]
     words: Set[str]
 
 
@@ -289,13 +241,6 @@ def _words(text: str) -> list[Span]:
 
 def _content(text: str) -> set[str]:
     return {w for w in re.findall(r"\w+", text.lower()) if len(w) > 2 and w not in ("the", "and", "protein", "gene")}
-
-
-def _lexicon(store: GraphStore) -> Lexicon | None:
-    try:
-        return load_lexicon(store.schema)
-    except ConfigurationError:
-        return None
 
 
 _ORGANISM = re.compile(r"[a-z][a-z0-9]+")

@@ -9,7 +9,6 @@ from kgcheck.audit.verified_facts import tasks_between, tasks_of_node
 from kgcheck.context import Context, noting
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.brief import stated
-from kgcheck.grounding.briefing import nodes_called
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.llm.budget import Limits, RunMeter, spent_note
 from kgcheck.model import CheckType, Ref
@@ -28,6 +27,7 @@ from kgcheck.protocols.search.found import StudySearch
 from kgcheck.protocols.search.look_up import look_up
 from kgcheck.protocols.search.run import SEARCH_FILE
 from kgcheck.providers.http import Http
+from kgcheck.questions.resolver import taken_names
 
 MOST_PAPERS = 10
 """Papers of an index that fit an objective best, which are read."""
@@ -132,9 +132,10 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
         if context.graph_if_there() is None:
             notes.append("no graph is named: no fact stands beside the steps")
             return ()
-        refs = nodes_called(context, " ".join(name.split()))
-        found |= dict.fromkeys(refs, name)
-        if not refs:
+        taken = context.resolver().anywhere(" ".join(name.split()))
+        found |= {one.ref: name for one in taken}
+        notes += map(str, taken_names(taken))
+        if not taken:
             notes.append(f"the graph has no node called {name!r}")
     most = design_rules().limits.nodes
     if len(found) > most:

@@ -22,6 +22,7 @@ from kgcheck.protocols.programs.analyses import (
     ResultFigure,
     ResultTable,
 )
+from kgcheck.questions.resolver import NameResolver
 
 _DIGITS = 6
 _BETWEEN = "\x1f"
@@ -36,28 +37,26 @@ class GeneSet(NamedTuple):
     several: tuple[str, ...]
 
 
-def gene_set(store: GraphStore, label: str, names: Iterable[str]) -> GeneSet:
+def gene_set(resolver: NameResolver, label: str, names: Iterable[str]) -> GeneSet:
     """The nodes of a label that names or ids mean."""
-    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
-    of = store.schema.label(label)
-    by_id = store.nodes(of, wanted)
     found: dict[str, str] = {}
     unknown: list[str] = []
     several: list[str] = []
-    for name in wanted:
-        ids = [name] if name in by_id else store.ids_named(of, name, 2)
-        if len(ids) == 1:
-            found[name] = ids[0]
+    for name in dict.fromkeys(name.strip() for name in names if name.strip()):
+        nodes = resolver.held(label, name)
+        if len(nodes) == 1:
+            found[name] = nodes[0].ref.id
         else:
-            (several if ids else unknown).append(name)
+            (several if nodes else unknown).append(name)
     return GeneSet(found, tuple(unknown), tuple(several))
 
 
 class AnalysisGraph:
     """The edges of a graph that stand, as matrices."""
 
-    def __init__(self, store: GraphStore, refuted: Iterable[Triple] = ()) -> None:
+    def __init__(self, store: GraphStore, refuted: Iterable[Triple] = (), resolver: NameResolver | None = None) -> None:
         self.store = store
+        self.resolver = resolver or NameResolver(store.schema, store)
         self.edges = 0
         self.left_out = 0
         self._refuted: dict[str, list[str]] = {}
@@ -138,7 +137,7 @@ def run_analysis(
 ) -> AnalysisResult:
     """Run a ready analysis."""
     numbers = analysis.numbers(dict(parameters or {}))
-    genes = gene_set(graph.store, analysis.member, names)
+    genes = gene_set(graph.resolver, analysis.member, names)
     if not genes.found:
         missing = ", ".join((*genes.unknown, *genes.several)[:10]) or "none is named"
         raise UsageError(
@@ -244,13 +243,13 @@ def _expansion(
     return figures, [table], [] if len(seeds) else ["no gene of the set has an edge in the network"]
 
 
-def target_of(analysis: ReadyAnalysis, store: GraphStore, name: str) -> tuple[AnalysisLink, str]:
+def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tuple[AnalysisLink, str]:
     """What a gene set is held against."""
     labels = ", ".join(link.label for link in analysis.targets)
     if not name:
         raise UsageError(f"{analysis.name} needs a target", f"name one with --target: {labels}")
     for link in analysis.targets:
-        if found := gene_set(store, link.label, [name]).found:
+        if found := gene_set(resolver, link.label, [name]).found:
             return link, found[name]
     raise UsageError(f"the graph has no one node {name!r} to hold a gene set against", f"name one by its id: {labels}")
 
@@ -263,7 +262,7 @@ def _proximity(
     numbers: dict[str, int | float],
     seed: int,
 ) -> _Found:
-    link, node = target_of(analysis, graph.store, target)
+    link, node = target_of(analysis, graph.resolver, target)
     least = float(numbers[link.least]) if link.least else None
     heads, tails = graph.pairs(graph.store.schema.pattern(analysis.member, link.relation, link.label), least)
     of_target = set(heads.filter(pc.equal(tails, node)).to_pylist())

@@ -194,7 +194,7 @@ def analyse(
 
     analysis = ready_analysis(name)
     refuted = _refuted(context, analysis)
-    graph = AnalysisGraph(context.graph, refuted.edges)
+    graph = AnalysisGraph(context.graph, refuted.edges, context.resolver())
     found = run_analysis(analysis, graph, genes, target=target, parameters=parameters, seed=seed)
     about: dict[str, object] = {"notes": (*found.notes, *refuted.notes)}
     if refuted.run:
@@ -231,12 +231,13 @@ def _run_analysis(
     analysis = ready_analysis(step.analysis)
     named = {p.name.casefold().replace(" ", "_"): str(p.number or p.value) for p in step.parameters}
     parameters = {name: value for name, value in named.items() if name in analysis.parameters}
+    resolver = context.resolver()
     about, genes, target = protocol.objective.about, given.genes, given.target
     if not genes:
-        genes = tuple(name for name in about if _is_there(context, analysis.member, name))
+        genes = tuple(name for name in about if len(resolver.held(analysis.member, name)) == 1)
     if not target:
         labels = [link.label for link in analysis.targets]
-        target = next((name for label in labels for name in about if _is_there(context, label, name)), "")
+        target = next((name for label in labels for name in about if len(resolver.held(label, name)) == 1), "")
     runs: list[str] = []
     with suppress(LedgerError), context.reading() as ledger:
         runs = [run.id for run in ledger.runs()[:1]]
@@ -252,11 +253,6 @@ def _run_analysis(
     write_result(found, folder)
     write_text(folder / KEY, key)
     return StepOutcome(step.id, "done", folder)
-
-
-def _is_there(context: Context, label: str, name: str) -> bool:
-    of = context.schema.label(label)
-    return name in context.graph.nodes(of, [name]) or len(context.graph.ids_named(of, name, 2)) == 1
 
 
 def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:

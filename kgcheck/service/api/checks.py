@@ -10,6 +10,7 @@ from kgcheck.curation.findings import LINE
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Triple, Value
 from kgcheck.options import CheckLimits, Day, Number, Whole
 from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import TakenName
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.state import Served
@@ -52,13 +53,14 @@ class Checked(Shown):
     note: str
     missing: list[str] = Field(description="deciding sources that could not be looked at, and why")
     evidence: list[Evidence]
+    taken: list[TakenName] = Field(description="names, each with the node that it was taken for")
     notes: list[str] = Field(description="of how it came about")
 
 
 class EdgeInWords(Value):
     """An edge in words."""
 
-    edge: Words = Field(description="HEAD RELATION TAIL, by ids")
+    edge: Words = Field(description="HEAD RELATION TAIL, by ids or names")
 
 
 class VerifiedRow(Shown):
@@ -97,6 +99,7 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
         proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
         missing=[str(gap) for gap in verdict.missing],
         evidence=list(verdict.evidence),
+        taken=[TakenName(**taken.as_row()) for taken in checked.taken],
         notes=list(checked.notes),
     )
 

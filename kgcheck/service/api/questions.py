@@ -12,6 +12,7 @@ from kgcheck.model import Stance, Value
 from kgcheck.options import Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Viewer
+from kgcheck.service.api.shapes import TakenName
 from kgcheck.service.bodies import JsonRoute, Shown
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
@@ -123,6 +124,7 @@ class ClaimAnswer(Shown):
     opinions: list[Opinion]
     retracted: list[str] = Field(description="papers that were found and do not count")
     note: str
+    taken: list[TakenName] = Field(description="names of the edge, each with the node that it was taken for")
     notes: list[str]
 
 
@@ -173,7 +175,11 @@ def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
         )
     verdict = result.verdict
     return ClaimAnswer.of(
-        verdict, opinions=list(verdict.opinions), retracted=list(verdict.retracted), notes=list(result.notes)
+        verdict,
+        opinions=list(verdict.opinions),
+        retracted=list(verdict.retracted),
+        taken=[TakenName(**taken.as_row()) for taken in result.taken],
+        notes=list(result.notes),
     )
 
 

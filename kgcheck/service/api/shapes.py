@@ -60,6 +60,15 @@ class Paged(Value):
     )
 
 
+class TakenName(Value):
+    """A text, and the node that it was taken for."""
+
+    text: str
+    label: str
+    id: str
+    by: str = Field(description="id, name, synonym, or name in a source")
+
+
 class NamedRef(Value):
     """A node, with what the graph calls it."""
 

@@ -125,9 +125,9 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
 def before(finding: Finding) -> str:
     """What the graph has now, as it stands beside what is proposed."""
     task, change = finding.task, finding.change
-    if task.type is CheckType.ATTRIBUTE:
+    if task.type in (CheckType.ATTRIBUTE, CheckType.POTENTIAL):
         return graph_value(task)
-    if task.type is CheckType.POTENTIAL or (change and change.kind is ChangeKind.ADD_EDGE):
+    if change and change.kind is ChangeKind.ADD_EDGE:
         return "there is no such edge"
     return task_words(task)
 

@@ -86,7 +86,8 @@ def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
         verdict = verified.verdict
         papers = _papers(workspace, [opinion.document for opinion in verdict.opinions])
         for_, against = (sum(o.stance is s for o in verdict.opinions) for s in (Stance.SUPPORTS, Stance.CONTRADICTS))
-        return {"verdict": verdict, "sides": (for_, against), "papers": papers, "notes": verified.notes}
+        notes = (*map(str, verified.taken), *verified.notes)
+        return {"verdict": verdict, "sides": (for_, against), "papers": papers, "notes": notes}
     if wanted.query:
         searched = workspace.search(wanted.query, limit=_HITS)
         hits = [hit for hit in searched.hits if isinstance(hit, PaperHit)]

@@ -1,0 +1,307 @@
+"""Names in a text, linked to nodes of a graph: by id, name or synonym. The names of a label are read once."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from enum import IntEnum
+from threading import Lock
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgcheck.graph.store import NO_ID, GraphStore
+from kgcheck.model import Ref
+from kgcheck.profile.folder import part
+from kgcheck.profile.lexicon import LEXICON, Lexicon, load_lexicon
+from kgcheck.profile.schema import Label, Schema
+from kgcheck.progress import NoProgress, Progress
+
+_EDGES = "\"'()[]{}.,;:?!`\u201c\u201d\u2018\u2019"
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")
+_PLAIN = r"^[A-Za-z0-9_+/-]*[A-Za-z0-9_](?:[ :][A-Za-z0-9_+/-]*[A-Za-z0-9_])*$"
+"""Most names have nothing to take off."""
+
+_MOST_WORDS = 24
+_LEAST_VARIED = 5
+_MOST_HYPHENS = 5
+_TOKEN = re.compile(r"\S+")
+
+
+class How(IntEnum):
+    """By what a node was found; the lower, the surer."""
+
+    ID = 0
+    NAME = 1
+    SYNONYM = 2
+
+
+class Token(NamedTuple):
+    """A word of a question, without the punctuation around it."""
+
+    text: str
+    folded: str
+    start: int
+    end: int
+
+
+class Candidate(NamedTuple):
+    """A node that a name may mean, and the name as the node has it."""
+
+    ref: Ref
+    how: How
+    name: str
+
+
+class NameLink(NamedTuple):
+    """Words that name nodes."""
+
+    start: int
+    end: int
+    text: str
+    candidates: tuple[Candidate, ...]
+
+
+Found = Mapping[str, tuple[Candidate, ...]]
+"""Nodes by the folded names that were looked up."""
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, with where they stand."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        stripped = _without_punctuation(word)
+        if stripped:
+            start = match.start() + len(word) - len(word.lstrip(_EDGES))
+            found.append(Token(stripped, folded(stripped), start, start + len(stripped)))
+    return found
+
+
+def folded(name: str) -> str:
+    """A name as the index keeps it: words in lower case, without the punctuation around them.
+
+    >>> folded("Alzheimer's Disease (familial)")
+    'alzheimer disease familial'
+    """
+    plain = unicodedata.normalize("NFC", name).translate(_DASHES).casefold()
+    return " ".join(stripped for word in plain.split() if (stripped := _without_punctuation(word)))
+
+
+def _without_punctuation(word: str) -> str:
+    return word.strip(_EDGES).removesuffix("'s").removesuffix("\u2019s")
+
+
+class NameIndex:
+    """Every id, name and synonym of a graph; those of a label are read when they are first asked for."""
+
+    def __init__(
+        self, schema: Schema, scan_nodes: Callable[[Label], Iterable[pa.Table]], lexicon: Lexicon | None
+    ) -> None:
+        words = {label.name: label for label in lexicon.labels} if lexicon else {}
+        self._schema = schema
+        self._scan_nodes = scan_nodes
+        self.names = {
+            label.name: words[label.name].names
+            if label.name in words
+            else tuple(name for name in label.names if name in label.properties)
+            for label in schema.labels
+        }
+        """The properties that hold the names of a label."""
+        self.exact = frozenset(label.name for label in words.values() if label.exact)
+        """Labels of which one word alone is a name only as it is written."""
+        self._plain = lexicon.words.ignored | lexicon.words.changing if lexicon else frozenset[str]()
+        self._species = lexicon.words.species if lexicon else None
+        self._of_species = self._of_others = 0
+        self.spellings = lexicon.spellings if lexicon else {}
+        self._adjectives = lexicon.adjectives if lexicon else {}
+        self._tables: dict[str, pa.Table] = {}
+        self._lock = Lock()
+
+    @classmethod
+    def from_store(cls, store: GraphStore) -> "NameIndex":
+        """The names of a store, with the words of its profile where it has any."""
+        has_words = part(store.schema.folder, LEXICON).is_file()
+        return cls(store.schema, store.scan_nodes, load_lexicon(store.schema) if has_words else None)
+
+    def read(self, progress: Progress | None = None) -> None:
+        """Read the names of all labels."""
+        with (progress or NoProgress()).step("reading names", len(self._schema.labels)) as step:
+            for label in self._schema.labels:
+                self._table(label)
+                step.advance()
+
+    @property
+    def knows_species(self) -> bool:
+        """Whether the lexicon has words for the one species that its graphs are of."""
+        return self._species is not None
+
+    @property
+    def one_species(self) -> bool:
+        """True where every node that could be of another species is of the one that the lexicon names."""
+        self.read()
+        return bool(self._of_species) and not self._of_others
+
+    def _table(self, label: Label) -> pa.Table:
+        """The folded names of a label, each with the node and what it is to it."""
+        with self._lock:
+            if label.name not in self._tables:
+                self._tables[label.name] = self._read(label)
+            return self._tables[label.name]
+
+    def _read(self, label: Label) -> pa.Table:
+        parts = [pa.table({name: pa.array([], type_) for name, type_ in _COLUMNS.items()})]
+        for table in self._scan_nodes(label):
+            self._note_species(table)
+            table = table.filter(pc.not_equal(table.column("id"), NO_ID))
+            ids = table.column("id").combine_chunks().cast(pa.string())
+            # The id of another label's node, shared by this one, means the other.
+            columns = [] if label.shares_ids_with else [(How.ID, ids)]
+            for name in self.names[label.name]:
+                how = How.NAME if name == "name" else How.SYNONYM
+                columns.append((how, table.column(name).combine_chunks()))
+            for how, values in columns:
+                owners = ids
+                if pa.types.is_list(values.type):
+                    owners, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
+                written = values.cast(pa.string())
+                kind = pa.array([how] * len(owners), pa.int8())
+                rows = pa.table([_folded_all(written), owners, kind, written], list(_COLUMNS))
+                parts.append(rows.filter(pc.not_equal(rows.column("key"), "")))
+        return pa.concat_tables(parts).combine_chunks()
+
+    def _note_species(self, table: pa.Table) -> None:
+        species = self._species
+        for name in species.properties if species else ():
+            if species and name in table.column_names:
+                stated = pc.sum(pc.equal(table.column(name), species.value)).as_py() or 0
+                self._of_others += table.num_rows - stated
+                self._of_species += stated
+
+    def find(self, keys: Iterable[str], labels: Iterable[str] = ()) -> Found:
+        """Look folded names up, of some labels or of all; the surest nodes first."""
+        wanted = pa.array({_encodable(key) for key in keys if key}, pa.string())
+        found: dict[str, dict[Candidate, None]] = {}
+        for name in labels or self._schema.label_names:
+            table = self._table(self._schema.label(name))
+            hits = table.filter(pc.is_in(table.column("key"), value_set=wanted)).sort_by([("how", "ascending")])
+            for row in hits.to_pylist():
+                node = Candidate(Ref(label=name, id=row["id"]), How(row["how"]), row["written"])
+                found.setdefault(row["key"], {})[node] = None
+        return {key: tuple(nodes) for key, nodes in found.items()}
+
+    def meant(self, text: str, labels: Iterable[str] = ()) -> tuple[Candidate, ...]:
+        """Nodes that a whole text names, the surest of each label; of those, the ones that write it so."""
+        keys = [key for key, _ in self._keys(folded(text).split())]
+        found = self.find(keys, labels)
+        return _surest(next((found[key] for key in keys if key in found), ()), text)
+
+    def links(self, words: list[Token]) -> list[NameLink]:
+        """The longest names at every word of a question; they may overlap."""
+        runs = {
+            (first, last): list(self._keys([token.folded for token in words[first:last]]))
+            for first in range(len(words))
+            for last in range(first + 1, min(len(words), first + _MOST_WORDS) + 1)
+        }
+        known = self.find(key for keys in runs.values() for key, _ in keys)
+        found = []
+        for first, token in enumerate(words):
+            for last in range(min(len(words), first + _MOST_WORDS), first, -1):
+                written = " ".join(t.text for t in words[first:last])
+                nodes = self._nodes_of(runs[first, last], known)
+                alone = last - first == 1
+                kept = [c for c in nodes if self._may_be(c, written) and not (alone and self._is_plain(token, c))]
+                if kept:
+                    found.append(NameLink(token.start, words[last - 1].end, written, _surest(kept)))
+                    break
+        return found
+
+    def _nodes_of(self, keys: Iterable[tuple[str, bool]], known: Found) -> Iterable[Candidate]:
+        """The nodes of the first key that any has. Symbols are as they are; only names vary."""
+        for key, is_varied in keys:
+            if key in known:
+                return [c for c in known[key] if not is_varied or c.ref.label not in self.exact]
+        return ()
+
+    def _keys(self, words: list[str]) -> Iterator[tuple[str, bool]]:
+        """What is named so, or so but for a hyphen, a plural or a British spelling, and whether it varies."""
+        key = " ".join(words)
+        yield key, False
+        if key in self._adjectives:
+            yield self._adjectives[key], False
+        if len(words) == 1 and len(key) < _LEAST_VARIED:
+            return
+        for variant in dict.fromkeys(self._variants(words, key)):
+            yield variant, True
+
+    def _variants(self, words: list[str], key: str) -> Iterator[str]:
+        respelled = key
+        for british, american in self.spellings.items():
+            respelled = respelled.replace(british, american)
+        for text in (key, key.replace("-", " "), respelled):
+            yield text
+            if text.endswith("s") and not text.endswith("ss"):
+                yield text[:-1]
+            if text.endswith("ies"):
+                yield f"{text[:-3]}y"
+        if len(words) > 1 and words[0].endswith("s"):
+            # Alzheimers disease.
+            yield " ".join([words[0][:-1], *words[1:]])
+        for n in range(1, len(words) if len(words) < _MOST_HYPHENS else 1):
+            yield f"{' '.join(words[:n])}-{' '.join(words[n:])}"
+
+    def _may_be(self, node: Candidate, written: str) -> bool:
+        """One word names a gene or protein only as it is written: SET is a gene, set is a word."""
+        if " " in written or node.ref.label not in self.exact or node.name == written:
+            return True
+        # A symbol with a digit in it is no word: tp53.
+        return any(c.isdigit() for c in written) and node.name.casefold() == written.casefold()
+
+    def _is_plain(self, token: Token, node: Candidate) -> bool:
+        if token.folded not in self._plain:
+            return False
+        return token.text != node.ref.id and not (token.text.isupper() and token.text == node.name)
+
+    def malformed(self, token: Token) -> str | None:
+        """The label whose ids a word looks like, though no node has that id."""
+        if not re.search(r"\d", token.text) or len(token.text) <= 4 or self.find([token.folded]):
+            return None
+        return next((s.name for s in self._schema.labels if s.matches(token.text) and not s.matches("word")), None)
+
+    def nearest(self, text: str, labels: Iterable[str] = ()) -> list[str]:
+        """Names like one that does not exist."""
+        key = _encodable(folded(text))
+        like: dict[str, str] = {}
+        for name in labels or self._schema.label_names:
+            table = self._table(self._schema.label(name))
+            table = table.filter(pc.starts_with(table.column("key"), key[:3]))
+            for known, written in zip(
+                table.column("key").to_pylist(), table.column("written").to_pylist(), strict=True
+            ):
+                if abs(len(known) - len(key)) < 4:
+                    like.setdefault(known, written)
+        return [like[known] for known in get_close_matches(key, like, n=3, cutoff=0.75)]
+
+
+_COLUMNS = {"key": pa.string(), "id": pa.string(), "how": pa.int8(), "written": pa.string()}
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _folded_all(names: pa.Array) -> pa.Array:
+    """Names as the index keeps them, none as an empty one."""
+    names = pc.fill_null(names, "")
+    is_plain = pc.match_substring_regex(names, _PLAIN)
+    others = pa.array([folded(name) for name in names.filter(pc.invert(is_plain)).to_pylist()], pa.string())
+    return pc.replace_with_mask(pc.utf8_lower(names), pc.invert(is_plain), others)
+
+
+def _surest(nodes: Iterable[Candidate], written: str = "") -> tuple[Candidate, ...]:
+    """The surest of each label, each once; of them, those that are written so, where any is."""
+    ranked = [((node.how, node.name != written), node) for node in nodes]
+    best = {node.ref.label: rank for rank, node in sorted(ranked, key=lambda one: one[0], reverse=True)}
+    surest = {node.ref: node for rank, node in ranked if rank == best[node.ref.label]}
+    return tuple(sorted(surest.values(), key=lambda c: (c.how, c.ref.label, c.ref.id)))
