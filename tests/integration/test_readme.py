@@ -40,7 +40,7 @@ NOT_RUN = {
 
 NOT_RUN_COUNT = {
     "^make |^pip ": 8,
-    "bolt://": 4,
+    "bolt://": 3,
     "--neo4j-home": 1,
     "job serve": 1,
     r"\.xml\.gz": 1,
