@@ -201,8 +201,8 @@ def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> Table:
     return table
 
 
-def findings_table(findings: Iterable[Finding]) -> Table:
-    """Findings with the first piece of evidence that decides each."""
+def findings_table(findings: Iterable[Finding], follow: Mapping[str, int]) -> Table:
+    """Findings with the first piece of evidence that decides each, and how many follow from them."""
     table = Table(box=None, pad_edge=False)
     for name in ("finding", "outcome", "reason"):
         table.add_column(name, no_wrap=True)
@@ -214,11 +214,20 @@ def findings_table(findings: Iterable[Finding]) -> Table:
             cell(f.fingerprint[:8]),
             cell(f.mark.value, style=colour),
             cell(f.verdict.reason.value),
-            cell(what_of(f)),
+            cell(f"{what_of(f)}{followed_words(follow.get(f.fingerprint, 0))}"),
             cell("; ".join(evidence_line(e) for e in deciding(f)[:1])),
             cell(proposal(f.change)),
         )
     return table
+
+
+def followed_words(count: int) -> str:
+    """How many findings follow from one, to stand behind what it is about; empty where none does.
+
+    >>> followed_words(247)
+    ' [+247 follow]'
+    """
+    return f" [+{count:,} follow{'s' if count == 1 else ''}]" if count else ""
 
 
 def explain_finding(finding: Finding, became: str = "", decided: str = "") -> RenderableType:
@@ -235,6 +244,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
         ("note", verdict.note),
         ("not looked at", ", ".join(map(str, verdict.missing))),
         ("proposal", proposal(finding.change)),
+        ("follows from", finding.cause or ""),
         ("since before", became),
         ("decision", decided),
     ):
