@@ -36,6 +36,7 @@ CONSEQUENCE = Table(
     Column("fingerprint", String, primary_key=True),
     Column("cause", String, nullable=False, comment="fingerprint of the finding of the run that it follows from"),
     Index("consequence_by_cause", "run", "cause", "fingerprint"),
+    sqlite_with_rowid=False,
 )
 
 _ENDPOINTS = (*(Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN, Reason.ENDPOINT_MERGED),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,19 @@ from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import list_findings
 from kgcheck.curation.standing import standing
 from kgcheck.curation.thresholds import Threshold, judge
-from kgcheck.ledger.causes import FOLLOWS_A_NODE
+from kgcheck.ledger.causes import (
+    FOLLOWS_A_NAMESPACE,
+    FOLLOWS_A_NODE,
+    FOLLOWS_A_VALUE,
+    FOLLOWS_AN_EDGE,
+    FOLLOWS_ITS_GROUP,
+    FOLLOWS_THE_SAME_OF_A_NODE,
+)
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
 from kgcheck.report.render import render
+from tests.support import ROOT
 
 SAME_IDS = {"Amino_acid_sequence": ("Protein",)}
 
@@ -196,8 +205,9 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
         counts = diff_of(ledger, after=run).counts
         for state, count in counts.items():
             assert count == list_findings(ledger, run, states=[state.value]).count(), state
-        followed = sum(len(standing(ledger, run).following(finding)) for finding in ledger.findings(run))
-        told = [finding for finding in ledger.findings(run) if not standing(ledger, run).follows(finding)]
+        beside, every_finding = standing(ledger, run), list(ledger.findings(run))
+        followed = sum(len(beside.following(finding)) for finding in every_finding)
+        told = [finding for finding in every_finding if not beside.follows(finding)]
         assert len(told) + followed == len(known)
 
 
@@ -277,3 +287,10 @@ def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
     assert "[+3 follow]" in texts["table"]
     assert "kgcheck_findings_following" in texts["prometheus"]
     assert all(finding.fingerprint in texts[name] for finding in many for name in ("junit", "csv", "html"))
+
+
+def test_the_page_of_reasons_names_all_that_follow() -> None:
+    (part,) = re.findall(r"^## Root causes\n(.*)", (ROOT / "docs" / "reasons.md").read_text(), re.M | re.S)
+    rows = [set(re.findall(r"`(\w+)`", cells)) for cells in re.findall(r"^\| (`.*?) \| .* \|$", part, re.M)]
+    of_nodes = [FOLLOWS_A_NODE, FOLLOWS_THE_SAME_OF_A_NODE, FOLLOWS_A_NAMESPACE]
+    assert rows == [set(reasons) for reasons in (*of_nodes, FOLLOWS_AN_EDGE, FOLLOWS_A_VALUE, FOLLOWS_ITS_GROUP)]
