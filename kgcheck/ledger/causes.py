@@ -5,7 +5,7 @@ run ends. A consequence names its root, never another consequence, and a finding
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -16,7 +16,6 @@ from sqlalchemy import (
     FromClause,
     Index,
     ScalarSelect,
-    Select,
     String,
     Table,
     delete,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 )
 
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import FINDING, METADATA, OPEN_SEVERITIES, PLACE, PLACED, SHOWN_ORDER
+from kgcheck.ledger.tables import FINDING, METADATA, OPEN_SEVERITIES, PLACE, PLACED
 from kgcheck.model import CheckType, Reason
 
 CONSEQUENCE = Table(
@@ -88,12 +87,30 @@ class _Node(NamedTuple):
     is_refuted: bool
 
 
-_END = tuple[str, str]
-_COLUMNS = (
-    *("fingerprint", "type", "reason", "severity", "subject_label", "subject_id", "relation"),
-    *("object_label", "object_id", "attribute", "value"),
-)
-_ELEMENT = ("subject_label", "subject_id", "relation", "object_label", "object_id")
+class _Row(NamedTuple):
+    """What is looked at of a finding. A row of SQLAlchemy looks each name up anew, which takes longer than the rest."""
+
+    subject_label: str
+    subject_id: str
+    relation: str | None
+    object_label: str | None
+    object_id: str | None
+    fingerprint: str
+    type: str
+    reason: str
+    severity: int
+    attribute: str | None
+    value: str | None
+
+    @property
+    def element(self) -> "_Element":
+        """The node or the edge that it is about."""
+        return self[:5]
+
+
+_Element = tuple[str, str, str | None, str | None, str | None]
+_Ref = tuple[str | None, str | None]
+_TOGETHER = 5_000
 
 
 def link_causes(connection: Connection, run: str, same_ids: Mapping[str, Sequence[str]] | None = None) -> int:
@@ -130,20 +147,26 @@ class _Linker:
         """Fingerprints, each with that of its cause."""
         nodes = self._nodes()
         yield from self._of_same_id(nodes)
-        groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        by_element = {key: list[Any]() for key in map(_element, self._rows(FOLLOWS_A_VALUE))}
-        of_edges = {_element(row): list[Any]() for row in self._rows(FOLLOWS_AN_EDGE, PLACE.c.relation.is_not(None))}
-        is_no_node = PLACE.c.type != CheckType.EXISTENCE.value
-        for row in self._rows(FOLLOWS_A_NODE | FOLLOWS_THE_SAME_OF_A_NODE | FOLLOWS_A_NAMESPACE, is_no_node):
+        groups: dict[tuple[str | None, ...], list[tuple[str, str]]] = {}
+        by_element = {row.element: list[_Row]() for row in self._rows(FOLLOWS_A_VALUE)}
+        attribute = CheckType.ATTRIBUTE.value
+        is_attribute = PLACE.c.type == attribute
+        of_edge = is_attribute & PLACE.c.relation.is_not(None)
+        of_edges = {row.element: list[_Row]() for row in self._rows(FOLLOWS_AN_EDGE, of_edge)}
+        labels = {label for label, _ in nodes}
+        may_follow = PLACE.c.subject_label.in_(labels) | PLACE.c.object_label.in_(labels) | is_attribute
+        may_follow |= PLACE.c.reason.in_([reason.value for reason in FOLLOWS_ITS_GROUP])
+        may_follow &= PLACE.c.type != CheckType.EXISTENCE.value
+        for row in self._rows(FOLLOWS_A_NODE | FOLLOWS_THE_SAME_OF_A_NODE | FOLLOWS_A_NAMESPACE, may_follow):
             if cause := self._of_node(row, nodes):
                 yield self._link(row.fingerprint, cause)
             elif row.reason in FOLLOWS_ITS_GROUP and row.object_id is not None:
                 group = row.reason, row.subject_label, row.subject_id, row.object_label
                 groups.setdefault(group, []).append((row.object_id, row.fingerprint))
-            elif row.type == CheckType.ATTRIBUTE and (key := _element(row)) in of_edges:
-                of_edges[key].append(row)
-            if row.type == CheckType.ATTRIBUTE and row.severity == 0 and _element(row) in by_element:
-                by_element[_element(row)].append(row)
+            elif row.type == attribute and row.element in of_edges:
+                of_edges[row.element].append(row)
+            if row.type == attribute and row.severity == 0 and row.element in by_element:
+                by_element[row.element].append(row)
         yield from self._of_refuted_edges(of_edges)
         yield from self._of_values(by_element)
         for pairs in groups.values():
@@ -155,7 +178,7 @@ class _Linker:
         self._roots[fingerprint] = root
         return fingerprint, root
 
-    def _nodes(self) -> dict[_END, _Node]:
+    def _nodes(self) -> dict[_Ref, _Node]:
         of_id = (PLACE.c.type == CheckType.EXISTENCE.value) | (PLACE.c.reason == Reason.MALFORMED_ID.value)
         query = select(PLACE).where(PLACE.c.run == self._run, PLACE.c.severity.in_(OPEN_SEVERITIES), of_id)
         return {
@@ -163,50 +186,45 @@ class _Linker:
             for row in self._connection.execute(query)
         }
 
-    def _of_same_id(self, nodes: Mapping[_END, _Node]) -> Iterator[tuple[str, str]]:
+    def _of_same_id(self, nodes: Mapping[_Ref, _Node]) -> Iterator[tuple[str, str]]:
         for (label, identifier), node in nodes.items():
-            for owner in self._same_ids.get(label, ()):
+            for owner in self._same_ids.get(label or "", ()):
                 cause = nodes.get((owner, identifier))
                 if cause and cause.is_refuted == node.is_refuted:
                     yield self._link(node.fingerprint, cause.fingerprint)
                     break
 
-    def _of_node(self, row: Any, nodes: Mapping[_END, _Node]) -> str | None:
+    def _of_node(self, row: _Row, nodes: Mapping[_Ref, _Node]) -> str | None:
         """The finding of a node that another follows from: of two ends, that which the edge speaks of, or the head."""
-        ends = [nodes.get((row.subject_label, row.subject_id)), nodes.get((row.object_label, row.object_id))]
+        ends = nodes.get((row.subject_label, row.subject_id)), nodes.get((row.object_label, row.object_id))
+        if ends == (None, None):
+            return None
         found = [node for node in ends if node and _follows(row.reason, node)]
         spoken = [n for n in found if _REASON_OF_ENDPOINT.get(n.reason, Reason.ENDPOINT_DELETED) == row.reason]
         return next((node.fingerprint for node in (*spoken, *found)), None)
 
-    def _of_refuted_edges(self, of_edges: Mapping[tuple[Any, ...], list[Any]]) -> Iterator[tuple[str, str]]:
+    def _of_refuted_edges(self, of_edges: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
         if not any(of_edges.values()):
             return
-        query = self._select().where(PLACE.c.type == CheckType.TRIPLE.value, PLACE.c.severity == 0)
-        for edge in self._connection.execute(query):
-            for row in of_edges.get(_element(edge), ()):
+        for edge in self._rows(None, PLACE.c.type == CheckType.TRIPLE.value, PLACE.c.severity == 0):
+            for row in of_edges.get(edge.element, ()):
                 yield self._link(row.fingerprint, edge.fingerprint)
 
-    def _of_values(self, by_element: Mapping[tuple[Any, ...], list[Any]]) -> Iterator[tuple[str, str]]:
+    def _of_values(self, by_element: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
         for row in self._rows(FOLLOWS_A_VALUE):
-            for stated in by_element[_element(row)]:
+            for stated in by_element[row.element]:
                 names_it = row.attribute is None and (row.value or "").startswith(f"{stated.attribute} is ")
                 if row.attribute == stated.attribute or names_it:
                     yield self._link(row.fingerprint, stated.fingerprint)
                     break
 
-    def _rows(self, reasons: Collection[Reason], *more: ColumnElement[bool]) -> Iterable[Any]:
-        some = PLACE.c.reason.in_([reason.value for reason in reasons])
-        return self._connection.execute(self._select().where(some, *more))
-
-    def _select(self) -> Select[Any]:
+    def _rows(self, reasons: Collection[Reason] | None, *more: ColumnElement[bool]) -> Iterator[_Row]:
         """Findings by their places: of those that are left out, no row is read."""
-        query = select(*(FINDING.c[name] for name in _COLUMNS)).select_from(PLACED)
-        return query.where(PLACE.c.run == self._run, PLACE.c.severity.in_(OPEN_SEVERITIES)).order_by(*SHOWN_ORDER)
-
-
-def _element(row: Any) -> tuple[Any, ...]:
-    """The node or the edge that a finding is about."""
-    return tuple(getattr(row, name) for name in _ELEMENT)
+        query = select(*(FINDING.c[name] for name in _Row._fields)).select_from(PLACED)
+        query = query.where(PLACE.c.run == self._run, PLACE.c.severity.in_(OPEN_SEVERITIES), *more)
+        if reasons is not None:
+            query = query.where(PLACE.c.reason.in_([reason.value for reason in reasons]))
+        return map(_Row._make, self._connection.execute(query.execution_options(yield_per=_TOGETHER)))
 
 
 def _follows(reason: str, node: _Node) -> bool:
