@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from kgcheck.curation.counting import counted_of, new_findings, settled
 from kgcheck.curation.decisions import Decisions, decide
 from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import list_findings
+from kgcheck.curation.making import make_patch
+from kgcheck.curation.proposals import Wanted
 from kgcheck.curation.standing import standing
 from kgcheck.curation.thresholds import Threshold, judge
+from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.causes import (
     FOLLOWS_A_NAMESPACE,
     FOLLOWS_A_NODE,
@@ -28,9 +32,23 @@ from kgcheck.ledger.causes import (
 )
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Tally,
+    Target,
+    Verdict,
+)
+from kgcheck.profile.schema import load_schema
 from kgcheck.report.render import render
 from tests.support import ROOT
+from tests.support.patches import graph_file
 
 SAME_IDS = {"Amino_acid_sequence": ("Protein",)}
 
@@ -294,3 +312,35 @@ def test_the_page_of_reasons_names_all_that_follow() -> None:
     rows = [set(re.findall(r"`(\w+)`", cells)) for cells in re.findall(r"^\| (`.*?) \| .* \|$", part, re.M)]
     of_nodes = [FOLLOWS_A_NODE, FOLLOWS_THE_SAME_OF_A_NODE, FOLLOWS_A_NAMESPACE]
     assert rows == [set(reasons) for reasons in (*of_nodes, FOLLOWS_AN_EDGE, FOLLOWS_A_VALUE, FOLLOWS_ITS_GROUP)]
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        (Change(kind=ChangeKind.REPOINT, to="B"), ["merge"]),
+        (Change(kind=ChangeKind.RETIRE), ["retire"]),
+        (None, ["retire", "set_value"]),
+    ],
+    ids=["merge", "retire", "nothing"],
+)
+def test_a_patch_does_once_what_repairs_a_cause(tmp_path: Path, change: Change | None, kept: list[str]) -> None:
+    cause = obsolete("Protein A").model_copy(update={"change": change})
+    task = CheckTask(
+        type=CheckType.TRIPLE,
+        subject=Ref(label="Protein", id="A"),
+        relation="ACTS_ON",
+        object=Ref(label="Protein", id="C"),
+    )
+    of_edge = edge("Protein A", "Protein C").model_copy(
+        update={"task": task, "fingerprint": task.fingerprint, "change": Change(kind=ChangeKind.RETIRE)}
+    )
+    name = found(CheckType.ATTRIBUTE, Reason.VALUE_MISMATCH, "Protein A", attribute="name", value="name of A")
+    name = name.model_copy(update={"change": Change(kind=ChangeKind.SET_VALUE, to="another")})
+    both = [one.model_copy(update={"cause": cause.fingerprint}) for one in (of_edge, name)]
+    path = shutil.copyfile(graph_file(), tmp_path / "graph.lbdb")
+    with EmbeddedStore(path, load_schema()) as store:
+        made = make_patch([Wanted(one) for one in (cause, *both)], "r", store, tmp_path / "patch", by="me")
+    assert made.patch
+    assert [operation.kind for operation in made.patch.operations] == kept
+    with_it = {item.finding.fingerprint for item in made.left_out if "comes with another operation" in item.why}
+    assert with_it == ({one.fingerprint for one in both} if change else set())
