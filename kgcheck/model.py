@@ -432,6 +432,9 @@ class Finding(Value):
     change: Change | None = None
     names: tuple[str | None, str | None] = Field(default=(None, None), description="what the graph calls both ends")
     carried_from: str | None = Field(default=None, description="the run that made it, where another carried it over")
+    cause: str | None = Field(
+        default=None, description="fingerprint of the finding of the run that it follows from; None of a root cause"
+    )
 
     @property
     def mark(self) -> TallyMark:
@@ -443,8 +446,8 @@ class Finding(Value):
 
         Returns:
             Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, graph, reason,
-            confidence, evidence, missing, note, proposed_change; carried_from only where it was. Subject and object
-            have a name where the graph has one.
+            confidence, evidence, missing, note, proposed_change, cause; carried_from only where it was. Subject and
+            object have a name where the graph has one.
         """
         fields = self.as_fields()
         fields["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in self.verdict.evidence]
@@ -473,6 +476,7 @@ class Finding(Value):
             "missing": [str(gap) for gap in verdict.missing],
             "note": verdict.note,
             "proposed_change": self.change,
+            "cause": self.cause,
         }
 
 

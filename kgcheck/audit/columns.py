@@ -18,9 +18,8 @@ from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, comple
 from kgcheck.checks.verdicts import Judgement
 from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
 from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
-from kgcheck.ledger.comparisons import OPEN_SEVERITIES
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.tables import FINDING_COLUMNS
+from kgcheck.ledger.tables import FINDING_COLUMNS, OPEN_SEVERITIES
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, TallyMark
 from kgcheck.quoting import literal
 

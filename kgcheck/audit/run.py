@@ -157,6 +157,7 @@ class Audit:
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
             run = self._noted(self._whole(run))
+            self._ledger.link_causes(run, {label.name: label.shares_ids_with for label in self._store.schema.labels})
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)

@@ -14,6 +14,7 @@ from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.model import Finding
     from kgcheck.workspace import Workspace
 
 
@@ -70,8 +71,12 @@ def make(
         json_result(made.as_row())
     else:
         _show_operations([(n, "", words, "") for n, words in made.words()])
+    by_why: dict[str, list[Finding]] = {}
     for item in made.left_out:
-        note(f"left out: {item.finding.fingerprint} {item.finding.task}: {item.why}")
+        by_why.setdefault(item.why, []).append(item.finding)
+    for why, (first, *more) in by_why.items():
+        others = f" and {len(more):,} more" if more else ""
+        note(f"left out: {first.fingerprint} {first.task}{others}: {why}")
     if made.patch:
         note(f"patch {made.patch.id}: {how_many(made.patch.header.operations, 'operation')} in {folder}")
         note(f"next: kgcheck patch check {made.patch.id}, kgcheck patch apply {made.patch.id}")

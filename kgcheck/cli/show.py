@@ -1,5 +1,6 @@
 """Shows a run in the form that was asked for."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,20 +32,35 @@ def show_run(
     exit_code: int = 0,
 ) -> None:
     """Write a run to stdout or a file."""
+    listed = None if run.is_check else workspace.facets(workspace.list_findings(run))
     if out is not None:
         workspace.report(run, format_, output=out, limit=limit, fail_on=fail_on, exit_code=exit_code)
     elif format_ == "table":
         most = TABLE_LIMIT if limit is None else limit
-        shown = list(workspace.findings(run, limit=most + 1))
-        results().print(findings_table(shown[:most]))
+        shown = list(_shown(workspace, run, most + 1))
+        follow = {one.fingerprint: one.consequences for one in shown}
+        results().print(findings_table([one.finding for one in shown[:most] if one.finding], follow))
         if limit is None and len(shown) > most:
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
-            for line in wrong_lines(run, tallies):
+            for line in wrong_lines(run, listed.wrong if listed else Counter()):
                 note(line)
     else:
         text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
-    for line in summary_lines(run, tallies):
+    for line in summary_lines(run, tallies, (listed.total, listed.followed) if listed else None):
         note(line)
+
+
+def _shown(workspace: Workspace, run: Run, most: int) -> "Iterable[ComparedFinding]":
+    """The first findings of a run that nobody rejected; the finding of a check."""
+    from kgcheck.curation.compare import ComparedFinding
+    from kgcheck.curation.findings import NOT_REJECTED
+
+    if not run.is_check:
+        return workspace.list_findings(run, decisions=NOT_REJECTED).page(limit=most)
+    return [
+        ComparedFinding(fingerprint=f.fingerprint, state=None, finding=f, decided=workspace.decided(f))
+        for f in workspace.findings(run, limit=most)
+    ]
 
 
 def show_listed(

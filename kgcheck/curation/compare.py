@@ -8,13 +8,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, Select, literal, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck import clock
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
+from kgcheck.ledger.causes import FOUND, count_consequences
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import (
     ComparisonState,
@@ -66,6 +67,7 @@ class ComparedFinding(Value):
     finding: Finding | None = None
     former: FormerFinding | None = None
     decided: CurrentDecision
+    consequences: int = Field(default=0, description="findings of the run that follow from it")
     basis: str = Field(default="", description="what decisions about it belong to, now")
 
     @property
@@ -87,6 +89,8 @@ class ComparedFinding(Value):
             "why": self.why,
             "decision_state": self.decided.state.value,
             "decision": decision.model_dump(mode="json", exclude={"fingerprint"}) if decision else None,
+            "inherited": self.decided.is_inherited,
+            "consequences": self.consequences,
             **{name: value for name, value in known.items() if name not in ("state", "why")},
         }
 
@@ -98,13 +102,13 @@ class RunDiff:
         self.before = before
         self.after = after
         self._ledger = ledger
-        self._pair = Pair(before.id if before else "", after.id)
+        self.pair = Pair(before.id if before else "", after.id)
 
     @property
     def counts(self) -> Counter[ComparisonState]:
         """How many findings are in each state."""
         with self._opened() as (_, table):
-            return Counter({ComparisonState(name): count for name, count in table.counts(self._pair).items()})
+            return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
     def state_of(self, fingerprint: str) -> ComparisonState | None:
         """The state of a finding; None where neither run has it."""
@@ -113,7 +117,7 @@ class RunDiff:
     def states(self, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
         """The states of many findings at once; those that neither run has are left out."""
         with self._opened() as (_, table):
-            return table.states(self._pair, fingerprints)
+            return table.states(self.pair, fingerprints)
 
     def fails(self, fail_on: str, today: date | None = None) -> bool:
         """Whether findings of the later run are at or over a threshold.
@@ -124,7 +128,7 @@ class RunDiff:
         if fail_on == "never":
             return False
         with self._opened() as (ledger, _), ledger.database.reading() as connection:
-            found = present(comparison_of(connection, self._pair))
+            found = present(comparison_of(connection, self.pair))
             query = select(found.of.c.fingerprint).select_from(found.rows)
             query = query.where(found.where, self.unsettled(found, day, only_new=fail_on == "new"))
             if fail_on == "refuted":
@@ -133,14 +137,13 @@ class RunDiff:
 
     def unsettled(self, found: Present, day: date, *, only_new: bool = True) -> ColumnElement[bool]:
         """Findings that no decision has settled; of them those that are new, or came back after one."""
-        fingerprint = found.of.c.fingerprint
-        decided = state_column(fingerprint, found.basis, day)
+        decided = state_column(found.of, found.basis, day)
         counts = decided.not_in(SETTLED)
         if not only_new:
             return counts
         came_back = (found.state == ComparisonState.CHANGED.value) & (decided == DecisionState.REOPENED.value)
         if self.before:
-            came_back |= is_due(fingerprint, found.basis, self.before.started.date(), day)
+            came_back |= is_due(found.of, found.basis, self.before.started.date(), day)
         return counts & ((found.state == ComparisonState.NEW.value) | came_back)
 
     def exit_code(self, fail_on: str = "never") -> int:
@@ -185,22 +188,23 @@ class RunDiff:
         self,
         connection: Connection,
         states: Collection[ComparisonState] = (),
-        about: Select[tuple[str]] | None = None,
+        about: CompoundSelect[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports."""
-        found = present(comparison_of(connection, self._pair), {state.value for state in states}, about)
-        query = select(FINDING).select_from(found.rows).where(found.where).order_by(*found.order)
+        found = present(comparison_of(connection, self.pair), {state.value for state in states}, about)
+        query = select(*FOUND).select_from(found.rows).where(found.where).order_by(*found.order)
+        query = query.add_columns(count_consequences(found.of).label("consequences"))
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
         return query.add_columns(*named, *_labelled(found.became)), found
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
         """The findings of the earlier run that the later one did not find, by fingerprint."""
-        comparison = comparison_of(connection, self._pair)
+        comparison = comparison_of(connection, self.pair)
         lost = comparison.rows
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.basis.label("decided_basis")
         rows = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
-        query = select(FINDING, *named, *_labelled(lost)).select_from(rows)
+        query = select(*FOUND, literal(0).label("consequences"), *named, *_labelled(lost)).select_from(rows)
         return query.where(comparison.is_own, ~lost.c.is_there).order_by(lost.c.fingerprint), lost.c.state
 
     @property
@@ -212,7 +216,8 @@ class RunDiff:
         """Findings of rows, each with what was decided."""
         rest, decisions = iter(rows), Decisions(ledger)
         while some := list(islice(rest, _TOGETHER)):
-            decided = decisions.states({row.named: row.decided_basis or "" for row in some})
+            causes = decisions.causes((row.named, row.run, row.cause) for row in some)
+            decided = decisions.states({row.named: row.decided_basis or "" for row in some}, causes)
             for row in some:
                 yield ComparedFinding(
                     fingerprint=row.named,
@@ -220,6 +225,7 @@ class RunDiff:
                     finding=finding_of(row) if row.fingerprint is not None else None,
                     former=_former(row) if row.kept_type else None,
                     decided=decided[row.named],
+                    consequences=row.consequences,
                     basis=row.decided_basis or "",
                 )
 

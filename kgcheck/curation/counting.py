@@ -1,14 +1,19 @@
 """What a job counts of a run: what is new or reopened, and what a decision has settled."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
 from kgcheck import clock
 from kgcheck.curation.compare import SETTLED, ComparedFinding, diff_of
+from kgcheck.curation.facets import FacetKind, facets_of
+from kgcheck.curation.findings import list_findings
 from kgcheck.curation.thresholds import Counted
-from kgcheck.ledger.decisions import DecisionState, state_column
+from kgcheck.ledger.causes import cause_of
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING
 from kgcheck.model import CheckType, Outcome, Tally, kept_reason
@@ -31,11 +36,16 @@ def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
 
 
 def settled(ledger: Ledger, run: Run) -> list[Counted]:
-    """Findings of a run that were rejected as they are, or deferred to a later day: they do not fail it."""
-    decided = state_column(FINDING.c.fingerprint, FINDING.c.basis, clock.today())
+    """Findings of a run that do not fail it by themselves.
+
+    They were rejected as they are, or deferred to a later day, or they follow from one that was not.
+    """
+    decided = state_column(FINDING, FINDING.c.basis, clock.today())
     query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(SETTLED))
+    query = query.where(FINDING.c.fingerprint.in_(decided_about(run.id)))
     with ledger.database.reading() as connection:
-        return [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+        found = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+    return found + _followed(ledger, run, lambda kind: kind.decision not in SETTLED)
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
@@ -46,8 +56,38 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
         is_new = diff.unsettled(found, day)
         query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
         counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
-        examples = list(connection.execute(rows.where(is_new).limit(shown)))
+        is_cause = cause_of(found.of.c.run, found.of.c.fingerprint).is_(None)
+        examples = list(connection.execute(rows.where(is_new, is_cause).limit(shown)))
+        examples = examples or list(connection.execute(rows.where(is_new).limit(shown)))
+    # What follows from something that is new is taken off again.
+    counted += [replace(one, count=-one.count) for one in _followed(ledger, run, _is_new)]
     return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
+
+
+def _is_new(kind: FacetKind) -> bool:
+    came_back = kind.state == ComparisonState.CHANGED and kind.decision == DecisionState.REOPENED
+    return kind.decision not in SETTLED and (kind.state == ComparisonState.NEW or came_back)
+
+
+def _followed(ledger: Ledger, run: Run, counts: Callable[[FacetKind], bool]) -> list[Counted]:
+    """Findings that follow from another one, where both count."""
+    pairs = facets_of(list_findings(ledger, run)).pairs
+    return [
+        replace(_counted_kind(kind, count), cause=_counted_kind(cause, count))
+        for (kind, cause), count in pairs.items()
+        if counts(kind) and counts(cause)
+    ]
+
+
+def _counted_kind(kind: FacetKind, count: int) -> Counted:
+    return Counted(
+        CheckType(kind.type or ""),
+        _labels(kind.subject_label, kind.object_label),
+        kind.relation,
+        Outcome(kind.outcome or ""),
+        kept_reason(kind.reason or ""),
+        count,
+    )
 
 
 _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]

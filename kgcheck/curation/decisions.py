@@ -6,19 +6,28 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import model_validator
+from sqlalchemy import func
 
 from kgcheck import clock
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.errors import ChangedMeanwhile, UsageError
 from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparison_table import ComparisonTable
-from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable, latest_decisions
+from kgcheck.ledger.decisions import (
+    Action,
+    Decision,
+    DecisionState,
+    DecisionTable,
+    decided_about,
+    latest_decisions,
+)
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import batches, finding_of
-from kgcheck.ledger.tables import FINDING
+from kgcheck.ledger.tables import FINDING, KEY, SHOWN_ORDER
 from kgcheck.model import Finding, Value
 from kgcheck.report.tables import proposal
 
@@ -44,11 +53,19 @@ class CurrentDecision(Value):
     """Where a finding stands, and the decision that made it so.
 
     Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
-    whose day has come.
+    whose day has come. An inherited one is about the cause of the finding.
     """
 
     state: DecisionState
     decision: Decision | None = None
+    is_inherited: bool = False
+
+
+class Cause(NamedTuple):
+    """The finding that another follows from, and what decisions about it belong to."""
+
+    fingerprint: str
+    basis: str
 
 
 class Made(Value):
@@ -128,15 +145,37 @@ class Decisions:
         """The newest decision about each finding, whatever its basis was; what nobody decided is left out."""
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
-    def states(self, bases: Mapping[str, str], today: date | None = None) -> dict[str, CurrentDecision]:
+    def states(
+        self, bases: Mapping[str, str], causes: Mapping[str, "Cause"] | None = None, today: date | None = None
+    ) -> dict[str, CurrentDecision]:
+        """Where findings stand, by their fingerprints with their bases, and those that follow from a cause with it."""
         about: dict[str, list[Decision]] = defaultdict(list)
-        for decision in self.table.of(bases):
+        known = causes or {}
+        for decision in self.table.of({*bases, *(cause.fingerprint for cause in known.values())}):
             about[decision.fingerprint].append(decision)
         day = today or clock.today()
-        return {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
+        found = {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
+        for name, cause in known.items():
+            if not any(decision.basis == bases[name] for decision in about[name]):
+                found[name] = inherited(found[name], standing_of(about[cause.fingerprint], cause.basis, day), cause)
+        return found
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
-        return self.states(self.bases(list(findings)), today)
+        found = list(findings)
+        return self.states(self.bases(found), self.causes((f.fingerprint, f.run, f.cause) for f in found), today)
+
+    def causes(self, found: Iterable[tuple[str, str, str | None]]) -> dict[str, "Cause"]:
+        """The causes of findings, each given with its run and the fingerprint of its cause, where it has one."""
+        by_run = defaultdict[str, dict[str, str]](dict)
+        for name, run, cause in found:
+            if cause is not None:
+                by_run[run][name] = cause
+        causes = dict[str, Cause]()
+        table = ComparisonTable(self._ledger.database)
+        for run, named in by_run.items():
+            bases = table.decided_bases(run, sorted(set(named.values())))
+            causes |= {name: Cause(cause, bases[cause]) for name, cause in named.items() if cause in bases}
+        return causes
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
         """What decisions about findings belong to: where a source was away, what they were when it was there."""
@@ -158,7 +197,7 @@ class Decisions:
         # Read first: what is decided from here on is no longer what was looked at.
         unless_after = last or (self.table.newest() if seen else None)
         bases = self.bases(found)
-        before = self.states(bases)
+        before = self.states(bases, self.causes((f.fingerprint, f.run, f.cause) for f in found))
         present = {name: version_of(bases[name], before[name]) for name in seen or () if name in before}
         changed = {name: now for name, now in present.items() if seen and seen[name] != now}
         if changed:
@@ -169,12 +208,26 @@ class Decisions:
         return [Made(decision=one, before=before[one.fingerprint]) for one in made]
 
     def accepted(self, run: Run) -> Iterator[tuple[Finding, Decision]]:
-        """The findings of a run that were accepted as they are now, each with the decision, in the order of reports."""
-        latest = latest_decisions()
-        same = (latest.c.fingerprint == FINDING.c.fingerprint) & (latest.c.basis == FINDING.c.basis)
-        query = in_order(run.id).join(latest, same).where(latest.c.action == Action.ACCEPT.value)
+        """The findings of a run that were accepted as they are now, or whose causes were, each with the decision.
+
+        They come in the order of reports, each cause before what follows from it.
+        """
+        own, of_cause = latest_decisions("own"), latest_decisions("of_cause")
+        follows, key = CONSEQUENCE.alias(), KEY.alias()
+        is_own = (own.c.fingerprint == FINDING.c.fingerprint) & (own.c.basis == FINDING.c.basis)
+        is_cause = (follows.c.run == FINDING.c.run) & (follows.c.fingerprint == FINDING.c.fingerprint)
+        is_key = (key.c.run == follows.c.run) & (key.c.fingerprint == follows.c.cause)
+        is_of_cause = (of_cause.c.fingerprint == follows.c.cause) & (of_cause.c.basis == key.c.basis)
+        query = in_order(run.id).outerjoin(own, is_own).outerjoin(follows, is_cause).outerjoin(key, is_key)
+        query = query.outerjoin(of_cause, is_of_cause)
+        # What was decided of a finding itself wins.
+        query = query.where(func.coalesce(own.c.action, of_cause.c.action) == Action.ACCEPT.value)
+        query = query.where(FINDING.c.fingerprint.in_(decided_about(run.id)))
+        query = query.order_by(None).order_by(follows.c.cause.is_not(None), *SHOWN_ORDER)
         with self._ledger.database.reading() as connection:
-            rows = connection.execute(query.add_columns(latest.c.number.label("decision")))
+            rows = connection.execute(
+                query.add_columns(func.coalesce(own.c.number, of_cause.c.number).label("decision"))
+            )
             for some in batches(rows, 500):
                 decisions = self.table.numbered([row.decision for row in some])
                 yield from ((finding_of(row), decisions[row.decision]) for row in some)
@@ -218,6 +271,13 @@ def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Curre
     if last.action is Action.DEFER and last.until and last.until <= today:
         return CurrentDecision(state=DecisionState.OPEN, decision=last)
     return CurrentDecision(state=_OF[last.action], decision=last)
+
+
+def inherited(own: CurrentDecision, of_cause: CurrentDecision, cause: Cause) -> CurrentDecision:
+    """Where a consequence stands of which nothing was decided as it is now: with its cause, as that is now."""
+    if of_cause.decision is None or of_cause.decision.basis != cause.basis:
+        return own
+    return of_cause.model_copy(update={"is_inherited": True})
 
 
 def day_of(text: str | date | None) -> date | None:

@@ -11,14 +11,22 @@ from threading import Condition
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, cached
-from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, func, literal, select
 
 from kgcheck import clock
 from kgcheck.curation.findings import FACETS, FindingFilter, FindingList
-from kgcheck.ledger.comparisons import COMPARISON, OPEN_SEVERITIES, ComparisonState, Pair, comparison_of
-from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
-from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN
-from kgcheck.model import CheckType, Outcome, TallyMark
+from kgcheck.ledger.causes import CONSEQUENCE
+from kgcheck.ledger.comparisons import (
+    COMPARISON,
+    ComparisonState,
+    Pair,
+    comparison_of,
+    decided_basis,
+    state_of,
+)
+from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
+from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN
+from kgcheck.model import CheckType, Outcome, TallyMark, Target
 
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
@@ -50,17 +58,71 @@ class FacetKind(NamedTuple):
         return frozenset([value] if value else [])
 
 
+class FacetCounts(NamedTuple):
+    """Findings by kind, and of those that follow from another one of the run, by their own kind and that one's."""
+
+    findings: Counter[FacetKind]
+    followed: Counter[tuple[FacetKind, FacetKind]]
+
+
 class Facets:
     """How many findings of a list there are, and how many each choice would leave."""
 
-    def __init__(self, counts: Counter[FacetKind], wanted: FindingFilter) -> None:
-        self._counts = counts
+    def __init__(self, counts: FacetCounts, wanted: FindingFilter) -> None:
+        self._counts = counts.findings
+        self._followed = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
         self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
 
     @property
     def total(self) -> int:
         """How many the list has."""
-        return sum(count for kind, count in self._counts.items() if self._fits(kind, ""))
+        return self._shown().total()
+
+    @property
+    def followed(self) -> int:
+        """How many more follow from one of the list, and stand under it."""
+        return sum(n for kinds, n in self._followed.items() if all(self._fits(kind, "") for kind in kinds))
+
+    @property
+    def pairs(self) -> Counter[tuple[FacetKind, FacetKind]]:
+        """How many findings of each kind follow from those of another, whether or not the list has them."""
+        return self._followed
+
+    def listed(self, facet: str) -> dict[str, int]:
+        """How many of the list each choice of a facet has, the most first."""
+        found = Counter[str]()
+        for kind, count in self._shown().items():
+            for choice in kind.choices(facet):
+                found[choice] += count
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def marks(self) -> Counter[TallyMark]:
+        """How many of the list are counted and shown alike; see TallyMark."""
+        found = Counter[TallyMark]()
+        for kind, count in self._shown().items():
+            if kind.type and kind.outcome:
+                found[TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))] += count
+        return found
+
+    @property
+    def wrong(self) -> Counter[tuple[str, str, str]]:
+        """How many of the list the graph has wrongly or lacks, by mark, place and reason."""
+        found = Counter[tuple[str, str, str]]()
+        for kind, count in self._shown().items():
+            if kind.type and kind.outcome and kind.reason:
+                mark = TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))
+                place = Target(label=kind.subject_label, relation=kind.relation, object_label=kind.object_label)
+                if not mark.severity:
+                    found[mark.value, f"{kind.type} {place}", kind.reason] += count
+        return found
+
+    def _shown(self) -> Counter[FacetKind]:
+        found = Counter({kind: count for kind, count in self._counts.items() if self._fits(kind, "")})
+        for (kind, cause), count in self._followed.items():
+            if self._fits(kind, "") and self._fits(cause, ""):
+                found[kind] -= count
+        return +found
 
     def of(self, facet: str) -> dict[str, int]:
         """The choices of a facet: how many each has under the other filters of the list, the most first."""
@@ -69,6 +131,11 @@ class Facets:
             if self._fits(kind, facet):
                 for choice in kind.choices(facet):
                     found[choice] += count
+        for (kind, cause), count in self._followed.items():
+            if self._fits(kind, facet) and self._fits(cause, facet):
+                for choice in kind.choices(facet) & cause.choices(facet):
+                    found[choice] -= count
+        found = +found
         chosen = dict.fromkeys(sorted(self._wanted[facet]), 0)
         return chosen | dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
@@ -87,16 +154,26 @@ def facets_of(findings: FindingList) -> Facets:
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
         key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
-        key = (*key, *connection.execute(_edition(diff.after.id)).one())
-    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
+        key = (*key, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
+    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since, cause=wanted.cause))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())
     everything = _everything(_Counted(key, narrowed))
     decided = _decided(_Counted((*key, newest, day), narrowed))
-    open_ = Counter[FacetKind]()
-    for kind, count in decided.items():
-        open_[kind._replace(decision=DecisionState.OPEN.value)] += count
-    return Facets(everything - open_ + decided, wanted)
+    before, followed_before = Counter[FacetKind](), Counter[tuple[FacetKind, FacetKind]]()
+    for kind, count in decided.findings.items():
+        before[_open(kind)] += count
+    for (kind, cause), count in decided.followed.items():
+        followed_before[_open(kind), _open(cause)] += count
+    now = FacetCounts(
+        everything.findings - before + decided.findings, everything.followed - followed_before + decided.followed
+    )
+    return Facets(now, wanted)
+
+
+def _open(kind: FacetKind) -> FacetKind:
+    """The kind of a finding as if nothing were decided about it."""
+    return kind._replace(decision=DecisionState.OPEN.value)
 
 
 def _edition(run: str) -> Select[Any]:
@@ -124,22 +201,23 @@ _counting, _deciding = Condition(), Condition()
 
 
 @cached(LRUCache(_KEPT), condition=_counting)
-def _everything(of: _Counted) -> Counter[FacetKind]:
+def _everything(of: _Counted) -> FacetCounts:
     """All findings, as if nothing were decided."""
-    return _counts(of.findings, None)
+    return FacetCounts(_counts(of.findings, None), _followed(of.findings, None))
 
 
 @cached(LRUCache(_KEPT), condition=_deciding)
-def _decided(of: _Counted) -> Counter[FacetKind]:
-    """The findings that somebody decided about."""
-    return _counts(of.findings, clock.today())
+def _decided(of: _Counted) -> FacetCounts:
+    """The findings that somebody decided about, or about whose causes."""
+    day = clock.today()
+    return FacetCounts(_counts(of.findings, day), _followed(of.findings, day))
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     """Findings by kind; with a day only those that somebody decided about, and how they stand on it."""
     found = Counter[FacetKind]()
     diff = findings.diff
-    about = select(DECISION.c.fingerprint) if day else None
+    about = decided_about(diff.after.id) if day else None
     with diff.opened() as ledger, ledger.database.reading() as connection:
         here, there = diff.present_rows(connection, about=about)
         lost, lost_state = diff.absent_rows(connection)
@@ -152,12 +230,37 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
             decision: ColumnElement[Any] = literal(DecisionState.OPEN.value)
             rows = query.order_by(None).where(findings.condition(connection, of, state, basis))
             if about is not None and day:
-                decision = state_column(of.c.fingerprint, basis, day)
-                rows = rows.where(of.c.fingerprint.in_(about)) if query is lost else rows
+                decision = state_column(of, basis, day)
+                rows = rows.where(of.c.fingerprint.in_(decided_about(None))) if query is lost else rows
             columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
             kinds = rows.with_only_columns(*columns).subquery("kind")
             for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
                 found[FacetKind(query is here, *row[:-1])] += row[-1]
+    return found
+
+
+def _followed(findings: FindingList, day: date | None) -> Counter[tuple[FacetKind, FacetKind]]:
+    """Findings of the run that follow from another one by both kinds; with a day only those that are decided."""
+    run, link, found = findings.run.id, CONSEQUENCE.alias(), Counter[tuple[FacetKind, FacetKind]]()
+    rows: FromClause = link
+    columns = list[ColumnElement[Any]]()
+    with findings.diff.opened() as ledger, ledger.database.reading() as connection:
+        condition, comparison = link.c.run == run, comparison_of(connection, findings.diff.pair)
+        for name, fingerprint in (("own", link.c.fingerprint), ("cause", link.c.cause)):
+            key, of = KEY.alias(f"{name}_key"), FINDING.alias(name)
+            rows = rows.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == fingerprint))
+            rows = rows.join(of, of.c.number == key.c.finding)
+            basis, state = decided_basis(of.c.run, of.c.fingerprint), state_of(comparison, of)
+            condition &= findings.condition(connection, of, state, basis)
+            decision = state_column(of, basis, day) if day else literal(DecisionState.OPEN.value)
+            columns += state, decision, *(of.c[column] for column in _COLUMNS)
+        if day:
+            condition &= link.c.fingerprint.in_(decided_about(run))
+        named = (column.label(f"column_{number}") for number, column in enumerate(columns))
+        kinds = select(*named).select_from(rows).where(condition).subquery("kind")
+        half = len(columns) // 2
+        for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
+            found[FacetKind(True, *row[:half]), FacetKind(True, *row[half:-1])] += row[-1]
     return found
 
 

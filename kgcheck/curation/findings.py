@@ -8,7 +8,20 @@ from itertools import product
 from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, literal, or_, select, true, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    FromClause,
+    Select,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+)
 
 from kgcheck import clock
 from kgcheck.choices import chosen
@@ -16,11 +29,12 @@ from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.decisions import day_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.ledger.comparisons import FEW, OPEN_SEVERITIES, ComparisonState
-from kgcheck.ledger.decisions import DECISION, DecisionState, state_column
+from kgcheck.ledger.causes import CONSEQUENCE
+from kgcheck.ledger.comparisons import FEW, ComparisonState, comparison_of, decided_basis, state_of
+from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_graph_states, of_outcomes
 from kgcheck.ledger.settling import number_of
-from kgcheck.ledger.tables import FINDING, KEY, PLACE, RUN, SHOWN_ORDER
+from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER
 from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value, all_reasons
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
@@ -69,6 +83,10 @@ class FindingFilter(Value):
     reasons: tuple[Reason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
     labels: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of a node, or of an end of an edge")
     relations: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of the edge")
+    cause: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = Field(
+        default=None, description="what follows from the finding of this fingerprint"
+    )
+    unfold: bool = Field(default=False, description="also what follows from a finding of the list, by itself")
     since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
@@ -91,6 +109,11 @@ class FindingFilter(Value):
         """Whether everything is wanted."""
         return self == FindingFilter()
 
+    @property
+    def shows_all(self) -> bool:
+        """Whether what follows from a finding is listed by itself."""
+        return self.unfold or self.cause is not None
+
     def check(self, run: Run) -> None:
         """Refuse names that the graph of a run does not have."""
         relations = {pattern.split(" ")[1] for pattern in run.edges}
@@ -99,6 +122,9 @@ class FindingFilter(Value):
                 if name not in known:
                     raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
 
+
+NOT_REJECTED = tuple(state for state in DecisionState if state is not DecisionState.REJECTED)
+"""Where findings stand that somebody is still to see: all but those that were rejected as false alarms."""
 
 FACETS = tuple(name for name, field in FindingFilter.model_fields.items() if field.default == ())
 """What a list can be narrowed by, each with its choices."""
@@ -124,7 +150,10 @@ _CALLED = {"types": "check type", "graph": "state of the graph"}
 
 
 class FindingList:
-    """The findings of a run; where their states are asked for, those that it did not find again, too."""
+    """The findings of a run; where their states are asked for, those that it did not find again, too.
+
+    What follows from a finding of the list is not listed beside it, unless unfolded: it is counted there.
+    """
 
     def __init__(self, diff: RunDiff, wanted: FindingFilter) -> None:
         wanted.check(diff.after)
@@ -174,6 +203,7 @@ class FindingList:
             here = self._place(connection, after) if after else None
             if here or not after:
                 query = query.where(self.condition(connection, found.of, found.state, found.basis))
+                query = query if self._wanted.shows_all else query.where(~self._stands_under(connection, found.of))
                 if found.of is PLACE and self._wanted.reasons:
                     yield from self._by_reason(query, here)
                 else:
@@ -204,12 +234,12 @@ class FindingList:
                     part = part.where(tuple_(*SHOWN_ORDER[count:]) > tuple_(*here[count:]))
                 yield part
 
-    def _decided(self, connection: Connection) -> Select[tuple[str]] | None:
+    def _decided(self, connection: Connection) -> CompoundSelect[tuple[str]] | None:
         """What people decided about, where all that is wanted is among it, and it is little."""
         if not self._wanted.decisions or DecisionState.OPEN in self._wanted.decisions:
             return None
         few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
-        return select(DECISION.c.fingerprint) if few else None
+        return decided_about(self._diff.after.id) if few else None
 
     def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
         """Where a finding stands in the order; None where the run has it not."""
@@ -218,8 +248,23 @@ class FindingList:
         row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
+    def _stands_under(self, connection: Connection, of: FromClause) -> ColumnElement[bool]:
+        """What makes a finding one that follows from another of the list."""
+        link, key, cause = CONSEQUENCE.alias(), KEY.alias("cause_key"), FINDING.alias("cause")
+        same = (link.c.run == of.c.run) & (link.c.fingerprint == of.c.fingerprint)
+        if self._wanted.is_empty:
+            return select(link.c.run).where(same).exists()
+        rows = link.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == link.c.cause))
+        rows = rows.join(cause, cause.c.number == key.c.finding)
+        return select(link.c.run).select_from(rows).where(same, self.cause_condition(connection, cause)).exists()
+
+    def cause_condition(self, connection: Connection, cause: FromClause) -> ColumnElement[bool]:
+        """What makes the cause of a finding of the run one of the list, as SQL over a row of FINDING."""
+        state = state_of(comparison_of(connection, self._diff.pair), cause)
+        return self.condition(connection, cause, state, decided_basis(cause.c.run, cause.c.fingerprint))
+
     def condition(
-        self, connection: Connection, of: Table, state: ColumnElement[Any], basis: ColumnElement[Any]
+        self, connection: Connection, of: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
         """What makes a finding one of the list, as SQL."""
         wanted, found = self._wanted, of.c
@@ -239,20 +284,26 @@ class FindingList:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:
             conditions.append(found.relation.in_(wanted.relations))
+        if wanted.cause:
+            follows = select(CONSEQUENCE.c.fingerprint).where(
+                CONSEQUENCE.c.run == self._diff.after.id, CONSEQUENCE.c.cause == wanted.cause
+            )
+            conditions.append(found.fingerprint.in_(follows))
         if wanted.text:
-            parts = [_contains(connection, FINDING.c[name], wanted.text) for name in _SEARCHED]
+            texts = FINDING if of is PLACE else of
+            parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.since:
             conditions.append(self._not_before(connection, of, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
-                conditions.append(found.fingerprint.in_(select(DECISION.c.fingerprint)))
-            decided = state_column(found.fingerprint, basis, self._today)
+                conditions.append(found.fingerprint.in_(decided_about(None)))
+            decided = state_column(of, basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 
-    def _not_before(self, connection: Connection, of: Table, day: date) -> ColumnElement[bool]:
+    def _not_before(self, connection: Connection, of: FromClause, day: date) -> ColumnElement[bool]:
         """What no audit of the store had found before a day."""
         began = (RUN.c.store_id == self._diff.after.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
         earlier = set(connection.scalars(select(RUN.c.id).where(began)))

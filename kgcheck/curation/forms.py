@@ -17,7 +17,7 @@ from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.cells import RowTable, as_text
 from kgcheck.report.frames import FINDINGS, findings_arrow
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
-from kgcheck.report.tables import proposal, what_of
+from kgcheck.report.tables import followed_words, proposal, what_of
 from kgcheck.visible import as_json
 
 _CURATED = (
@@ -44,7 +44,8 @@ def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
         finding, former, decision = one.finding, one.former, one.decided.decision
         if finding:
             outcome, reason = finding.mark.value, finding.verdict.reason.value
-            what, proposed = f"{finding.task.type.value} {what_of(finding)}", proposal(finding.change)
+            what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
+            proposed = proposal(finding.change)
         elif former:
             outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
         if decision:

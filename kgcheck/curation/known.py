@@ -10,6 +10,7 @@ from kgcheck.agents.request import resolve_request
 from kgcheck.curation.compare import ComparedFinding, diff_of
 from kgcheck.curation.decisions import Decisions
 from kgcheck.errors import UnknownName
+from kgcheck.ledger.causes import consequences_of
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger, of_any_run
 from kgcheck.ledger.rows import finding_of
@@ -54,11 +55,15 @@ def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
     decisions = Decisions(ledger)
     bases = decisions.bases([finding])
     name = finding.fingerprint
+    decided = decisions.beside([finding])
+    with ledger.database.reading() as connection:
+        consequences = consequences_of(connection, finding.run, [name])
     return KnownFinding(
         fingerprint=name,
         finding=finding,
         state=_state(ledger, name, finding.run),
-        decided=decisions.states(bases)[name],
+        decided=decided[name],
+        consequences=consequences[name],
         basis=bases[name],
     )
 

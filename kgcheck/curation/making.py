@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from kgcheck.curation.operations import (
     Patch,
     PatchHeader,
     Repoint,
+    Retire,
     SetValue,
     in_words,
     numbered_lines,
@@ -49,6 +50,7 @@ from kgcheck.profile.schema import Schema
 from kgcheck.report.documents import page
 from kgcheck.report.tables import called_in
 
+_NodeOperation = Merge | Repoint | Retire
 _Shape = tuple[str, tuple[tuple[str, str], ...]]
 _WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
 
@@ -313,8 +315,16 @@ def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Opera
             found.append(operation)
         else:
             left_out.append(LeftOut(one.finding, _beside(operation, same)))
-    nodes = [o for o in found if isinstance(o, Merge | Repoint) and isinstance(o.what, Ref)]
-    return in_order(found), [LeftOut(item.finding, _comes_with(item, nodes) or item.why) for item in left_out]
+    nodes = {o.what: o for o in found if isinstance(o, Merge | Repoint | Retire) and isinstance(o.what, Ref)}
+    causes = {one.finding.fingerprint: one.finding for one in wanted}
+    kept: list[Operation] = []
+    for operation in found:
+        finding = causes[operation.finding]
+        if finding.cause in causes and (other := _does_it_too(operation, nodes)):
+            left_out.append(LeftOut(finding, _with_another(other)))
+        else:
+            kept.append(operation)
+    return in_order(kept), [LeftOut(item.finding, _comes_with(item, nodes, causes) or item.why) for item in left_out]
 
 
 def _effect(operation: Operation) -> tuple[object, ...]:
@@ -332,10 +342,28 @@ def _beside(operation: Operation, other: Operation) -> str:
     return f"finding {other.finding} makes another change of the same thing: {in_words(other)}"
 
 
-def _comes_with(item: LeftOut, nodes: Iterable[Merge | Repoint]) -> str:
-    """Of an edge that is re-pointed by what becomes of its node: which operation does it."""
-    task, change = item.finding.task, item.finding.change
-    for operation in nodes:
-        if change and operation.what in (task.subject, task.object) and operation.into.id == change.to:
-            return f"it comes with another operation: {in_words(operation)}"
+def _does_it_too(operation: Operation, nodes: Mapping[Ref, _NodeOperation]) -> _NodeOperation | None:
+    """The operation on a node that leaves nothing to do for one that follows from it."""
+    what = operation.what
+    if isinstance(what, Ref):
+        other = nodes.get(what)
+        return other if isinstance(operation, SetValue) and not isinstance(other, Repoint) else None
+    for end in (what.head, what.tail):
+        # The edges of a node that moves keep their values.
+        if (other := nodes.get(end)) and (isinstance(other, Retire) or not isinstance(operation, SetValue)):
+            return other
+    return None
+
+
+def _comes_with(item: LeftOut, nodes: Mapping[Ref, _NodeOperation], causes: Container[str | None]) -> str:
+    """Of what is repaired by what becomes of a node: which operation does it."""
+    finding, ends = item.finding, [end for end in (item.finding.task.subject, item.finding.task.object) if end]
+    for operation in (nodes[end] for end in ends if end in nodes):
+        is_moved = not isinstance(operation, Retire) and finding.change and operation.into.id == finding.change.to
+        if operation.finding != finding.fingerprint and (is_moved or finding.cause in causes):
+            return _with_another(operation)
     return ""
+
+
+def _with_another(operation: Operation) -> str:
+    return f"it comes with another operation: {in_words(operation)}"

@@ -1,14 +1,16 @@
 """Patches in folders: made, checked, applied, undone and exported over a context."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from kgcheck import clock
 from kgcheck.audit.run import check_store
 from kgcheck.context import Context
+from kgcheck.curation.compare import SETTLED
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.export import Exported, export_patch
+from kgcheck.curation.findings import list_findings
 from kgcheck.curation.making import PatchMade, make_patch
 from kgcheck.curation.operations import Patch, in_words, read_patch
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, check_place, undo_patch, write_undo
@@ -16,7 +18,7 @@ from kgcheck.curation.proposals import Wanted
 from kgcheck.errors import UsageError
 from kgcheck.graph.open import OpenedStore, is_address, open_store
 from kgcheck.ledger.accounts import whoami
-from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 from kgcheck.loading.load import import_folder
 
@@ -31,17 +33,36 @@ def make(
         known = {r.id: r for r in ledger.runs()}
         if accepted:
             of = ledger.run(run)
-            wanted = [Wanted(finding, decision.chosen) for finding, decision in Decisions(ledger).accepted(of)]
+            wanted = [
+                Wanted(finding, decision.chosen)
+                if decision.fingerprint == finding.fingerprint
+                else Wanted.with_cause(finding, decision.chosen)
+                for finding, decision in Decisions(ledger).accepted(of)
+            ]
             check_store(of, store)
         else:
             wanted = [Wanted(ledger.finding(name), chosen) for name, chosen in findings.items()]
             for one in wanted:
                 check_store(known[one.finding.run], store)
+            wanted += _consequences(ledger, known, tuple(wanted))
             of = max((known[w.finding.run] for w in wanted), key=lambda r: (r.started, r.id))
         made = make_patch(wanted, of.id, store, folder, by=by or whoami())
         if made.patch:
             _keep(ledger, made.patch, folder, PatchState.MADE, by or whoami(), OperationState.OPEN, is_new=True)
     return made
+
+
+def _consequences(ledger: Ledger, runs: Mapping[str, Run], wanted: Sequence[Wanted]) -> Iterator[Wanted]:
+    """What follows from findings, but for what was rejected or deferred by itself."""
+    named = {one.finding.fingerprint for one in wanted}
+    for one in wanted:
+        run = runs[one.finding.run]
+        if run.is_check:
+            continue
+        for follows in list_findings(ledger, run, cause=one.finding.fingerprint).page():
+            is_settled = follows.decided.state in SETTLED and not follows.decided.is_inherited
+            if follows.finding and follows.fingerprint not in named and not is_settled:
+                yield Wanted.with_cause(follows.finding, one.chosen)
 
 
 def check(context: Context, folder: Path) -> PatchOutcome:

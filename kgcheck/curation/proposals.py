@@ -23,6 +23,12 @@ class Wanted(NamedTuple):
     finding: Finding
     chosen: str | None = None
 
+    @classmethod
+    def with_cause(cls, finding: Finding, chosen: str | None) -> "Wanted":
+        """A finding that is repaired with its cause: what was chosen there is chosen where it is proposed, too."""
+        change = finding.change
+        return cls(finding, chosen if change and chosen in (change.to, *change.candidates) else None)
+
 
 class LeftOut(NamedTuple):
     """A finding for which a patch does nothing, and why."""

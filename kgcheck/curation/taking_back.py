@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sqlalchemy import select
 
 from kgcheck.curation.decisions import Choice, Decisions, Made
+from kgcheck.ledger.causes import FOUND
 from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of
@@ -35,7 +36,7 @@ def _findings(ledger: Ledger, decisions: list[Decision]) -> Iterator[Finding]:
     for start in range(0, len(decisions), _TOGETHER):
         some = decisions[start : start + _TOGETHER]
         named = FINDING.c.fingerprint.in_([one.fingerprint for one in some])
-        query = select(FINDING).where(FINDING.c.run.in_({one.run for one in some}), named)
+        query = select(*FOUND).where(FINDING.c.run.in_({one.run for one in some}), named)
         runs = {one.fingerprint: one.run for one in some}
         with ledger.database.reading() as connection:
             for row in connection.execute(query).all():

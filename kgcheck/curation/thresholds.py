@@ -145,6 +145,8 @@ class Counted:
     outcome: Outcome
     reason: Reason
     count: int
+    cause: "Counted | None" = None
+    """What they follow from, all of which ended alike, too."""
 
 
 class Crossed(Value):
@@ -171,7 +173,7 @@ def judge(
     *,
     only_new: bool = False,
 ) -> list[Crossed]:
-    """Measure a run with thresholds."""
+    """Measure a run with thresholds; among what is settled is what follows from another finding that counts."""
     return [_judge(t, all_, new, settled, only_new if t.only_new is None else t.only_new) for t in thresholds]
 
 
@@ -194,8 +196,13 @@ def _judge(
 
 
 def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
-    ended = [c for c in counted if _ends_as(threshold, c) and threshold.reason in (None, c.reason)]
-    return sum(c.count for c in ended if _is_of(threshold, c))
+    return sum(c.count for c in counted if _is_counted(threshold, c))
+
+
+def _is_counted(threshold: Threshold, counted: Counted) -> bool:
+    fits = _ends_as(threshold, counted) and threshold.reason in (None, counted.reason) and _is_of(threshold, counted)
+    # What follows from something else stands for itself where a threshold leaves that out.
+    return fits and (counted.cause is None or _is_counted(threshold, counted.cause))
 
 
 def _ends_as(threshold: Threshold, counted: Counted) -> bool:

@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Text, cast, delete, func, insert, select
 
+from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparisons import (
     COMPARED,
     COMPARISON,
-    OPEN_SEVERITIES,
     ComparisonState,
     FormerFinding,
     Pair,
     RunComparison,
     compared_with,
     comparison_of,
+    decided_basis,
     found_by,
     known_after,
     lost_findings,
+    state_of,
     write_compared,
 )
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.settling import number_of
-from kgcheck.ledger.tables import FINDING, KEY
+from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES
 from kgcheck.model import Finding
 
 if TYPE_CHECKING:
@@ -101,6 +103,16 @@ class ComparisonTable:
                 found |= {row.fingerprint: row.basis for row in connection.execute(query)}
         return found
 
+    def decided_bases(self, run: str, fingerprints: Sequence[str]) -> dict[str, str]:
+        """The bases to which decisions about findings of a run belong; those that it has not are left out."""
+        found: dict[str, str] = {}
+        basis = decided_basis(KEY.c.run, KEY.c.fingerprint).label("decided_basis")
+        with self._database.reading() as connection:
+            for some in batches(fingerprints, _TOGETHER):
+                query = select(KEY.c.fingerprint, basis).where(KEY.c.run == run, KEY.c.fingerprint.in_(some))
+                found |= {row.fingerprint: row.decided_basis or "" for row in connection.execute(query)}
+        return found
+
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
         """Findings of the earlier run that the later one did not find, those of one target together."""
         lost, now, kept = lost_findings(pair).subquery("lost"), KEY.alias(), COMPARED.alias()
@@ -151,5 +163,13 @@ def _counts(connection: Connection, comparison: RunComparison) -> dict[str, int]
     for state, is_there, count in connection.execute(grouped.group_by(became.state, became.is_there)):
         counts[state] += count
         rest -= count if is_there else 0
+    # What follows from a finding that is in the same state is not counted beside it.
+    cause, of = KEY.alias("cause_key"), CONSEQUENCE.c
+    both = CONSEQUENCE.join(KEY, (KEY.c.run == of.run) & (KEY.c.fingerprint == of.fingerprint))
+    both = both.join(cause, (cause.c.run == of.run) & (cause.c.fingerprint == of.cause))
+    state, of_cause = state_of(comparison, KEY).label("state"), state_of(comparison, cause).label("of_cause")
+    followed = select(state, of_cause).select_from(both).where(of.run == pair.after).subquery("followed")
+    same = select(followed.c.state, func.count()).where(followed.c.state == followed.c.of_cause)
+    folded = {state: count for state, count in connection.execute(same.group_by(followed.c.state))}
     counts[(ComparisonState.STILL if pair.before else ComparisonState.NEW).value] += rest
-    return counts
+    return {state: count - folded.get(state, 0) for state, count in counts.items()}

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ColumnElement,
+    CompoundSelect,
     Connection,
     ForeignKey,
     FromClause,
@@ -36,7 +37,18 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, PLACED, RUN, SHOWN_ORDER, JsonText, UtcTime
+from kgcheck.ledger.tables import (
+    FINDING,
+    KEY,
+    METADATA,
+    OPEN_SEVERITIES,
+    PLACE,
+    PLACED,
+    RUN,
+    SHOWN_ORDER,
+    JsonText,
+    UtcTime,
+)
 from kgcheck.model import Value
 
 COMPARISON = Table(
@@ -70,9 +82,6 @@ COMPARED = Table(
 
 Of one that is there and of which no more is to be said than its state, the texts are empty.
 """
-
-OPEN_SEVERITIES = (0, 1)
-"""Severities of which runs keep every finding: these are compared."""
 
 
 class ComparisonState(StrEnum):
@@ -170,7 +179,7 @@ class Present(NamedTuple):
 def present(
     comparison: RunComparison,
     states: Collection[str] = (),
-    about: Select[tuple[str]] | Sequence[str] | None = None,
+    about: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
     """The findings of the later run, so that a page needs no more than its rows."""
     pair, became = comparison.pair, comparison.rows
@@ -198,7 +207,25 @@ def present(
     )
 
 
-def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
+def state_of(comparison: RunComparison, of: FromClause) -> ColumnElement[Any]:
+    """The state of a finding of the later run, by its row of KEY or FINDING."""
+    if not comparison.is_kept:
+        return _compared_state(comparison.pair, of)
+    one, most = COMPARED.alias(), ComparisonState.STILL if comparison.pair.before else ComparisonState.NEW
+    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == of.c.fingerprint)
+    return func.coalesce(became.correlate_except(one).scalar_subquery(), most.value)
+
+
+def decided_basis(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The basis to which decisions about a finding of a run belong, as SQL; see Present.basis."""
+    kept, key = COMPARED.alias(), KEY.alias()
+    left = select(kept.c.basis).where(kept.c.run == run, kept.c.fingerprint == fingerprint)
+    left = left.where(kept.c.state == ComparisonState.UNCHECKED.value)
+    own = select(key.c.basis).where(key.c.run == run, key.c.fingerprint == fingerprint)
+    return func.coalesce(left.correlate_except(kept).scalar_subquery(), own.correlate_except(key).scalar_subquery())
+
+
+def _compared_state(pair: Pair, of: FromClause) -> ColumnElement[Any]:
     """The state of a finding of the later run, by that which the earlier run has."""
     old, left = KEY.alias("old"), COMPARED.alias("left_over")
     is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
@@ -213,7 +240,7 @@ def _compared_state(pair: Pair, of: Table) -> ColumnElement[Any]:
     # In this form the look-ups are made once for each finding.
     return case(
         (literal(_NO_BASIS), ComparisonState.NEW.value),
-        (func.coalesce((KEY if of is KEY else FINDING).c.basis, ""), ComparisonState.STILL.value),
+        (func.coalesce((of if "basis" in of.c else FINDING).c.basis, ""), ComparisonState.STILL.value),
         value=func.coalesce(former_basis, _NO_BASIS),
         else_=ComparisonState.CHANGED.value,
     )

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import LedgerError
 from kgcheck.ledger import actions as _actions  # noqa: F401  (its tables)
+from kgcheck.ledger import causes as _causes  # noqa: F401  (its tables)
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tables)

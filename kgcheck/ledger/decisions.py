@@ -9,8 +9,10 @@ from pydantic import Field
 from sqlalchemy import (
     Column,
     ColumnElement,
+    CompoundSelect,
     Connection,
     Date,
+    FromClause,
     Index,
     Integer,
     Row,
@@ -22,11 +24,14 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    union,
 )
 
 from kgcheck.errors import ChangedMeanwhile
+from kgcheck.ledger.causes import CONSEQUENCE
+from kgcheck.ledger.comparisons import decided_basis
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime
+from kgcheck.ledger.tables import METADATA, RUN, LedgerTable, UtcTime
 from kgcheck.model import Value
 
 DECISION = Table(
@@ -162,31 +167,45 @@ def decision_of(row: Row[Any]) -> Decision:
     return Decision(number=row.number, **{name: getattr(row, name) for name in _COLUMNS})
 
 
-def latest_decisions() -> Subquery:
+def latest_decisions(name: str = "latest_decision") -> Subquery:
     """For each finding and basis the decision that counts: the one that came last, whatever its clock said."""
     place = func.row_number().over(
         partition_by=(DECISION.c.fingerprint, DECISION.c.basis), order_by=DECISION.c.number.desc()
     )
-    ordered = select(DECISION, place.label("place")).subquery("ordered_decision")
-    return select(ordered).where(ordered.c.place == 1).subquery("latest_decision")
+    ordered = select(DECISION, place.label("place")).subquery(f"ordered_{name}")
+    return select(ordered).where(ordered.c.place == 1).subquery(name)
 
 
-def state_column(fingerprint: ColumnElement[Any], basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
-    """Where a finding stands by what was decided about it, as SQL."""
-    action, until = (_newest(c, DECISION.c.fingerprint == fingerprint, DECISION.c.basis == basis) for c in _DECIDES)
-    before = _newest(DECISION.c.action, DECISION.c.fingerprint == fingerprint)
+def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
+    """Where a finding stands by what was decided about it, or about its cause, as SQL."""
+    number = _number_that_counts(found, basis)
+    action, until = (_of_number(column, number) for column in _DECIDES)
+    before = _newest(DECISION.c.action, DECISION.c.fingerprint == found.c.fingerprint)
+    # Of most nothing was decided: that is known from three look-ups.
+    undecided = case(
+        (before.is_(None) | (before == Action.REOPEN.value), DecisionState.OPEN.value),
+        else_=DecisionState.REOPENED.value,
+    )
     return case(
+        (number.is_(None), undecided),
         (action == Action.ACCEPT.value, DecisionState.ACCEPTED.value),
         (action == Action.REJECT.value, DecisionState.REJECTED.value),
         ((action == Action.DEFER.value) & (until > today), DecisionState.DEFERRED.value),
-        (action.is_not(None) | before.is_(None) | (before == Action.REOPEN.value), DecisionState.OPEN.value),
-        else_=DecisionState.REOPENED.value,
+        else_=DecisionState.OPEN.value,
     )
 
 
-def is_due(fingerprint: ColumnElement[Any], basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
+def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
+    """The findings of which something was decided, or of whose causes: of a run, or of any."""
+    runs = CONSEQUENCE.c.run == run if run else CONSEQUENCE.c.run.in_(select(RUN.c.id))
+    about = select(DECISION.c.fingerprint)
+    return union(about, select(CONSEQUENCE.c.fingerprint).where(runs, CONSEQUENCE.c.cause.in_(about)))
+
+
+def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
     """Whether the day of a deferral has come, after one day and up to another, as SQL."""
-    action, until = (_newest(c, DECISION.c.fingerprint == fingerprint, DECISION.c.basis == basis) for c in _DECIDES)
+    number = _number_that_counts(found, basis)
+    action, until = (_of_number(column, number) for column in _DECIDES)
     return (action == Action.DEFER.value) & (until > after) & (until <= today)
 
 
@@ -194,7 +213,22 @@ _DECIDES = (DECISION.c.action, DECISION.c.until)
 
 
 def _newest(column: ColumnElement[Any], *about: ColumnElement[bool]) -> ColumnElement[Any]:
-    return select(column).where(*about).order_by(DECISION.c.number.desc()).limit(1).scalar_subquery()
+    newest = select(column).where(*about).order_by(DECISION.c.number.desc()).limit(1)
+    return newest.correlate_except(DECISION).scalar_subquery()
+
+
+def _number_that_counts(found: FromClause, basis: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The number of the newest decision about a finding as it is now, or else about its cause as that is now."""
+    own = _newest(DECISION.c.number, DECISION.c.fingerprint == found.c.fingerprint, DECISION.c.basis == basis)
+    of, of_cause = CONSEQUENCE.alias(), DECISION.alias()
+    same = (of_cause.c.fingerprint == of.c.cause) & (of_cause.c.basis == decided_basis(of.c.run, of.c.cause))
+    query = select(func.max(of_cause.c.number)).select_from(of.join(of_cause, same))
+    query = query.where(of.c.run == found.c.run, of.c.fingerprint == found.c.fingerprint)
+    return func.coalesce(own, query.correlate_except(of, of_cause).scalar_subquery())
+
+
+def _of_number(column: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:
+    return select(column).where(DECISION.c.number == number).correlate_except(DECISION).scalar_subquery()
 
 
 def _row(decision: Decision) -> dict[str, Any]:

@@ -4,20 +4,35 @@ A piece of work and what it found are written in one transaction, so that a kill
 none doubled.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
-from sqlalchemy import URL, ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, tuple_, update
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Select,
+    Table,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 
 from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
 from kgcheck.ledger.bulk import insert_findings
+from kgcheck.ledger.causes import CONSEQUENCE, FOUND, consequences_of, link_causes
 from kgcheck.ledger.comparisons import COMPARED, COMPARISON
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
@@ -70,6 +85,25 @@ class Ledger(Closing):
             connection.execute(update(RUN).where(RUN.c.id == run.id).values(**run_row(ended)))
             self._database.after_a_run(connection)
         return ended
+
+    def link_causes(self, run: Run, same_ids: Mapping[str, Sequence[str]]) -> None:
+        """Write down which findings of a run follow from another one of it."""
+        with self._database.writing() as connection:
+            link_causes(connection, run.id, same_ids)
+
+    def consequences(self, run: Run) -> Counter[str]:
+        """How many consequences findings of a run have; those that have none are left out."""
+        with self._database.reading() as connection:
+            return consequences_of(connection, run.id)
+
+    def following(self, run: Run, cause: str) -> list[Finding]:
+        """The findings of a run that follow from one of it."""
+        same = (CONSEQUENCE.c.run == KEY.c.run) & (CONSEQUENCE.c.fingerprint == KEY.c.fingerprint)
+        numbers = select(KEY.c.finding).join(CONSEQUENCE, same)
+        numbers = numbers.where(CONSEQUENCE.c.run == run.id, CONSEQUENCE.c.cause == cause)
+        query = select(*FOUND).where(FINDING.c.number.in_(numbers)).order_by(FINDING.c.number)
+        with self._read("finding"), self._database.reading() as connection:
+            return [finding_of(row) for row in connection.execute(query)]
 
     def note(self, run: Run) -> None:
         """Write down what a run learnt of itself, finished or not."""
@@ -172,7 +206,7 @@ class Ledger(Closing):
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
-            for table in (COMPARED, COMPARISON):
+            for table in (COMPARED, COMPARISON, CONSEQUENCE):
                 connection.execute(delete(table).where(table.c.run == run.id))
             for kind, target in targets:
                 counted = of_target(TALLY, kind, target, label=TALLY.c.label) & (TALLY.c.run == run.id)
@@ -241,7 +275,7 @@ class Ledger(Closing):
                 raise AmbiguousName(f"several findings begin with {fingerprint!r}", ", ".join(sorted(names)))
             newest = select(KEY.c.finding).join(RUN, RUN.c.id == KEY.c.run).where(KEY.c.fingerprint == names[0])
             number = connection.scalar(newest.order_by(RUN.c.number.desc()).limit(1))
-            return finding_of(connection.execute(select(FINDING).where(FINDING.c.number == number)).one())
+            return finding_of(connection.execute(select(*FOUND).where(FINDING.c.number == number)).one())
 
     def known(self, fingerprints: Sequence[str]) -> set[str]:
         """Which of some fingerprints any run has a finding of."""
@@ -282,23 +316,23 @@ def new_run_id() -> str:
 
 def in_order(run: str, outcomes: Iterable[Outcome] = ()) -> Select[Any]:
     """The findings of a run in the order in which they are shown, which the table of places has ready."""
-    query = select(FINDING).select_from(PLACED).where(PLACE.c.run == run).order_by(*SHOWN_ORDER)
+    query = select(*FOUND).select_from(PLACED).where(PLACE.c.run == run).order_by(*SHOWN_ORDER)
     wanted = tuple(outcomes)
     return query.where(of_outcomes(PLACE, wanted)) if wanted else query
 
 
-def of_outcomes(table: Table, outcomes: Collection[Outcome]) -> ColumnElement[bool]:
+def of_outcomes(table: FromClause, outcomes: Collection[Outcome]) -> ColumnElement[bool]:
     """A condition for rows of PLACE or FINDING: those with some outcomes."""
     return _of_kinds(table, [(kind, outcome) for kind in CheckType for outcome in outcomes])
 
 
-def of_graph_states(table: Table, states: Collection[GraphState]) -> ColumnElement[bool]:
+def of_graph_states(table: FromClause, states: Collection[GraphState]) -> ColumnElement[bool]:
     """A condition for rows of PLACE or FINDING: those of which a graph stands so."""
     kinds = product(CheckType, Outcome)
     return _of_kinds(table, [(kind, outcome) for kind, outcome in kinds if TallyMark.of(kind, outcome).graph in states])
 
 
-def _of_kinds(table: Table, kinds: Iterable[tuple[CheckType, Outcome]]) -> ColumnElement[bool]:
+def _of_kinds(table: FromClause, kinds: Iterable[tuple[CheckType, Outcome]]) -> ColumnElement[bool]:
     found = [(TallyMark.of(kind, outcome).severity, kind.value) for kind, outcome in kinds]
     # Twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in the order
     # that is wanted, and sorts a million of them for a page of fifty.

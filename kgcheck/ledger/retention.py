@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, select
 
+from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparisons import COMPARED, COMPARISON, compared_with
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING, HANDED, KEY, METADATA, PIECE, PLACE, RELEASE, RUN, TALLY, UNSETTLED
@@ -12,7 +13,7 @@ from kgcheck.ledger.tables import FINDING, HANDED, KEY, METADATA, PIECE, PLACE, 
 if TYPE_CHECKING:
     from kgcheck.ledger.database import Database
 
-_OF_A_RUN = (COMPARED, COMPARISON, PLACE, KEY, UNSETTLED, FINDING, TALLY, PIECE, HANDED, RELEASE)
+_OF_A_RUN = (COMPARED, COMPARISON, CONSEQUENCE, PLACE, KEY, UNSETTLED, FINDING, TALLY, PIECE, HANDED, RELEASE)
 """What a run found and did. Decisions are about findings of any run, and stay."""
 
 

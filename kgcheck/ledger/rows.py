@@ -127,6 +127,7 @@ def finding_of(row: _Row) -> Finding:
         names=(row.subject_name, row.object_name),
         # Rows of earlier formats have none.
         carried_from=getattr(row, "carried_from", None),
+        cause=getattr(row, "cause", None),
     )
 
 

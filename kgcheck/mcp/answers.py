@@ -207,6 +207,8 @@ class FindingLine(Given):
     reason: str
     confidence: float
     proposal: ProposalLine | None = None
+    cause: str | None = Field(default=None, description="the finding that it follows from, and is decided with")
+    consequences: int = Field(default=0, description="how many more findings follow from it")
     state: str | None = Field(
         default=None, description="new, still, changed, fixed, gone or unchecked since the run before"
     )
@@ -445,7 +447,8 @@ def finding_whole(
 def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
     """A finding of a list."""
     if one.finding:
-        return FindingLine(**finding_fields(one.finding, state=one.state, decision=one.decided.state))
+        found = {"state": one.state, "decision": one.decided.state, "consequences": one.consequences}
+        return FindingLine(**finding_fields(one.finding, **found))
     nothing = dict.fromkeys(("type", "about", "outcome", "reason"), "")
     return FormerLine(**nothing | fields_of(FormerLine, one.former, fingerprint=one.fingerprint, state=one.state))
 

@@ -3,7 +3,7 @@
 Reports know no comparison and no decision by themselves: whoever asks for one hands them over in this form.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -34,6 +34,14 @@ def _unknown(_finding: Finding) -> None:
     return None
 
 
+def _has_cause(finding: Finding) -> bool:
+    return finding.cause is not None
+
+
+def _none(_finding: Finding) -> tuple[Finding, ...]:
+    return ()
+
+
 class Standing(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
@@ -41,6 +49,10 @@ class Standing(NamedTuple):
     state: Callable[[Finding], str | None] = _unknown
     decided: Callable[[Finding], Decided | None] = _unknown
     left: Iterable[Left] = ()
+    follows: Callable[[Finding], bool] = _has_cause
+    """Whether a finding is told with its cause: it is in the same state, and nothing else was decided about it."""
+    following: Callable[[Finding], Sequence[Finding]] = _none
+    """What is told with a finding."""
     counts: Mapping[str, int] = {}
 
 

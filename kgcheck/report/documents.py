@@ -141,9 +141,13 @@ def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *
     """A run as a document."""
     room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
     choice = ShownFindings(room)
+    followed = 0
     for finding in ledger.findings(run):
-        choice.add(finding)
-    content = _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
+        if compared.follows(finding):
+            followed += 1
+        else:
+            choice.add(finding)
+    content = {"followed": followed} | _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
     if format_ == "html":
         return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")

@@ -58,6 +58,7 @@ FINDINGS = pa.schema(
         *(pa.field(name, pa.string()) for name in ("change_kind", "change_to", "change_because")),
         pa.field("change_candidates", pa.list_(pa.string())),
         pa.field("evidence", pa.list_(EVIDENCE)),
+        pa.field("cause", pa.string()),
     ]
 )
 """Columns of `findings_arrow`."""
@@ -91,6 +92,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     return {
         **finding_columns(finding),
         "graph": finding.mark.graph,
+        "cause": finding.cause,
         "missing": [{"source": gap.source, "cause": gap.cause.value} for gap in verdict.missing],
         "evidence": [{name: _plain(value) for name, value in e} for e in verdict.evidence],
     }

@@ -1,12 +1,12 @@
 """Write a run as JUnit XML, as build servers show tests: what is wrong failed, could not look skipped.
 
-One suite a check type and target. One case a finding; and one a tally of what makes no finding, so that what is
-supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).
+One suite a check type and target. One case a finding, with what follows from it; and one a tally of what makes no
+finding, so that what is supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -14,6 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Reason, Tally, TallyMark, Target
+from kgcheck.plurals import how_many
 from kgcheck.report.comparison import ALONE, Decided, Standing
 from kgcheck.report.tables import called_in, deciding, evidence_line, graph_words, proposal
 from kgcheck.visible import visible
@@ -34,14 +35,19 @@ def junit(
     suites: dict[_Suite, list[TestCase]] = {}
     rest: Counter[tuple[_Suite, TallyMark, bool]] = Counter()
     kept: set[tuple[str, str]] = set()
-    for number, finding in enumerate(findings):
+    number = -1
+    for finding in findings:
         suite = finding.task.type, str(_target(finding))
         kept.add(_counted_as(suite, finding.mark, finding.verdict.reason))
+        if compared.follows(finding):
+            continue
+        number += 1
         decided, mark = compared.decided(finding), finding.mark
         excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
         fails = not excused and _fails(mark, fail_on, compared.state(finding), decided)
         if limit is None or number < limit:
-            suites.setdefault(suite, []).append(_case(run, finding, suite, decided, fails=fails))
+            following = compared.following(finding)
+            suites.setdefault(suite, []).append(_case(run, finding, suite, decided, following, fails=fails))
         else:
             rest[suite, mark, fails] += 1
     for (suite, mark, fails), count in rest.items():
@@ -82,7 +88,15 @@ def _target(finding: Finding) -> Target:
     return target.model_copy(update={"attribute": None}) if finding.task.type is CheckType.STRUCTURE else target
 
 
-def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *, fails: bool) -> TestCase:
+def _case(
+    run: Run,
+    finding: Finding,
+    suite: _Suite,
+    decided: Decided | None,
+    following: Sequence[Finding],
+    *,
+    fails: bool,
+) -> TestCase:
     verdict = finding.verdict
     case = TestCase(_shown(str(finding.task)), _class_name(suite))
     words = f"{verdict.reason.value}: {verdict.reason.words}"
@@ -95,6 +109,8 @@ def _case(run: Run, finding: Finding, suite: _Suite, decided: Decided | None, *,
         *(f"not looked at: {gap}" for gap in verdict.missing),
         *([f"proposal: {change}"] if (change := proposal(finding.change)) else []),
         *([_decision(decided)] if decided else []),
+        *([f"{how_many(len(following), 'finding')} more, told with it:"] if following else []),
+        *(f"{one.fingerprint} {one.task}: {one.verdict.reason.value}" for one in following),
     ]
     _end(case, finding.mark, words, verdict.reason.value, lines, fails=fails)
     return case

@@ -17,7 +17,7 @@ from kgcheck.report.comparison import ALONE, Standing
 from kgcheck.visible import visible
 
 
-def prometheus(run: Run, tallies: Iterable[Tally], compared: Standing = ALONE) -> str:
+def prometheus(run: Run, tallies: Iterable[Tally], compared: Standing = ALONE, followed: int = 0) -> str:
     """A run in the text format of Prometheus."""
     gauges = _Gauges(run.store)
     gauges.set("run_info", "The last run; always 1.", {"run": run.id, "profile": run.profile}, 1)
@@ -30,6 +30,9 @@ def prometheus(run: Run, tallies: Iterable[Tally], compared: Standing = ALONE) -
     _tasks(gauges, tallies)
     for state, count in compared.counts.items():
         gauges.set("findings", "Findings of the last run and the one before, by state.", {"state": state}, count)
+    if compared.counts:
+        words = "Findings of the last run that follow from another one of it, which is counted."
+        gauges.set("findings_following", words, {}, followed)
     for label, count in run.nodes.items():
         gauges.set("graph_nodes", "Nodes of the graph.", {"label": label}, count)
     for pattern, count in run.edges.items():

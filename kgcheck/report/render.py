@@ -1,5 +1,6 @@
 """Render a run as text: for people, for programs, and in the forms that other tools take."""
 
+from itertools import islice
 from typing import Any
 
 from kgcheck.ledger.ledger import Ledger, Run
@@ -45,9 +46,10 @@ def render(
         case "prometheus":
             from kgcheck.report.prometheus import prometheus
 
-            return prometheus(run, ledger.tallies(run), compared)
+            return prometheus(run, ledger.tallies(run), compared, ledger.consequences(run).total())
         case "table":
-            return as_text(findings_table(findings))
+            causes = (f for f in ledger.findings(run) if not compared.follows(f))
+            return as_text(findings_table(islice(causes, limit), ledger.consequences(run)))
         case _:
             from kgcheck.report.documents import document
 

@@ -1,6 +1,7 @@
 """Write a run as SARIF 2.1.0, which code hosts and dashboards of findings read.
 
-A rule is a reason. A result is a finding: of a graph there are no files, so it stands at logical locations, the nodes.
+A rule is a reason. A result is a finding, and what follows from it is at its related locations. Of a graph there are no
+files, so findings stand at logical locations, the nodes.
 What could not be looked at is no result but a notification of the invocation.
 """
 
@@ -61,7 +62,8 @@ def sarif(
     rules = _Rules()
     results: list[dict[str, Any]] = []
     left_out = 0
-    for number, finding in enumerate(findings):
+    causes = (finding for finding in findings if not compared.follows(finding))
+    for number, finding in enumerate(causes):
         if limit is not None and number >= limit:
             left_out += 1
             continue
@@ -133,6 +135,15 @@ def _result(
         "rank": round(verdict.confidence * 100, 1),
         "properties": _properties(finding, state, decided),
     }
+    if following := compared.following(finding):
+        result["relatedLocations"] = [
+            {
+                "id": number,
+                "message": {"text": sarif_text(f"follows from it: {_message(one)}")},
+                "logicalLocations": [_location(ref, name) for ref, name in _ends(one)],
+            }
+            for number, one in enumerate(following, 1)
+        ]
     if compared.before:
         result["baselineState"] = _BASELINE.get(state or "", "unchanged") if state else "unchanged"
     if decided and decided.stands and decided.action in _SUPPRESSED:

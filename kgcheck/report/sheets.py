@@ -13,6 +13,7 @@ from kgcheck.visible import visible
 COLUMNS = (
     *("finding", "type", "outcome", "graph", "reason", "confidence", "label", "id", "name", "relation"),
     *("other_label", "other_id", "other_name", "attribute", "value", "proposal", "evidence", "url", "not_looked_at"),
+    "cause",
 )
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -52,6 +53,7 @@ def finding_cells(f: Finding) -> tuple[str, ...]:
             best[0].url if best else "",
             ", ".join(map(str, f.verdict.missing)),
         ),
+        f.cause or "",
     )
 
 

@@ -1,10 +1,10 @@
 """Sum up in a few lines how a run ended."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kgcheck.model import Outcome, Tally, TallyMark
+from kgcheck.model import Outcome, Tally
 from kgcheck.plurals import how_many
 from kgcheck.report.tables import marks, marks_line
 
@@ -15,12 +15,15 @@ _SHOWN_UNKNOWN = 12
 _SHOWN_KINDS = 12
 
 
-def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
-    """Sum up how a run ended, in a few lines."""
+def summary_lines(run: "Run", tallies: Sequence[Tally], found: tuple[int, int] | None = None) -> list[str]:
+    """Sum up how a run ended, in a few lines; ``found`` are its findings, and those that follow from them."""
     counts = marks(tallies)
     total = sum(counts.values())
     state = "" if run.finished else " (cut off: go on with --resume)"
     lines = [f"run {run.id}{state}: {total:,} checked: {marks_line(counts)}"]
+    if found:
+        more = f", from which {found[1]:,} more follow" if found[1] else ""
+        lines.append(f"  {how_many(found[0], 'finding')}{more}")
     lines += [f"  warning: {text}" for text in run.warnings]
     if run.team:
         went = ", ".join(f"{n:,} {way}" for way, n in run.team.items())
@@ -38,12 +41,8 @@ def summary_lines(run: "Run", tallies: Sequence[Tally]) -> list[str]:
     return lines
 
 
-def wrong_lines(run: "Run", tallies: Iterable[Tally]) -> list[str]:
-    """List what is wrong most often, and how to list the findings of one kind."""
-    kinds = Counter[tuple[str, str, str]]()
-    for t in tallies:
-        if t.mark.severity == TallyMark.REFUTED.severity:
-            kinds[t.mark.value, str(t.target), t.reason.value] += t.count
+def wrong_lines(run: "Run", kinds: Counter[tuple[str, str, str]]) -> list[str]:
+    """List what is wrong most often, by mark, place and reason, and how to list the findings of one kind."""
     shown = kinds.most_common(_SHOWN_KINDS)
     lines = [f"  {mark}: {n:,} {target}: {reason}" for (mark, target, reason), n in shown]
     if len(kinds) > _SHOWN_KINDS:

@@ -191,14 +191,14 @@ def operation_table(rows: Iterable[tuple[int, str, str, str]]) -> RenderableType
     return RowTable(("no.", "state", "operation", "why"), listed, keys=("no.", "state"))
 
 
-def findings_table(findings: Iterable[Finding]) -> RenderableType:
-    """Findings with the first piece of evidence that decides each."""
+def findings_table(findings: Iterable[Finding], follow: Mapping[str, int]) -> RenderableType:
+    """Findings with the first piece of evidence that decides each, and how many follow from them."""
     rows = [
         (
             f.fingerprint[:8],
             cell(f.mark.value, style=_COLOURS[f.mark]),
             f.verdict.reason.value,
-            what_of(f),
+            f"{what_of(f)}{followed_words(follow.get(f.fingerprint, 0))}",
             "; ".join(evidence_line(e) for e in deciding(f)[:1]),
             proposal(f.change),
         )
@@ -206,6 +206,15 @@ def findings_table(findings: Iterable[Finding]) -> RenderableType:
     ]
     columns = ("finding", "outcome", "reason", "what", "evidence", "proposal")
     return RowTable(columns, rows, keys=columns[:3])
+
+
+def followed_words(count: int) -> str:
+    """How many findings follow from one, to stand behind what it is about; empty where none does.
+
+    >>> followed_words(247)
+    ' [+247 follow]'
+    """
+    return f" [+{count:,} follow{'s' if count == 1 else ''}]" if count else ""
 
 
 def explain_finding(finding: Finding, became: str = "", decided: str = "") -> RenderableType:
@@ -222,6 +231,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
             ("note", verdict.note),
             ("not looked at", ", ".join(map(str, verdict.missing))),
             ("proposal", proposal(finding.change)),
+            ("follows from", finding.cause or ""),
             ("since before", became),
             ("decision", decided),
         )

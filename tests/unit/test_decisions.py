@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from sqlalchemy import select
+from sqlalchemy import literal, select
 
 from kgcheck import clock
 from kgcheck.curation import forms
@@ -147,7 +147,7 @@ def test_the_latest_decision_about_the_present_basis_counts(ledger: Ledger) -> N
     bases = {found.fingerprint: basis_of(found)}
     for days, state in ((1, "deferred"), (2, "open"), (3, "open")):
         day = TODAY + timedelta(days=days)
-        assert Decisions(ledger).states(bases, day)[found.fingerprint].state.value == state
+        assert Decisions(ledger).states(bases, today=day)[found.fingerprint].state.value == state
     assert [d.by for d in Decisions(ledger).table.of([found.fingerprint])] == ["anna", "ben", "carl", "dora"]
 
 
@@ -305,9 +305,8 @@ def test_sql_and_python_agree_where_a_finding_stands(made: list[Decision], basis
         table = DecisionTable(ledger.database)
         table.add(made)
         about = [d for d in table.of(["a" * 16])]
-        from sqlalchemy import literal
-
-        column = state_column(literal("a" * 16), literal(basis), today)
+        row = select(literal("r").label("run"), literal("a" * 16).label("fingerprint")).subquery("named")
+        column = state_column(row, literal(basis), today)
         with ledger.database.reading() as connection:
             in_sql = connection.execute(select(column)).scalar_one()
 

@@ -109,9 +109,10 @@ def test_pages_of_findings_need_no_sorting(path: Path) -> None:
 def test_filters_look_at_places_before_findings(path: Path, column: str) -> None:
     query = in_order("r").where(PLACE.c[column].in_(["x", "x"])).limit(50)
 
-    first, second = plan(path, query).split("; ")
+    first, second, *cause = plan(path, query).split("; ")
     assert first.startswith("SEARCH finding_place USING PRIMARY KEY (run=?")
     assert second == "SEARCH finding USING INTEGER PRIMARY KEY (rowid=?)"
+    assert cause[1:] == ["SEARCH consequence_1 USING PRIMARY KEY (run=? AND fingerprint=?)"]
 
 
 def test_two_runs_are_compared_by_an_index(path: Path) -> None:

@@ -302,7 +302,7 @@ def test_tables_can_be_read_at_every_width(width: int) -> None:
     found = finding(said="words of a source that take more room than a column has at 80 characters")
     counted = [tally(2_314, Outcome.SUPPORTED), tally(76, Outcome.REFUTED), tally(426, Outcome.UNAVAILABLE)]
 
-    runs, findings = printed(width, run_table([(RUN, counted)])), printed(width, findings_table([found]))
+    runs, findings = printed(width, run_table([(RUN, counted)])), printed(width, findings_table([found], {}))
 
     lines = [line.rstrip() for line in (runs + findings).splitlines()]
     assert max(map(len, lines)) <= width

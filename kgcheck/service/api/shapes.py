@@ -123,8 +123,12 @@ class FindingRow(Value):
     reason: Reason
     confidence: float | None
     proposed_change: Change | None
+    cause: str | None = Field(description="fingerprint of the finding that it follows from; null of a root cause")
+    consequences: int = Field(description="findings of the run that follow from it")
     decision_state: DecisionState
-    decision: DecisionRow | None = Field(description="that made it so, or the last one before it was reopened")
+    decision: DecisionRow | None = Field(
+        description="that made it so, or the last one before it was reopened; its fingerprint may be that of the cause"
+    )
 
     @classmethod
     def of(cls, one: ComparedFinding) -> Self:
@@ -135,6 +139,7 @@ class FindingRow(Value):
             "version": one.version,
             "state": one.state,
             "why": one.why,
+            "consequences": one.consequences,
             "decision_state": one.decided.state,
             "decision": DecisionRow.of(decision) if decision else None,
         }

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.known import Occurrence
+from kgcheck.curation.known import KnownFinding, Occurrence
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
@@ -27,6 +27,7 @@ router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=
 Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 _SIMILAR = 6
+_CONSEQUENCES = 20
 _EACH = 3
 _RUNS = 20
 _NAMED = 12
@@ -107,6 +108,10 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "current": known.decided,
         "version_seen": known.version,
         "state": known.state.value if known.state else None,
+        "cause": _cause(workspace, finding),
+        "consequences": _consequences(workspace, known) if known.consequences else [],
+        "follow": known.consequences,
+        "consequences_address": TriageQuery(run=finding.run, cause=fingerprint).address,
         "history": _history(workspace, fingerprint),
         "before": before(finding),
         "after": after(finding),
@@ -120,6 +125,17 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "tomorrow": today + timedelta(days=1),
         "in_a_month": today + timedelta(days=30),
     }
+
+
+def _cause(workspace: Workspace, finding: Finding) -> Finding | None:
+    """The finding that one follows from."""
+    return workspace.finding(finding.cause) if finding.cause else None
+
+
+def _consequences(workspace: Workspace, known: KnownFinding) -> list[ComparedFinding]:
+    """The first findings that follow from one."""
+    listed = workspace.list_findings(known.finding.run, cause=known.fingerprint)
+    return list(listed.page(limit=_CONSEQUENCES))
 
 
 def before(finding: Finding) -> str:

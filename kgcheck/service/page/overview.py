@@ -62,10 +62,11 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
             return render(request, "overview", asking, run=None, store=workspace.store)
         listed = workspace.list_findings(figures.run)
         facets = workspace.facets(listed)
-    reasons = [(name, Reason(name).words, n) for name, n in facets.of("reasons").items()]
+    reasons = [(name, Reason(name).words, n) for name, n in facets.listed("reasons").items()]
     return render(
         request, "overview", asking,
         run=figures.run, store=figures.run.store, counts=figures.counts, total=figures.counts.total(),
+        found=facets.marks, followed=facets.followed,
         states=facets.of("states"), before=listed.diff.before_id,
         decisions=facets.of("decisions"), reason_counts=reasons[:_MOST_REASONS],
         charts=[_table(figures, name) for name in _CHARTS if figures.rows(name)], jobs=job_list(service),

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from kgcheck.curation.findings import FACETS
+from kgcheck.curation.findings import FACETS, NOT_REJECTED
 from kgcheck.errors import UsageError
 
 FACET_OF = {name.removesuffix("s"): name for name in FACETS}
@@ -24,29 +24,32 @@ class TriageQuery(NamedTuple):
     """Names of FACET_OF with a choice each."""
     since: str = ""
     text: str = ""
+    cause: str = ""
     after: str = ""
 
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
-        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "after")}
+        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "cause", "after")}
         if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):
             raise UsageError("that is more than a filter takes", "leave some of it out")
-        return cls(single["run"], single["before"], chosen, single["since"], single["q"], single["after"])
+        run, before, *rest = single.values()
+        return cls(run, before, chosen, *rest)
 
     @property
     def filters(self) -> dict[str, Any]:
         """As Workspace.list_findings takes them."""
         facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
+        facets["decisions"] = facets["decisions"] or list(NOT_REJECTED)
         since: date | str | None = self.since or None
         named = {"run": self.run or "latest", "before": self.before or None}
-        return {**named, **facets, "since": since, "text": self.text or None}
+        return {**named, **facets, "since": since, "text": self.text or None, "cause": self.cause or None}
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names and values of an address, without the place in the list."""
-        single = (("run", self.run), ("before", self.before), ("since", self.since), ("q", self.text))
-        return [*self.chosen, *((name, value) for name, value in single if value)]
+        single = {"run": self.run, "before": self.before, "since": self.since, "q": self.text, "cause": self.cause}
+        return [*self.chosen, *((name, value) for name, value in single.items() if value)]
 
     @property
     def address(self) -> str:
@@ -59,7 +62,11 @@ class TriageQuery(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.chosen or self.since or self.text)
+        return bool(self.chosen or self.since or self.text or self.cause)
+
+    def has(self, name: str) -> bool:
+        """Whether a choice of a facet is made."""
+        return any(chosen == name for chosen, _ in self.chosen)
 
     def is_chosen(self, name: str, choice: str) -> bool:
         return (name, choice) in self.chosen

@@ -51,6 +51,7 @@ def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Respo
         diff = None if found.is_check else workspace.diff(after=found)
         states = {state.value: count for state, count in diff.counts.items()} if diff else {}
         findings = list(workspace.findings(found, limit=1)) if found.is_check else []
+        facets = None if found.is_check else workspace.facets(workspace.list_findings(found))
     by_target: dict[tuple[str, str], dict[str, int]] = {}
     for tally in tallies:
         counts = by_target.setdefault((tally.type.value, str(tally.target)), {})
@@ -59,6 +60,7 @@ def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Respo
         request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(),
         targets=by_target, states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
         checked=findings[0] if findings else None,
+        found=facets.marks if facets else None, followed=facets.followed if facets else 0,
     )  # fmt: skip
 
 

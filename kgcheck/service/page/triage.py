@@ -12,7 +12,7 @@ from kgcheck.choices import chosen
 from kgcheck.curation.facets import Facets
 from kgcheck.curation.findings import FindingList, FindingPage
 from kgcheck.errors import LedgerError, UnknownName, UsageError
-from kgcheck.ledger.decisions import Action
+from kgcheck.ledger.decisions import Action, DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Finding, Reason, all_reasons
 from kgcheck.service.access import Curator, Viewer
@@ -155,7 +155,16 @@ def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
 def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
     listed = _listed(workspace, query)
     if listed is None:
-        return {"run": None, "is_first": True, "rows": [], "next": None, "total": 0, "facets": []}
+        return {
+            "run": None,
+            "is_first": True,
+            "rows": [],
+            "next": None,
+            "total": 0,
+            "followed": 0,
+            "rejected": 0,
+            "facets": [],
+        }
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
     facets = workspace.facets(listed)
@@ -165,6 +174,8 @@ def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
         "rows": rows,
         "next": page.next,
         "total": facets.total,
+        "followed": facets.followed,
+        "rejected": 0 if query.has("decision") else facets.of("decisions").get(DecisionState.REJECTED.value, 0),
         "facets": _facets(facets),
     }
 

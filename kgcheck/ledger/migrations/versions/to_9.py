@@ -17,13 +17,14 @@ from sqlalchemy import (
     update,
 )
 
+from kgcheck.ledger.causes import link_causes
 from kgcheck.ledger.comparisons import COMPARED, COMPARISON, Pair, write_compared
 from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.settling import settle_run
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
-revision = "8"
+revision = "9"
 down_revision = "3"
 
 _OLD = "finding_3"
@@ -45,6 +46,8 @@ def upgrade() -> None:
     # Of the patches that are there nobody knows whether they were made here.
     op.add_column("patch", Column("digest", String))
     _findings(connection)
+    for run in connection.scalars(select(RUN.c.id)).all():
+        link_causes(connection, run)
     for run, before in connection.execute(select(COMPARISON.c.run, COMPARISON.c.before)).all():
         if before:
             write_compared(connection, Pair(before, run))
