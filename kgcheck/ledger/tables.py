@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 8: what is asked for has a column; what is only shown is JSON in a text.
+"""The tables of the ledger, format 9: what is asked for has a column; what is only shown is JSON in a text.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Value)
 
-FORMAT = 8
+FORMAT = 9
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3

@@ -23,7 +23,7 @@ from kgcheck.ledger.settling import settle_run
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
-revision = "8"
+revision = "9"
 down_revision = "3"
 
 _OLD = "finding_3"
