@@ -86,9 +86,16 @@ def facets_of(findings: FindingList) -> Facets:
     diff, wanted, day = findings.diff, findings.wanted, clock.today()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
+        key: tuple[Any, ...] = (
+            str(ledger.where),
+            diff.before_id,
+            diff.after.id,
+            wanted.text,
+            wanted.since,
+            wanted.node,
+        )
         key = (*key, *connection.execute(_edition(diff.after.id)).one())
-    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since))
+    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since, node=wanted.node))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())
     everything = _everything(_Counted(key, narrowed))

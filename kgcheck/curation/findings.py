@@ -69,6 +69,9 @@ class FindingFilter(Value):
     reasons: tuple[Reason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
     labels: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of a node, or of an end of an edge")
     relations: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of the edge")
+    node: Annotated[str, Field(min_length=3, max_length=800, pattern=LINE)] | None = Field(
+        default=None, description="about this node, by label and id, or an edge of it"
+    )
     since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
@@ -241,6 +244,10 @@ class FindingList:
         if wanted.text:
             parts = [_contains(connection, FINDING.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
+        if wanted.node:
+            label, _, name = wanted.node.partition(" ")
+            ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
+            conditions.append(or_(*((FINDING.c[of] == label) & (FINDING.c[id_] == name) for of, id_ in ends)))
         if wanted.since:
             conditions.append(self._not_before(connection, of, wanted.since))
         if wanted.decisions:
