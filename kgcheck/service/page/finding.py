@@ -13,7 +13,7 @@ from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
-from kgcheck.model import Change, ChangeKind, CheckType, Finding
+from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
@@ -223,8 +223,16 @@ def _abstracts(workspace: Workspace, finding: Finding) -> dict[str, Document]:
 
 
 def _drawing(workspace: Workspace, finding: Finding) -> Drawing | None:
+    task = finding.task
     try:
-        return draw(finding.task, workspace.neighbourhood(finding, _EACH))
+        found = workspace.neighbourhood(finding, _EACH)
+        if task.object is None or task.object == task.subject:
+            return draw([task.subject], found)
+        is_lacking = task.type is CheckType.POTENTIAL
+        if task.relation:
+            edge = Triple(head=task.subject, relation=task.relation, tail=task.object)
+            is_lacking = not workspace.graph.edges(edge)
+        return draw([task.subject, task.object], found, is_lacking=is_lacking)
     except KgcheckError:
         # A graph that is away or locked is no reason not to show the evidence.
         return None

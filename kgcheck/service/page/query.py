@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from kgcheck.curation.findings import FACETS
+from kgcheck.curation.findings import FACETS, FindingFilter
 from kgcheck.errors import UsageError
 
 FACET_OF = {name.removesuffix("s"): name for name in FACETS}
@@ -24,15 +24,22 @@ class TriageQuery(NamedTuple):
     """Names of FACET_OF with a choice each."""
     since: str = ""
     text: str = ""
+    node: str = ""
     after: str = ""
 
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
-        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "after")}
+        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "node", "after")}
         if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):
             raise UsageError("that is more than a filter takes", "leave some of it out")
-        return cls(single["run"], single["before"], chosen, single["since"], single["q"], single["after"])
+        run, before, since, text, node, after = single.values()
+        return cls(run, before, chosen, since, text, node, after)
+
+    @classmethod
+    def of_filter(cls, wanted: FindingFilter) -> "TriageQuery":
+        chosen = ((name, str(value)) for name, facet in FACET_OF.items() for value in getattr(wanted, facet))
+        return cls(chosen=tuple(chosen), since=str(wanted.since or ""), text=wanted.text or "", node=wanted.node or "")
 
     @property
     def filters(self) -> dict[str, Any]:
@@ -40,12 +47,18 @@ class TriageQuery(NamedTuple):
         facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
         since: date | str | None = self.since or None
         named = {"run": self.run or "latest", "before": self.before or None}
-        return {**named, **facets, "since": since, "text": self.text or None}
+        return {**named, **facets, "since": since, "text": self.text or None, "node": self.node or None}
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names and values of an address, without the place in the list."""
-        single = (("run", self.run), ("before", self.before), ("since", self.since), ("q", self.text))
+        single = (
+            ("run", self.run),
+            ("before", self.before),
+            ("since", self.since),
+            ("q", self.text),
+            ("node", self.node),
+        )
         return [*self.chosen, *((name, value) for name, value in single if value)]
 
     @property
@@ -59,7 +72,7 @@ class TriageQuery(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.chosen or self.since or self.text)
+        return bool(self.chosen or self.since or self.text or self.node)
 
     def is_chosen(self, name: str, choice: str) -> bool:
         return (name, choice) in self.chosen
