@@ -44,20 +44,14 @@ class PastEvent(NamedTuple):
 
 @router.get("/{fingerprint}")
 def finding_page(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
-    """A finding with its evidence and history."""
+    """A finding with its evidence and history; for our own script as a part of a page."""
     query = TriageQuery.of(request.query_params)
     with service.reading() as workspace:
         content = finding_content(workspace, fingerprint, query)
+        if is_fragment(request):
+            return render(request, "_panel", asking, **content)
         later = _next(workspace, fingerprint, query)
     return render(request, "finding", asking, **content, next=later)
-
-
-@router.get("/{fingerprint}/panel")
-def panel(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
-    """The same as a part of a page."""
-    with service.reading() as workspace:
-        content = finding_content(workspace, fingerprint, TriageQuery.of(request.query_params))
-    return render(request, "_panel", asking, **content)
 
 
 @router.post("/{fingerprint}/decide")
