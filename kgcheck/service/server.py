@@ -16,7 +16,7 @@ from kgcheck.service.origin import is_loopback
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.telemetry import start_telemetry, traced
 
-_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search")
+_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
 

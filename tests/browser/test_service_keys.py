@@ -176,7 +176,6 @@ def test_everything_has_a_name_and_a_role(browser: Browser, served: Served) -> N
             'heading "',
             'region "Since the run before"',
             'region "Findings by reason"',
-            'img "',
             'region "Age of the references"',
         ],
         "/findings?type=attribute": [

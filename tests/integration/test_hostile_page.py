@@ -18,7 +18,7 @@ from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader
 
 _PARAMETERS = (
     *("q", "claim", "head", "relation", "tail", "search", "after", "before", "run", "since", "label", "reason", "type"),
-    *("decision", "state", "outcome", "scope", "finding", "done", "count", "first", "next", "theme", "like", "what"),
+    *("decision", "state", "outcome", "scope", "finding", "done", "count", "first", "next", "like", "what"),
     *("node", "other", "direction", "name"),
     *("action", "note", "until", "choose", "choose_other", "back", "version", "username", "else"),
 )
