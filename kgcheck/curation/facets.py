@@ -154,8 +154,9 @@ def facets_of(findings: FindingList) -> Facets:
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
         key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
-        key = (*key, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
-    narrowed = FindingList(diff, FindingFilter(text=wanted.text, since=wanted.since, cause=wanted.cause))
+        key = (*key, wanted.node, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
+    shared = {"text": wanted.text, "since": wanted.since, "node": wanted.node, "cause": wanted.cause}
+    narrowed = FindingList(diff, FindingFilter(**shared))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())
     everything = _everything(_Counted(key, narrowed))

@@ -87,6 +87,9 @@ class FindingFilter(Value):
         default=None, description="what follows from the finding of this fingerprint"
     )
     unfold: bool = Field(default=False, description="also what follows from a finding of the list, by itself")
+    node: Annotated[str, Field(min_length=3, max_length=800, pattern=LINE)] | None = Field(
+        default=None, description="about this node, by label and id, or an edge of it"
+    )
     since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
@@ -293,6 +296,10 @@ class FindingList:
             texts = FINDING if of is PLACE else of
             parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
+        if wanted.node:
+            label, _, name = wanted.node.partition(" ")
+            ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
+            conditions.append(or_(*((FINDING.c[of] == label) & (FINDING.c[id_] == name) for of, id_ in ends)))
         if wanted.since:
             conditions.append(self._not_before(connection, of, wanted.since))
         if wanted.decisions:

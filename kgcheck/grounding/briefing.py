@@ -87,12 +87,11 @@ def _missing(context: Context, node: Ref, notes: list[str]) -> list[Finding]:
     """What the newest audit found that sources know of a node and the graph lacks."""
     try:
         with context.reading() as ledger:
-            found = list_findings(ledger, graph=["lacks_it"], text=node.id)
+            found = list_findings(ledger, graph=["lacks_it"], node=str(node))
     except UnknownName:
         notes.append("no audit is in the ledger: nobody has looked for edges that the graph lacks")
         return []
-    findings = [compared.finding for compared in found.page() if compared.finding]
-    return [finding for finding in findings if node in (finding.task.subject, finding.task.object)]
+    return [compared.finding for compared in found.page() if compared.finding]
 
 
 def _passages(context: Context, topic: str) -> "list[tuple[Document, str]]":

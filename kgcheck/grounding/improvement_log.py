@@ -142,9 +142,9 @@ class ImprovementLog:
         write_text(self.folder / "log.md", log_table(self.start, self.rounds))
 
     def plot(self) -> None:
-        """Write a plot of the scores, where altair is installed."""
-        if (plot := score_plot(self.start, self.done)) is not None:
-            write_text(self.folder / "scores.svg", plot)
+        """Write a plot of the scores."""
+        if self.start is not None:
+            write_text(self.folder / "scores.svg", score_plot(self.start, self.done))
 
     def _version(self, number: int) -> Path:
         return self.folder / "versions" / f"{number:03d}.md"
@@ -178,24 +178,33 @@ def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]
     return "\n".join((*lines, ""))
 
 
-def score_plot(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str | None:
-    """The score over the rounds."""
-    try:
-        import altair as alt
-        import vl_convert
-    except ImportError:
-        return None
-    if start is None:
-        return None
-    values = [{"round": 0, "score": start.standing, "of": "best"}]
-    values += [{"round": r.number, "score": r.best, "of": "best"} for r in rounds]
-    values += [{"round": r.number, "score": r.after, "of": r.outcome} for r in rounds if r.after is not None]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        x=alt.X("round:Q", axis=alt.Axis(tickMinStep=1)), y=alt.Y("score:Q", scale=alt.Scale(zero=False)),
-    )  # fmt: skip
-    line = base.mark_line(interpolate="step-after").transform_filter("datum.of == 'best'")
-    points = base.mark_point(filled=True).encode(shape="of:N", color="of:N").transform_filter("datum.of != 'best'")
-    return str(vl_convert.vegalite_to_svg(alt.layer(line, points).properties(width=640, height=300).to_dict()))
+_PLOTTED: dict[RoundOutcome, str] = {"accepted": "●", "rejected": "△", "deep_cycle": "◆", "stopped": "□"}
+
+
+def score_plot(start: ImprovementStart, rounds: Sequence[ImprovementRound]) -> str:
+    """Draw the best score over the rounds as a line, and the score of each revision as a mark, as SVG."""
+    tried = [(r.number, r.after, r.outcome) for r in rounds if r.after is not None]
+    scores = [start.standing, *(r.best for r in rounds), *(score for _, score, _ in tried)]
+    low, high, last = min(scores), max(scores), rounds[-1].number if rounds else 1
+
+    def place(number: int, score: float) -> tuple[float, float]:
+        return 50 + 560 * number / last, 260 - 220 * (score - low) / ((high - low) or 1)
+
+    steps = "".join("H{:.1f}V{:.1f}".format(*place(r.number, r.best)) for r in rounds)
+    parts = [f'<path d="M50,{place(0, start.standing)[1]:.1f}{steps}" fill="none" stroke="#0b57b0"/>']
+    for number, score, outcome in tried:
+        x, y = place(number, score)
+        words = f"<title>round {number}, {outcome}: {score:.2f}</title>{_PLOTTED[outcome]}"
+        parts.append(f'<text x="{x:.1f}" y="{y + 4:.1f}">{words}</text>')
+    marks = ", ".join(f"{mark} {outcome.replace('_', ' ')}" for outcome, mark in _PLOTTED.items())
+    texts = (
+        (320, 20, f"score by round: the line is the best, {marks}"),
+        (25, 44, f"{high:.2f}"),
+        (25, 264, f"{low:.2f}"),
+    )
+    parts += [f'<text x="{x}" y="{y}">{text}</text>' for x, y, text in (*texts, (50, 285, 0), (610, 285, last))]
+    form = 'width="640" height="300" viewBox="0 0 640 300" font-family="sans-serif" font-size="12" text-anchor="middle"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {form}>{"".join(parts)}</svg>\n'
 
 
 def _cell(text: str) -> str:

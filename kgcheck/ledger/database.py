@@ -15,6 +15,7 @@ from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its table
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tables)
 from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
+from kgcheck.ledger import saved_filters as _saved_filters  # noqa: F401  (its tables)
 from kgcheck.ledger import sessions as _sessions  # noqa: F401  (its tables)
 from kgcheck.ledger import users as _users  # noqa: F401  (its tables)
 from kgcheck.ledger import work as _work  # noqa: F401  (its tables)

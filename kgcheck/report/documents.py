@@ -228,14 +228,15 @@ class Row(NamedTuple):
     counts: Counter[TallyMark]
 
 
-def _by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
+def by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
+    """How tasks ended by type and target."""
     counts: dict[CheckType, dict[str, Counter[TallyMark]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
         counts[t.type][str(t.target)][t.mark] += t.count
     return {kind: [Row(*row) for row in sorted(rows.items())] for kind, rows in counts.items() if rows}
 
 
-def _bar(counts: Counter[TallyMark]) -> list[tuple[TallyMark, float, float]]:
+def bar(counts: Counter[TallyMark]) -> list[tuple[TallyMark, float, float]]:
     """Each mark's start and width in percent; nothing that happened is too thin to be seen."""
     wide = {o: max(counts[o] / counts.total(), 0.006) for o in MARKS if counts[o]}
     parts, start = [], 0.0
@@ -256,8 +257,8 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
         "scope": scope_words(run.options),
         "counts": counts,
         "total": counts.total(),
-        "bar": _bar(counts),
-        "targets": _by_target(tallies),
+        "bar": bar(counts),
+        "targets": by_target(tallies),
         "unasked": unasked(tallies),
         "releases": releases,
         "meaning": {mark: MARKS[mark] for mark in shown_marks(counts)},

@@ -13,17 +13,15 @@ from kgcheck.service.app import create_app
 from kgcheck.service.connections import ListeningConfig
 from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.origin import is_loopback
-from kgcheck.service.page import charts
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.telemetry import start_telemetry, traced
 
-_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search")
+_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
 
 def load(options: ServiceOptions) -> None:
     """Import what requests need. Nothing is opened: a store that nobody has asked about can still be written to."""
-    charts.load()
     for name in _ALWAYS:
         import_module(name)
     if not options.literature:

@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -55,7 +56,11 @@ def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_
     with listening(Service(world.options, Settings(home=tmp_path / "home"))) as served:
         paths = ["/", "/findings", "/findings/decide?scope=all", "/runs", f"/runs/{world.run}", "/diff", "/patches"]
         paths += [f"/patches/{world.patch}", "/ask?search=binds", "/ask?claim=binds", "/jobs", "/tasks", "/sign-in"]
-        paths += [f"/tasks/{world.task}", *(f"/findings/{name}" for name in world.findings[:4])]
+        paths += [
+            f"/nodes/{world.node.label}/{quote(world.node.id, safe='')}",
+            f"/tasks/{world.task}",
+            *(f"/findings/{name}" for name in world.findings[:4]),
+        ]
         with visiting(browser, served) as (page, trouble):
             for path in paths:
                 page.goto(served.address + path)

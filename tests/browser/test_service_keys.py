@@ -156,9 +156,9 @@ def test_focus_stays_in_a_panel_that_is_loaded_anew(browser: Browser, served: Se
     with visiting(browser, served, width=1400) as (page, _):
         page.goto(f"{served.address}/findings?type=attribute")
         expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
-        page.route(re.compile("/panel"), lambda route: waiting.append(route))
+        page.route(re.compile("/findings/[0-9a-f]{16}"), lambda route: waiting.append(route))
         row = page.locator("#rows > .row").nth(1)
-        with page.expect_request(re.compile("/panel"), timeout=WAIT_MS):
+        with page.expect_request(re.compile("/findings/[0-9a-f]{16}"), timeout=WAIT_MS):
             row.locator("a").focus()
         page.locator("#detail").get_by_role("button", name="Accept").focus()
         waiting[-1].continue_()
@@ -175,7 +175,7 @@ def test_everything_has_a_name_and_a_role(browser: Browser, served: Served) -> N
         "/": [
             'heading "',
             'region "Since the run before"',
-            'region "Outcome by label"',
+            'region "Findings by reason"',
             'region "Age of the references"',
         ],
         "/findings?type=attribute": [

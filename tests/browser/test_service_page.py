@@ -73,8 +73,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         count=4,
     )
     with Ledger(folder / "ledger.sqlite") as ledger:
-        ledger.start(run)
-        ledger.record(run, "all", list(_hostile(run)), [tally])
+        for each in (run.model_copy(update={"id": "20261119-093000-beef"}), run):
+            ledger.start(each)
+            ledger.record(each, "all", list(_hostile(each)), [tally])
     options = ServiceOptions(store=str(folder / "graph.lbdb"), ledger=str(folder / "ledger.sqlite"))
     with listening(Service(options, Settings(home=folder / "home"))) as made:
         yield made
@@ -156,6 +157,55 @@ def test_a_list_is_gone_through_by_keyboard(browser: Browser, served: Served) ->
         expect(page.locator("#selected")).to_have_text("1")
         assert page.evaluate(SHIFT) < 0.1
         assert trouble == []
+
+
+NUMBERS = """() => [...document.querySelectorAll("main td.n")].filter((cell) => cell.checkVisibility())
+  .map((cell) => [cell.textContent.trim(), cell.getBoundingClientRect()])
+  .map(([text, box]) => [text, box.left >= 0 && box.right <= document.documentElement.clientWidth])"""
+LABELS = """(kind) => [...document.querySelectorAll(`svg.drawing.${kind} text`)]
+  .map((text) => text.getBoundingClientRect()).flatMap((one, at, all) => all.slice(at + 1).filter((other) =>
+    one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom))"""
+
+
+@pytest.mark.parametrize(("width", "kind"), [(390, "narrow"), (1280, "wide")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_and_names_can_be_read_at_every_width(
+    browser: Browser, served: Served, width: int, kind: str, scheme: str
+) -> None:
+    with visiting(browser, served, width=width, scheme=scheme) as (page, trouble):
+        with served.service.open() as workspace:
+            run = workspace.run().id
+        for path in ("/", "/runs", f"/runs/{run}"):
+            page.goto(served.address + path)
+            numbers = page.evaluate(NUMBERS)
+            assert [text for text, is_seen in numbers if not is_seen] == [], path
+            assert any(text not in ("0", "") for text, _ in numbers), path
+            assert page.evaluate(OVERFLOW) <= 0, path
+        page.goto(f"{served.address}/nodes/Protein/P15056")
+        assert page.locator(f"svg.drawing.{kind} text").count() >= 8
+        assert page.evaluate(LABELS, kind) == []
+        assert page.evaluate(OVERFLOW) <= 0
+        assert trouble == []
+
+
+def test_nodes_and_saved_filters_are_reached_by_keyboard(browser: Browser, served: Served) -> None:
+    with visiting(browser, served) as (page, _):
+        page.goto(f"{served.address}/findings?type=existence&q=B4DFC2")
+        page.get_by_label("Name of this filter").press_sequentially("merged")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="merged", exact=True)).to_have_attribute("aria-current", "true")
+
+        page.goto(f"{served.address}/findings")
+        page.get_by_role("link", name="merged", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#total")).to_have_text("1 finding")
+        page.locator("#rows .row a").press("Enter")
+        page.get_by_role("link", name="Protein B4DFC2").press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("B4DFC2")
+        found = Axe().run(page, options=AXE).response["violations"]
+        assert [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found] == []
+        page.get_by_role("link", name="Decide about them").press("Enter")
+        expect(page.locator("#total")).to_contain_text("finding")
 
 
 def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Served) -> None:
@@ -257,21 +307,24 @@ def test_a_curators_whole_way(browser: Browser, tmp_path: Path) -> None:
 PATHS = (
     *("/", "/findings", "/findings/decide?scope=all", "/runs", "/diff", "/patches", "/ask", "/jobs", "/tasks"),
     *("/findings/FINDING", "/runs/RUN", "/findings/0123456789abcdef", "/no/such/page"),
+    *("/nodes", "/nodes?q=nobody", "/nodes/Protein/NODE", "/findings?node=Protein+NODE"),
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_use_every_page(browser: Browser, hostile: Served, scheme: str, width: int) -> None:
     with visiting(browser, hostile, width=width, scheme=scheme) as (page, _):
         page.goto(f"{hostile.address}/findings")
         finding = rows_of(page)[0]
         for path in PATHS:
-            page.goto(hostile.address + path.replace("FINDING", finding).replace("RUN", "20261120-093000-beef"))
+            path = path.replace("FINDING", finding).replace("RUN", "20261120-093000-beef").replace("NODE", LONG)
+            page.goto(hostile.address + path)
             if path == "/findings" and width > 1200:
                 expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
             assert page.evaluate(OVERFLOW) <= 0, path
+            assert [text for text, is_seen in page.evaluate(NUMBERS) if not is_seen] == [], path
             assert page.evaluate(SHIFT) < 0.1, path
             found = Axe().run(page, options=AXE).response["violations"]
             wrong = [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]

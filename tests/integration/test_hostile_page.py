@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,7 +18,8 @@ from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader
 
 _PARAMETERS = (
     *("q", "claim", "head", "relation", "tail", "search", "after", "before", "run", "since", "label", "reason", "type"),
-    *("decision", "state", "outcome", "scope", "finding", "done", "count", "first", "next", "theme", "like", "what"),
+    *("decision", "state", "outcome", "scope", "finding", "done", "count", "first", "next", "like", "what"),
+    *("node", "other", "direction", "name"),
     *("action", "note", "until", "choose", "choose_other", "back", "version", "username", "else"),
 )
 _KNOWN = {"action": "reject", "scope": "selected", "count": "1", "first": "1", "relation": "ACTS_ON"}
@@ -38,11 +40,15 @@ def _places(row: RouteRow, world: HostileWorld, few: int) -> Iterator[str]:
         "tasks": [world.task, "0" * 16, "1" * 16],
         "jobs": [world.job, "%3Cscript%3E"],
         "static": ["page.css", "no_such.css"],
-        "charts": ["labels", "relations", "trend", "%22%3E"],
         "findings": [*world.findings[:few], "0" * 16],
     }
     if "{" not in row.path:
         yield row.path
+        return
+    if part == "nodes":
+        label = world.node.label
+        yield from (f"/nodes/{label}/{quote(name, safe='')}" for name in (world.node.id, "nobody", world.texts.id()))
+        yield f"/nodes/{quote(world.texts.id(), safe='')}/x"
         return
     # A route of another kind needs a place here, or nobody would look at what it shows.
     assert part in names, row.path
@@ -106,6 +112,7 @@ def _shown(client: TestClient, world: HostileWorld) -> None:
         f"/tasks/{world.task}",
         "/ask?search=binds",
         "/ask?claim=binds",
+        f"/nodes/{world.node.label}/{quote(world.node.id, safe='')}",
     ):
         assert MARK in client.get(path).text, path
 

@@ -97,8 +97,8 @@ def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient) -
     with Ledger(Path(ledger_of(api))) as ledger:
         ledger.keep(run("20260101-000000-cccc"), made, tally())
 
-    for path in (f"/findings/{made.fingerprint}", f"/findings/{made.fingerprint}/panel"):
-        text = api.get(path, headers={"accept": "text/html"}).text
+    for headers in ({"accept": "text/html"}, {"x-fragment": "1"}):
+        text = api.get(f"/findings/{made.fingerprint}", headers=headers).text
         assert '<small class="section">in results</small></summary>' in text
         assert "<mark>Kinase A binds kinase B in yeast cells" in text
 

@@ -173,6 +173,8 @@ class HostileWorld:
         self._papers = [f"pmid:{number}" for number in range(4)]
         self._quote = f"{MARK} <b>binds</b> \"it\" {{{{ 31337 * 7 }}}} & 'so' </p><script>window.pwned=1</script>."
         ids = [self.texts.id() for _ in range(6)]
+        self.node = Ref(label=_LABEL, id=ids[0])
+        """A node of the graph."""
         self._write_graph(ids)
         self._write_papers()
         self._write_ledger(ids)

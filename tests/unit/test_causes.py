@@ -194,7 +194,9 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
     for _ in range(40):
         ends = chance.sample(nodes, 2)
         some.append(chance.choice([edge, shared])(*ends))
-        some.append(found(CheckType.ATTRIBUTE, chance.choice(sorted(FOLLOWS_A_NODE)), ends[0], attribute="name"))
+        some.append(
+            found(CheckType.ATTRIBUTE, Reason(chance.choice(sorted(FOLLOWS_A_NODE))), ends[0], attribute="name")
+        )
     unique = list({finding.fingerprint: finding for finding in some}.values())
     with Ledger(tmp_path / "l") as ledger:
         run = written(ledger, chance.sample(unique, len(unique) // 2), "r1")

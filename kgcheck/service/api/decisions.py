@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from kgcheck.curation.decisions import Action, DecisionState, Made
+from kgcheck.curation.decisions import Action, Decision, DecisionState, Made
 from kgcheck.curation.findings import Day
 from kgcheck.errors import UsageError
 from kgcheck.model import Value
 from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, VERSION, DecisionRow, Selection
+from kgcheck.service.api.shapes import FINGERPRINT, VERSION, Selection
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 
@@ -58,7 +58,7 @@ class DecidingMany(_Choice):
 class MadeRow(Value):
     """A decision that was made, and where the finding stood before."""
 
-    decision: DecisionRow
+    decision: Decision
     before: DecisionState
 
 
@@ -72,7 +72,7 @@ class MadeDecisions(Value):
 class DecisionPage(Value):
     """Decisions, the newest first."""
 
-    decisions: list[DecisionRow]
+    decisions: list[Decision]
     next: int | None = Field(description="before of the next page; null on the last one")
 
 
@@ -94,7 +94,7 @@ def list_decisions(service: Served, asking: Viewer, page: Annotated[DecisionsPag
     """List every decision, the newest first."""
     with service.reading() as workspace:
         found = workspace.decisions(page.before, page.limit + 1)
-    rows = [DecisionRow.of(one) for one in found[: page.limit]]
+    rows = found[: page.limit]
     return DecisionPage(decisions=rows, next=rows[-1].number if len(found) > page.limit else None)
 
 
@@ -154,5 +154,5 @@ def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm
 
 
 def _made(made: list[Made]) -> MadeDecisions:
-    rows = [MadeRow(decision=DecisionRow.of(one.decision), before=one.before.state) for one in made]
+    rows = [MadeRow(decision=one.decision, before=one.before.state) for one in made]
     return MadeDecisions(count=len(made), decisions=rows)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
+from kgcheck.curation.decisions import Decision
 from kgcheck.curation.findings import FACETS, FindingPage
 from kgcheck.curation.known import Occurrence
 from kgcheck.errors import UsageError
@@ -13,7 +14,6 @@ from kgcheck.graph.neighbourhood import Neighbourhood
 from kgcheck.model import Value
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import (
-    DecisionRow,
     FindingDetail,
     FindingRow,
     Fingerprint,
@@ -66,7 +66,7 @@ class History(Value):
     """What became of a finding: every decision about it, the oldest first, and the runs that have it."""
 
     fingerprint: str
-    decisions: list[DecisionRow]
+    decisions: list[Decision]
     occurrences: list[Occurrence] = Field(description="the newest first, at most 100")
 
 
@@ -132,7 +132,7 @@ def get_finding(
 def get_history(service: Served, asking: Viewer, fingerprint: Fingerprint) -> History:
     """Show every decision about a finding, and the runs that it occurs in."""
     with service.reading() as workspace:
-        decisions = [DecisionRow.of(one) for one in workspace.history(fingerprint)]
+        decisions = workspace.history(fingerprint)
         return History(fingerprint=fingerprint, decisions=decisions, occurrences=workspace.occurrences(fingerprint))
 
 

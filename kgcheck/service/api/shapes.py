@@ -1,6 +1,6 @@
 """What several routes take and give: ids with their forms, filters, pages, findings, runs."""
 
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from fastapi import Path as InPath
 from pydantic import ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.decisions import Action, Decision
+from kgcheck.curation.decisions import Decision
 from kgcheck.curation.findings import LINE, FindingFilter
 from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
@@ -77,29 +77,6 @@ class NamedRef(Value):
     name: str | None = None
 
 
-class DecisionRow(Value):
-    """What somebody decided about a finding, when and why, with what they saw."""
-
-    number: int = Field(description="in the order in which decisions came into this ledger")
-    fingerprint: str
-    basis: str = Field(description="names what the finding rested on when it was decided about")
-    action: Action
-    chosen: str | None = None
-    note: str
-    until: date | None = None
-    by: str
-    at: datetime
-    run: str
-    about: str
-    reason: str
-    proposed: str
-
-    @classmethod
-    def of(cls, decision: Decision) -> "DecisionRow":
-        """A decision as an answer."""
-        return cls(**decision.model_dump())
-
-
 class FindingRow(Value):
     """A finding in a list, with what became of it and what was decided."""
 
@@ -126,14 +103,13 @@ class FindingRow(Value):
     cause: str | None = Field(description="fingerprint of the finding that it follows from; null of a root cause")
     consequences: int = Field(description="findings of the run that follow from it")
     decision_state: DecisionState
-    decision: DecisionRow | None = Field(
+    decision: Decision | None = Field(
         description="that made it so, or the last one before it was reopened; its fingerprint may be that of the cause"
     )
 
     @classmethod
     def of(cls, one: ComparedFinding) -> Self:
         """A finding as an answer."""
-        decision = one.decided.decision
         known = {
             **_fields(one),
             "version": one.version,
@@ -141,7 +117,7 @@ class FindingRow(Value):
             "why": one.why,
             "consequences": one.consequences,
             "decision_state": one.decided.state,
-            "decision": DecisionRow.of(decision) if decision else None,
+            "decision": one.decided.decision,
         }
         return cls(**{name: known.get(name) for name in cls.model_fields})
 

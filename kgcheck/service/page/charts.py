@@ -1,79 +1,89 @@
-"""Charts as SVG, made by Vega-Lite (altair, vl-convert) in this process; a chart of the same figures is made once."""
+"""Figures that a page draws: bars of a run, and findings over the audits that it can be compared with."""
 
-from functools import lru_cache
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
 
-from kgcheck.model import TallyMark
+from kgcheck.ledger.comparisons import run_before
+from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.tables import OPEN_SEVERITIES
+from kgcheck.model import Tally, TallyMark
+from kgcheck.report.documents import Row
+from kgcheck.workspace.workspace import Workspace
 
-Rows = tuple[tuple[str, str, int], ...]
-"""What a bar or a point is of, which series, and how many."""
+_MOST_RUNS, _MOST_ROWS, _MOST_BARS = 24, 12, 14
+_SPARK_WIDTH, _SPARK_HEIGHT = 88, 16
 
-WIDTH = 560
-_LABELS = 190
-"""Room for names of bars: the letters of a browser may be wider than those that the chart is made with."""
-_COLOURS = {
-    "light": {
-        "text": "#1b2027", "muted": "#545d69", "line": "#d5d9e0",
-        "refuted": "#b3261e", "lacks_it": "#d9772f", "insufficient": "#b07a16", "unavailable": "#7a5cd0",
-        "supported": "#2b8a52", "rightly_absent": "#7fa38c",
-    },
-    "dark": {
-        "text": "#e7eaee", "muted": "#a4adb9", "line": "#343c47",
-        "refuted": "#ff8a80", "lacks_it": "#f2a56b", "insufficient": "#e9bd58", "unavailable": "#b49bff",
-        "supported": "#55b97d", "rightly_absent": "#8fb39c",
-    },
-}  # fmt: skip
+Kind = tuple[str, str]
+"""What findings have alike: in words, and as the filter of a list, which may be empty."""
 
 
-@lru_cache(maxsize=64)
-def chart(name: str, rows: Rows, theme: str) -> str:
-    """A chart."""
-    # Both take a moment to be imported.
-    import altair as alt
-    import vl_convert
+class Figure(NamedTuple):
+    """Findings of one kind in each of some audits, the newest last."""
 
-    colours = _COLOURS[theme]
-    data = alt.InlineData(values=[{"of": of, "series": series, "count": count} for of, series, count in rows])
-    domain = [mark.value for mark in TallyMark if any(series == mark.value for _, series, _ in rows)]
-    scale = alt.Scale(domain=domain, range=[colours[d] for d in domain])
-    legend = alt.Legend(title=None, orient="top", symbolType="square")
-    colour = alt.Color("series:N", scale=scale, legend=legend, sort=domain)
-    names = list(dict.fromkeys(of for of, _, _ in rows))
-    base: Any = alt.Chart(data)
-    if name == "trend":
-        made = base.mark_line(point=alt.OverlayMarkDef(size=36), strokeWidth=2).encode(
-            x=alt.X("of:N", sort=names, axis=alt.Axis(title=None, labelAngle=-35, labelOverlap=True)),
-            y=alt.Y("count:Q", axis=alt.Axis(title="findings", tickMinStep=1)),
-            color=colour,
-            shape=alt.Shape("series:N", legend=None, sort=domain),
-        )
-    else:
-        # Shares: a label with a million nodes would else hide one with a hundred. The number stands in the table.
-        made = base.mark_bar(height=13).encode(
-            y=alt.Y("of:N", sort=names, axis=alt.Axis(title=None, labelLimit=200, minExtent=_LABELS, ticks=False)),
-            x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title=None, format="%", tickCount=5)),
-            color=colour,
-            order=alt.Order("rank:Q"),
-        ).transform_calculate(rank=f"indexof({domain}, datum.series)")  # fmt: skip
-    font = "system-ui, sans-serif"
-    # The size is that of the whole image, so that a page can leave room for it.
-    fit = alt.AutoSizeParams(type="fit", contains="padding")
-    height = chart_height(name, rows)
-    made = made.properties(width=WIDTH, height=height, background="transparent", autosize=fit)
-    made = made.configure_view(stroke=None).configure(font=font).configure_axis(
-        labelColor=colours["text"], titleColor=colours["muted"], gridColor=colours["line"],
-        domainColor=colours["line"], tickColor=colours["line"], labelFontSize=12, titleFontSize=12,
-        titleFontWeight="normal",
-    ).configure_legend(labelColor=colours["text"], labelFontSize=12)  # fmt: skip
-    return str(vl_convert.vegalite_to_svg(made.to_dict()))
+    words: str
+    address: str
+    """Filter of the list that has them; empty where there is none."""
+    counts: tuple[int, ...]
+    share: float
+    """Of all findings of the newest audit, in percent."""
+
+    @property
+    def spark(self) -> str:
+        """The points of a line of the counts, in a box of 96 by 24."""
+        most, step = max(self.counts) or 1, _SPARK_WIDTH / max(len(self.counts) - 1, 1)
+        places = ((4 + at * step, 4 + _SPARK_HEIGHT * (1 - n / most)) for at, n in enumerate(self.counts))
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
-def load() -> None:
-    """Import what draws, which takes a second or two, before somebody waits for it."""
-    import altair  # noqa: F401
-    import vl_convert  # noqa: F401
+class Trend(NamedTuple):
+    """Comparable audits of a graph, the oldest first, with their findings by mark, by reason and by source."""
+
+    runs: tuple[Run, ...]
+    marks: list[Figure]
+    reasons: list[Figure]
+    sources: list[Figure]
 
 
-def chart_height(name: str, rows: Rows) -> int:
-    """How high a chart is, so that a page can leave room for it."""
-    return 300 if name == "trend" else 66 + 20 * max(len({of for of, _, _ in rows}), 1)
+def trend_of(workspace: Workspace, run: Run) -> Trend:
+    """Count the findings of a run, and of the audits before it that looked at the same of the same store."""
+    with workspace.reading() as ledger:
+        known, runs = ledger.runs(), [run]
+        while len(runs) < _MOST_RUNS and (before := run_before(known, runs[0])):
+            runs.insert(0, before)
+        found = [[t for t in ledger.tallies(one) if t.mark.severity in OPEN_SEVERITIES] for one in runs]
+    return Trend(
+        tuple(runs),
+        _figures(found, lambda tally: [_mark(tally.mark)]),
+        _figures(found, lambda tally: [(tally.reason.words, urlencode({"reason": tally.reason.value}))]),
+        _figures(found, lambda tally: [(source, "") for source in tally.sources]),
+    )
+
+
+def bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
+    """How tasks ended by a label or relation of theirs, those with most that is wrong first."""
+    counts: dict[str, Counter[TallyMark]] = {}
+    for tally in tallies:
+        counts.setdefault(name(tally), Counter())[tally.mark] += tally.count
+    wrong = {n: some[TallyMark.REFUTED] + some[TallyMark.LACKS_IT] for n, some in counts.items()}
+    worst = sorted(counts, key=lambda n: (-wrong[n], -counts[n].total(), n))[:_MOST_BARS]
+    return [Row(n, counts[n]) for n in worst]
+
+
+def _mark(mark: TallyMark) -> Kind:
+    by = {"graph": mark.graph.value} if mark.graph else {"outcome": mark.value}
+    return mark.value.replace("_", " "), urlencode(by)
+
+
+def _figures(audits: Sequence[Iterable[Tally]], kinds: Callable[[Tally], Iterable[Kind]]) -> list[Figure]:
+    """The kinds with the most findings in the newest audit, then in those before it."""
+    counts, totals = [Counter[Kind]() for _ in audits], [0] * len(audits)
+    for at, tallies in enumerate(audits):
+        for tally in tallies:
+            totals[at] += tally.count
+            for kind in kinds(tally):
+                counts[at][kind] += tally.count
+    seen = {kind: tuple(some[kind] for some in counts) for some in counts for kind in some}
+    most = sorted(seen, key=lambda kind: (*(-n for n in reversed(seen[kind])), kind))[:_MOST_ROWS]
+    return [Figure(*kind, seen[kind], 100 * seen[kind][-1] / (totals[-1] or 1)) for kind in most]

@@ -1,23 +1,23 @@
-"""What lies around a finding in the graph, as a small drawing: the ends in the middle, their neighbours around them."""
+"""What lies around a node or an edge in the graph, as a small drawing: the ends, and their neighbours in columns."""
 
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kgcheck.graph.neighbourhood import Neighbourhood
-from kgcheck.model import CheckTask, CheckType, Ref
+from kgcheck.graph.neighbourhood import NearEnd, Neighbourhood
+from kgcheck.model import Ref
+from kgcheck.visible import visible
 
-MOST = 7
-"""Neighbours of one end that are drawn."""
+MOST, MOST_NARROW = 40, 14
+"""Neighbours that are drawn, and on a narrow screen; the ends of an edge share them."""
 
-WIDTH, HEIGHT = 640, 280
-_NEAR = 96
-_LETTER = 7.3
-"""How wide a letter is, about."""
-_LONGEST = 20
-_STEP, _IN = 34, 64
-"""Of the narrow drawing: from one node down to the next, and from an end in to its neighbours."""
+_WIDEST = 170
+"""Room for a text."""
+_ROW, _STEP, _IN = 32, 34, 64
+"""Between two neighbours that stand below each other, in a column and in the narrow drawing, and how far in there."""
+_SIDE, _GAP = 130, 210
+"""From an end to the column of its neighbours, and from one end to the other."""
 
 
 class NearBy(NamedTuple):
@@ -26,7 +26,7 @@ class NearBy(NamedTuple):
     head: str
     relation: str
     tail: str
-    other: str
+    other: NearEnd
     name: str
     is_out: bool
 
@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A node that is drawn, with its text."""
+    """A node that is drawn, with its text of one or two lines."""
 
     x: float
     y: float
@@ -53,7 +53,16 @@ class Dot(NamedTuple):
     text_x: float
     text_y: float
     anchor: str
-    is_centre: bool
+    is_centre: bool = False
+    is_lacking: bool = False
+    """The graph does not have it."""
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of its text, about."""
+        width = max(_width(self.text) * (1.15 if self.is_centre else 1), _width(self.small)) + 4
+        start = {"end": self.text_x - width, "start": self.text_x, "middle": self.text_x - width / 2}[self.anchor]
+        return start, self.text_y - 11, start + width, self.text_y + (17 if self.small else 4)
 
 
 class Drawing(NamedTuple):
@@ -64,82 +73,103 @@ class Drawing(NamedTuple):
     width: int
     height: int
     title: str
-    lines: tuple[Line, ...]
-    dots: tuple[Dot, ...]
+    lines: list[Line]
+    dots: list[Dot]
+    hidden: int
+    """Neighbours that are not drawn."""
     neighbours: tuple[NearBy, ...]
     is_cut: bool
+    """The graph has more of them."""
     narrow: "Drawing | None" = None
     """The same for a narrow screen: the ends one below the other, each with its neighbours under it."""
 
 
-def draw(task: CheckTask, found: Neighbourhood) -> Drawing | None:
-    """Draw what lies around a finding."""
-    ends = [task.subject, *([task.object] if task.object and task.object != task.subject else [])]
-    between = "lacking" if task.type is CheckType.POTENTIAL else "main"
-    names = {(node.label, node.id): node.name or "" for node in found.nodes}
-    near = [_around(end, ends, found, names) for end in ends]
+def draw(ends: Sequence[Ref], found: Neighbourhood, *, is_lacking: bool = False) -> Drawing | None:
+    """Draw what lies around a node, or the two ends of an edge that the graph may lack; None where nothing does."""
+    nodes = {(node.label, node.id): node for node in found.nodes}
+    names = {key: node.name or "" for key, node in nodes.items()}
+    near = [_around(end, list(ends), found, names) for end in ends]
     if not any(near):
         return None
-    middle = HEIGHT / 2
-    places = [(WIDTH / 2, middle)] if len(ends) == 1 else [(WIDTH * 0.36, middle), (WIDTH * 0.64, middle)]
+    centres = []
+    for end in ends:
+        node = nodes.get((end.label, end.id))
+        is_gone = node is not None and node.is_there is False
+        small = "not in the graph" if is_gone else ""
+        name = _short(node.name if node and node.name else end.id)
+        centres.append(Dot(0, 0, name, small, 0, 0, "middle", True, is_gone))
+    everything = tuple(one for some in near for one in some)
+    title = f"{' and '.join(map(str, ends))} with nodes around"
+    title += "; the graph does not have the edge between them" if is_lacking else ""
+    between = "lacking" if is_lacking else "main"
+    narrow, wide = (
+        _boxed(*layout(centres, [some[: most // len(ends)] for some in near], between), title, everything, found)
+        for layout, most in ((_rows, MOST_NARROW), (_columns, MOST))
+    )
+    return wide._replace(narrow=narrow)
+
+
+def _columns(centres: list[Dot], near: list[list[NearBy]], between: str) -> tuple[list[Line], list[Dot]]:
+    """The ends side by side, and their neighbours in columns beside them: those of one end on both sides."""
     lines: list[Line] = []
     dots: list[Dot] = []
-    if len(ends) == 2:
-        lines.append(_line(*places[0], *places[1], between, 12))
-    for number, (x, y) in enumerate(places):
-        shown = near[number][:MOST]
-        for at, one in enumerate(shown):
-            angle = _angle(at, len(shown), number if len(ends) == 2 else None)
-            reach = _NEAR * (1.15 if len(ends) == 1 else 1)
-            nx, ny = round(x + reach * math.cos(angle) * 1.25, 1), round(y + reach * math.sin(angle), 1)
-            lines.append(_line(x, y, nx, ny, "other", 7) if one.is_out else _line(nx, ny, x, y, "other", 11))
-            is_left = nx < x
-            text_x = nx - 10 if is_left else nx + 10
-            dots.append(
-                Dot(nx, ny, _short(one.name or one.other), _short(one.relation.replace("_", " ").lower()),
-                    text_x, round(ny, 1), "end" if is_left else "start", False)
-            )  # fmt: skip
-        name = names.get((ends[number].label, ends[number].id))
-        dots.append(Dot(x, y, _short(name or ends[number].id), "", x, y - 16, "middle", True))
-    everything = tuple(one for some in near for one in some)
-    drawn = sum(min(len(some), MOST) for some in near)
-    title = f"{' and '.join(str(e) for e in ends)} with {drawn} of the nodes around"
-    title += "; the graph does not have the edge between them" if between == "lacking" else ""
-    is_cut = bool(found.more) or drawn < len(everything)
-    below_lines, below_dots = _narrow([names.get((end.label, end.id)) or end.id for end in ends], near, between)
-    below = Drawing(*_box(below_dots), title, tuple(below_lines), tuple(below_dots), everything, is_cut)
-    return Drawing(*_box(dots), title, tuple(lines), tuple(dots), everything, is_cut, below)
+    if len(near) == 2:
+        places, sides = [0.0, float(_GAP)], [(0, -1, near[0]), (1, 1, near[1])]
+        lines.append(_line(places[0], 0, places[1], 0, between, 12))
+    else:
+        half = (len(near[0]) + 1) // 2
+        places, sides = [0.0], [(0, -1, near[0][:half]), (0, 1, near[0][half:])]
+    for number, side, some in sides:
+        x, nx = places[number], places[number] + side * _SIDE
+        for at, one in enumerate(some):
+            y = (at - (len(some) - 1) / 2) * _ROW
+            lines.append(_edge(one, (x, 0), (nx, y)))
+            dots.append(_neighbour(one, nx, y, nx + side * 10, "end" if side < 0 else "start"))
+    for x, dot in zip(places, centres, strict=True):
+        dots.append(dot._replace(x=x, text_x=x, text_y=-30 if dot.small else -16))
+    return lines, dots
 
 
-def _narrow(names: list[str], near: list[list[NearBy]], between: str) -> tuple[list[Line], list[Dot]]:
+def _rows(centres: list[Dot], near: list[list[NearBy]], between: str) -> tuple[list[Line], list[Dot]]:
     """Like a tree: what would stand beside an end stands below it."""
     lines: list[Line] = []
     dots: list[Dot] = []
     y, last = 0.0, None
-    for name, around in zip(names, near, strict=True):
+    for dot, around in zip(centres, near, strict=True):
         if last is not None:
             lines.append(_line(0, last, 0, y, between, 12))
-        dots.append(Dot(0, y, _short(name), "", 16, y + 4, "start", True))
+        dots.append(dot._replace(y=y, text_x=16, text_y=y + 4, anchor="start"))
         last = y
-        for one in around[:MOST]:
+        for one in around:
             y += _STEP
-            lines.append(_line(0, last, _IN, y, "other", 7) if one.is_out else _line(_IN, y, 0, last, "other", 11))
-            small = _short(one.relation.replace("_", " ").lower())
-            dots.append(Dot(_IN, y, _short(one.name or one.other), small, _IN + 11, y, "start", False))
+            lines.append(_edge(one, (0, last), (_IN, y)))
+            dots.append(_neighbour(one, _IN, y, _IN + 11, "start"))
         y += _STEP * 1.2
     return lines, dots
 
 
-def _box(dots: Sequence[Dot]) -> tuple[int, int, int, int]:
-    """Left, top, width and height of what is drawn, texts and all."""
-    sides = []
-    for dot in dots:
-        wide = _LETTER * (1.15 if dot.is_centre else 1) * max(len(dot.text), len(dot.small)) + 8
-        start = {"end": dot.text_x - wide, "start": dot.text_x, "middle": dot.text_x - wide / 2}[dot.anchor]
-        sides.append((min(start, dot.x - 12), max(start + wide, dot.x + 12)))
-    left, right = min(start for start, _ in sides), max(end for _, end in sides)
-    top, bottom = min(dot.y for dot in dots) - 32, max(dot.y for dot in dots) + 22
-    return int(left), int(top), math.ceil(right - left), math.ceil(bottom - top)
+def _edge(one: NearBy, here: tuple[float, float], there: tuple[float, float]) -> Line:
+    return _line(*here, *there, "other", 7) if one.is_out else _line(*there, *here, "other", 11)
+
+
+def _neighbour(one: NearBy, x: float, y: float, text_x: float, anchor: str) -> Dot:
+    return Dot(
+        x, y, _short(one.name or one.other.id), _short(one.relation.replace("_", " ").lower()), text_x, y, anchor
+    )
+
+
+def _boxed(
+    lines: list[Line], dots: list[Dot], title: str, neighbours: tuple[NearBy, ...], found: Neighbourhood
+) -> Drawing:
+    """In a box that holds all of it, texts and all."""
+    hidden = len(neighbours) - sum(not dot.is_centre for dot in dots)
+    boxes = [dot.box for dot in dots]
+    left = min(min(box[0] for box in boxes), *(dot.x - 12 for dot in dots))
+    right = max(max(box[2] for box in boxes), *(dot.x + 12 for dot in dots))
+    top = min(min(box[1] for box in boxes), *(dot.y - 12 for dot in dots)) - 4
+    bottom = max(max(box[3] for box in boxes), *(dot.y + 26 for dot in dots)) + (24 if hidden else 4)
+    box = math.floor(left), math.floor(top), math.ceil(right - left) + 1, math.ceil(bottom - top) + 1
+    return Drawing(*box, title, lines, dots, hidden, neighbours, bool(found.more))
 
 
 def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[str, str], str]) -> list[NearBy]:
@@ -150,19 +180,10 @@ def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[s
         for here, other, is_out in ((edge.head, edge.tail, True), (edge.tail, edge.head, False)):
             if (here.label, here.id) == (end.label, end.id) and (other.label, other.id) not in centres:
                 name = names.get((other.label, other.id), "")
-                near = NearBy(edge.head.id, edge.relation, edge.tail.id, other.id, name, is_out)
+                near = NearBy(edge.head.id, edge.relation, edge.tail.id, other, name, is_out)
                 by_way.setdefault((edge.relation, is_out), []).append(near)
     turns = zip_longest(*by_way.values())
     return [one for turn in turns for one in turn if one is not None]
-
-
-def _angle(at: int, count: int, side: int | None) -> float:
-    """Where a neighbour stands: all around a single end, on the outer half of one of two."""
-    if side is None:
-        return 2 * math.pi * (at + (0.5 if count > 2 else 0)) / count
-    turn = math.pi if side == 0 else 0.0
-    spread = math.pi * 0.95
-    return turn + (0 if count == 1 else spread * (at / (count - 1) - 0.5))
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str, gap: float) -> Line:
@@ -178,4 +199,15 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str, gap: float) -> 
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    """As much of a text as there is room for."""
+    shown = visible(text)
+    if _width(shown) <= _WIDEST:
+        return shown
+    while _width(shown) > _WIDEST - _width("…"):
+        shown = shown[:-1]
+    return f"{shown}…"
+
+
+def _width(text: str) -> float:
+    """How wide a text of twelve pixels is, about."""
+    return sum(12.5 if letter > "\u2e7f" or letter in "WMm@%…" else 8.8 if letter.isupper() else 7.4 for letter in text)

@@ -13,7 +13,7 @@ from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
-from kgcheck.model import Change, ChangeKind, CheckType, Finding
+from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
@@ -45,20 +45,14 @@ class PastEvent(NamedTuple):
 
 @router.get("/{fingerprint}")
 def finding_page(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
-    """A finding with its evidence and history."""
+    """A finding with its evidence and history; for our own script as a part of a page."""
     query = TriageQuery.of(request.query_params)
     with service.reading() as workspace:
         content = finding_content(workspace, fingerprint, query)
+        if is_fragment(request):
+            return render(request, "_panel", asking, **content)
         later = _next(workspace, fingerprint, query)
     return render(request, "finding", asking, **content, next=later)
-
-
-@router.get("/{fingerprint}/panel")
-def panel(request: Request, fingerprint: Fingerprint, service: Served, asking: Viewer) -> Response:
-    """The same as a part of a page."""
-    with service.reading() as workspace:
-        content = finding_content(workspace, fingerprint, TriageQuery.of(request.query_params))
-    return render(request, "_panel", asking, **content)
 
 
 @router.post("/{fingerprint}/decide")
@@ -239,8 +233,16 @@ def _abstracts(workspace: Workspace, finding: Finding) -> dict[str, Document]:
 
 
 def _drawing(workspace: Workspace, finding: Finding) -> Drawing | None:
+    task = finding.task
     try:
-        return draw(finding.task, workspace.neighbourhood(finding, _EACH))
+        found = workspace.neighbourhood(finding, _EACH)
+        if task.object is None or task.object == task.subject:
+            return draw([task.subject], found)
+        is_lacking = task.type is CheckType.POTENTIAL
+        if task.relation:
+            edge = Triple(head=task.subject, relation=task.relation, tail=task.object)
+            is_lacking = not workspace.graph.edges(edge)
+        return draw([task.subject, task.object], found, is_lacking=is_lacking)
     except KgcheckError:
         # A graph that is away or locked is no reason not to show the evidence.
         return None

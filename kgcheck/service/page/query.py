@@ -1,12 +1,11 @@
 """What a list of findings is asked for, as it stands in an address: read from one, and written into another."""
 
-from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from kgcheck.curation.findings import FACETS, NOT_REJECTED
+from kgcheck.curation.findings import FACETS, NOT_REJECTED, FindingFilter
 from kgcheck.errors import UsageError
 
 FACET_OF = {name.removesuffix("s"): name for name in FACETS}
@@ -24,31 +23,40 @@ class TriageQuery(NamedTuple):
     """Names of FACET_OF with a choice each."""
     since: str = ""
     text: str = ""
+    node: str = ""
     cause: str = ""
     after: str = ""
 
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
-        single = {name: params.get(name, "").strip() for name in ("run", "before", "since", "q", "cause", "after")}
+        names = ("run", "before", "since", "q", "node", "cause", "after")
+        single = {name: params.get(name, "").strip() for name in names}
         if len(chosen) > _MOST or any(len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))):
             raise UsageError("that is more than a filter takes", "leave some of it out")
         run, before, *rest = single.values()
         return cls(run, before, chosen, *rest)
+
+    @classmethod
+    def of_filter(cls, wanted: FindingFilter) -> "TriageQuery":
+        chosen = ((name, str(value)) for name, facet in FACET_OF.items() for value in getattr(wanted, facet))
+        single = {name: str(getattr(wanted, name) or "") for name in ("since", "text", "node", "cause")}
+        return cls(chosen=tuple(chosen), **single)
 
     @property
     def filters(self) -> dict[str, Any]:
         """As Workspace.list_findings takes them."""
         facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
         facets["decisions"] = facets["decisions"] or list(NOT_REJECTED)
-        since: date | str | None = self.since or None
         named = {"run": self.run or "latest", "before": self.before or None}
-        return {**named, **facets, "since": since, "text": self.text or None, "cause": self.cause or None}
+        single = {"since": self.since or None, "text": self.text or None}
+        return {**named, **facets, **single, "node": self.node or None, "cause": self.cause or None}
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names and values of an address, without the place in the list."""
-        single = {"run": self.run, "before": self.before, "since": self.since, "q": self.text, "cause": self.cause}
+        single = {"run": self.run, "before": self.before, "since": self.since, "q": self.text}
+        single |= {"node": self.node, "cause": self.cause}
         return [*self.chosen, *((name, value) for name, value in single.items() if value)]
 
     @property
@@ -62,7 +70,7 @@ class TriageQuery(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.chosen or self.since or self.text or self.cause)
+        return bool(self.chosen or self.since or self.text or self.node or self.cause)
 
     def has(self, name: str) -> bool:
         """Whether a choice of a facet is made."""

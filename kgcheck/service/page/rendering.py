@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -16,14 +17,16 @@ from markupsafe import Markup, escape
 
 from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
+from kgcheck.graph.neighbourhood import NearEnd, NearNode
 from kgcheck.literature.documents import place_of
 from kgcheck.literature.edge_reader import address
+from kgcheck.model import Ref
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
-from kgcheck.report.documents import cut, is_web
+from kgcheck.report.documents import bar, cut, is_web
 from kgcheck.report.tables import called_in, deciding, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
-from kgcheck.service.access import NotSignedIn, csrf_of
+from kgcheck.service.access import NotSignedIn, caller_of, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
 from kgcheck.service.roles import Principal, Role
@@ -101,6 +104,11 @@ def render(
     return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
 
 
+def node_address(end: Ref | NearEnd | NearNode) -> str:
+    """The path of the page of a node."""
+    return f"/nodes/{quote(end.label, safe='')}/{quote(end.id, safe='')}"
+
+
 def redirect(request: Request, path: str) -> RedirectResponse:
     """To another page of ours, after something was done."""
     return RedirectResponse(f"{base_of(request)}{path}", 303)
@@ -155,7 +163,8 @@ def problem_page(
     """What went wrong, as a page or, for our own script, as a part of one."""
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
-    answer = render(request, template, None, status=status, title=title, detail=detail, hint=hint)
+    asking = caller_of(request).principal
+    answer = render(request, template, asking, status=status, title=title, detail=detail, hint=hint)
     for name, value in (headers or {}).items():
         answer.headers[name] = value
     return answer
@@ -179,12 +188,14 @@ def _environment() -> Environment:
         deciding=deciding,
         called=called_in,
         cut=cut,
+        bar=bar,
         n=lambda number: f"{number:,}",
         when=_when,
         age=age,
         plural=how_many,
         address=address,
         highlight=highlight,
+        node=node_address,
         place=place_name,
         section=section_of,
     )

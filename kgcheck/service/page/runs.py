@@ -4,9 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 
-from kgcheck.report.documents import unasked
+from kgcheck.model import CheckType
+from kgcheck.report.documents import by_target, unasked
 from kgcheck.report.tables import marks, shown_marks
 from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.page.charts import bars, trend_of
 from kgcheck.service.page.rendering import PageRoute, redirect, render
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import AuditWanted
@@ -52,13 +54,14 @@ def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Respo
         states = {state.value: count for state, count in diff.counts.items()} if diff else {}
         findings = list(workspace.findings(found, limit=1)) if found.is_check else []
         facets = None if found.is_check else workspace.facets(workspace.list_findings(found))
-    by_target: dict[tuple[str, str], dict[str, int]] = {}
-    for tally in tallies:
-        counts = by_target.setdefault((tally.type.value, str(tally.target)), {})
-        counts[tally.mark.value] = counts.get(tally.mark.value, 0) + tally.count
+        trend = None if found.is_check else trend_of(workspace, found)
+    nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
+    edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
     return render(
-        request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(),
-        targets=by_target, states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
+        request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(), trend=trend,
+        labels=bars(nodes, lambda t: t.target.label or ""), relations=bars(edges, lambda t: t.target.relation or ""),
+        targets=by_target(tallies),
+        states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
         checked=findings[0] if findings else None,
         found=facets.marks if facets else None, followed=facets.followed if facets else 0,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.ledger.work import WorkItem
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.job_listing import history_rows, job_rows
 
@@ -32,14 +32,9 @@ def tasks(request: Request, service: Served, asking: Viewer) -> Response:
 
 @router.get("/tasks/{name}")
 def task(request: Request, name: TaskName, service: Served, asking: Viewer) -> Response:
-    """One task as it stands."""
-    return render(request, "task", asking, task=service.tasks.get(name), words=_words)
-
-
-@router.get("/tasks/{name}/state")
-def state(request: Request, name: TaskName, service: Served, asking: Viewer) -> Response:
-    """The same as a part of a page."""
-    return render(request, "_task", asking, task=service.tasks.get(name), words=_words)
+    """One task as it stands; for our own script as a part of a page."""
+    template = "_task" if is_fragment(request) else "task"
+    return render(request, template, asking, task=service.tasks.get(name), words=_words)
 
 
 @router.post("/tasks/{name}/cancel")

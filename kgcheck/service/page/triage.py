@@ -1,24 +1,27 @@
 """The list of findings with its facets, and decisions about many of them at once."""
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request, Response
+from pydantic import ValidationError
 from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.facets import Facets
-from kgcheck.curation.findings import FindingList, FindingPage
+from kgcheck.curation.findings import LINE, FindingFilter, FindingList, FindingPage, wanted
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action, DecisionState
 from kgcheck.ledger.ledger import Run
+from kgcheck.ledger.saved_filters import SavedFilter, SavedFilterTable
 from kgcheck.model import Finding, Reason, all_reasons
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.query import FACET_OF, TriageQuery
 from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Served
+from kgcheck.service.state import Served, Service
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
@@ -76,8 +79,9 @@ def triage(request: Request, service: Served, asking: Viewer) -> Response:
     query = TriageQuery.of(request.query_params)
     with service.reading() as workspace:
         content = _content(workspace, query)
+    saved = list(_saved(service, asking.name))
     done = Done.of(request.query_params)
-    return render(request, "findings", asking, query=query, few=_FEW, words=_words, done=done, **content)
+    return render(request, "findings", asking, query=query, few=_FEW, words=_words, done=done, saved=saved, **content)
 
 
 @router.get("/decide")
@@ -148,6 +152,35 @@ def undo_many(
     return _back(request, TriageQuery.of(QueryParams(back)), Done(Action.REOPEN, len(made)))
 
 
+@router.post("/filters")
+def save_filter(
+    request: Request,
+    service: Served,
+    asking: Viewer,
+    name: Annotated[str, Form(min_length=1, max_length=80, pattern=LINE)],
+    action: Annotated[Literal["save", "remove"], Form()],
+    back: Annotated[str, Form(max_length=8_000)] = "",
+) -> Response:
+    """Save a filter under a name of one's own, or remove the one of that name."""
+    query, table = TriageQuery.of(QueryParams(back)), SavedFilterTable(service.ledger.database)
+    if action == "remove":
+        table.remove(asking.name, name)
+    else:
+        filters = {key: value for key, value in query.filters.items() if key in FindingFilter.model_fields}
+        kept = wanted(**filters).model_dump(mode="json", exclude_defaults=True)
+        table.save(SavedFilter(by=asking.name, name=name.strip(), filter=kept, at=clock.now()))
+    return redirect(request, f"/findings?{query.address}")
+
+
+def _saved(service: Service, by: str) -> Iterator[tuple[str, str | None]]:
+    """The filters of a person by name, with their addresses: None of one that this kgcheck does not know any more."""
+    for saved in SavedFilterTable(service.ledger.database).of(by):
+        try:
+            yield saved.name, TriageQuery.of_filter(FindingFilter(**saved.filter)).address
+        except ValidationError:
+            yield saved.name, None
+
+
 def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
     return redirect(request, f"/findings?{'&'.join(filter(None, [query.whole_address, done.address]))}")
 
@@ -210,4 +243,5 @@ def _words(name: str, choice: str) -> str:
 def _in_words(query: TriageQuery) -> list[str]:
     words = [f"{_TITLES[name].lower()}: {_words(name, choice)}" for name, choice in query.chosen]
     words += [f"“{query.text}”"] if query.text else []
+    words += [f"about {query.node}"] if query.node else []
     return words + ([f"first found since {query.since}"] if query.since else [])

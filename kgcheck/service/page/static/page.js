@@ -48,11 +48,6 @@ let loading = null;
 const all = () => (rows ? [...rows.children] : []);
 const link = (row) => row.querySelector("a");
 const named = (row) => row.querySelector(".what")?.textContent.replace(/\s+/g, " ").trim() ?? "";
-const panelAddress = (row) => {
-  const address = new URL(link(row).href);
-  address.pathname += "/panel";
-  return address;
-};
 
 const load = async (row) => {
   loading?.abort();
@@ -61,7 +56,7 @@ const load = async (row) => {
   const empty = detail.querySelector(".empty");
   if (empty) empty.textContent = "Loading the evidence …";
   try {
-    const node = await fetched(panelAddress(row), { signal: mine.signal });
+    const node = await fetched(link(row).href, { signal: mine.signal });
     if (mine.signal.aborted) return;
     // Whoever has gone on into the panel stays in it.
     const within = detail.contains(document.activeElement);
@@ -270,7 +265,7 @@ if (task && !task.querySelector("[data-over='1']")) {
   const events = new EventSource(task.dataset.events);
   const show = async () => {
     try {
-      const node = await fetched(task.dataset.state);
+      const node = await fetched(location.href);
       task.replaceChildren(node);
       if (!node.dataset.over) return;
       events.close();
