@@ -245,7 +245,7 @@ def test_python_of_the_pages_runs(
 
 def test_check_of_one_fact(tmp_path: Path) -> None:
     text = (ROOT / "docs/howto_check.md").read_text(encoding="utf-8")
-    line = re.search(r"^\$ (kgcheck check .* --transcript)\n(\[.*?)^```", text, re.MULTILINE | re.DOTALL)
+    line = re.search(r"^\$ (kgcheck check [^\n]* --transcript)\n(\[.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert line
     where = ("--store", core_demo().store, "--reference", core_demo().reference)
 
