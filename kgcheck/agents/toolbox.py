@@ -109,7 +109,7 @@ class Toolbox:
     def find_nodes(self, wanted: NameArguments) -> NamedNodesResult:
         """Nodes that carry a name, or have it as their id; at most five of a label."""
         labels = [self.schema.label(wanted.label).name] if wanted.label else self.schema.label_names
-        found = {label: self.resolver.held(label, wanted.name)[:_MOST_NAMED] for label in labels}
+        found = {label: self.resolver.in_graph(label, wanted.name)[:_MOST_NAMED] for label in labels}
         return NamedNodesResult(
             ids={label: tuple(taken.ref.id for taken in nodes) for label, nodes in found.items() if nodes}
         )

@@ -58,7 +58,7 @@ class FacetKind(NamedTuple):
         return frozenset([value] if value else [])
 
 
-class FacetCounts(NamedTuple):
+class FindingCounts(NamedTuple):
     """Findings by kind, and of those that follow from another one of the run, by their own kind and that one's."""
 
     findings: Counter[FacetKind]
@@ -68,7 +68,7 @@ class FacetCounts(NamedTuple):
 class Facets:
     """How many findings of a list there are, and how many each choice would leave."""
 
-    def __init__(self, counts: FacetCounts, wanted: FindingFilter) -> None:
+    def __init__(self, counts: FindingCounts, wanted: FindingFilter) -> None:
         self._counts = counts.findings
         self._followed = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
         self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
@@ -166,7 +166,7 @@ def facets_of(findings: FindingList) -> Facets:
         before[_open(kind)] += count
     for (kind, cause), count in decided.followed.items():
         followed_before[_open(kind), _open(cause)] += count
-    now = FacetCounts(
+    now = FindingCounts(
         everything.findings - before + decided.findings, everything.followed - followed_before + decided.followed
     )
     return Facets(now, wanted)
@@ -202,16 +202,16 @@ _counting, _deciding = Condition(), Condition()
 
 
 @cached(LRUCache(_KEPT), condition=_counting)
-def _everything(of: _Counted) -> FacetCounts:
+def _everything(of: _Counted) -> FindingCounts:
     """All findings, as if nothing were decided."""
-    return FacetCounts(_counts(of.findings, None), _followed(of.findings, None))
+    return FindingCounts(_counts(of.findings, None), _followed(of.findings, None))
 
 
 @cached(LRUCache(_KEPT), condition=_deciding)
-def _decided(of: _Counted) -> FacetCounts:
+def _decided(of: _Counted) -> FindingCounts:
     """The findings that somebody decided about, or about whose causes."""
     day = clock.today()
-    return FacetCounts(_counts(of.findings, day), _followed(of.findings, day))
+    return FindingCounts(_counts(of.findings, day), _followed(of.findings, day))
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:

@@ -27,10 +27,10 @@ _WORD = "word"
 """What only an id form fits that says nothing: that of symbols."""
 
 
-class Way(IntEnum):
+class TakenBy(IntEnum):
     """How a text was taken for a node; the lower, the surer."""
 
-    HELD = 0
+    IN_GRAPH = 0
     ISSUED = 1
     ID = 2
     NAME = 3
@@ -39,20 +39,20 @@ class Way(IntEnum):
     FORM = 6
 
 
-_WORDS = {Way.ID: "id", Way.NAME: "name", Way.SYNONYM: "synonym", Way.SOURCE: "name in a source"}
-_BY_HOW = {How.ID: Way.ID, How.NAME: Way.NAME, How.SYNONYM: Way.SYNONYM}
+_WORDS = {TakenBy.ID: "id", TakenBy.NAME: "name", TakenBy.SYNONYM: "synonym", TakenBy.SOURCE: "name in a source"}
+_BY_HOW = {How.ID: TakenBy.ID, How.NAME: TakenBy.NAME, How.SYNONYM: TakenBy.SYNONYM}
 
 
 class Taken(Value):
     """A text, and the node that it was taken for.
 
-    >>> str(Taken(text="asthma", ref=Ref(label="Disease", id="DOID:2841"), way=Way.NAME))
+    >>> str(Taken(text="asthma", ref=Ref(label="Disease", id="DOID:2841"), way=TakenBy.NAME))
     'asthma taken for Disease DOID:2841 (name)'
     """
 
     text: str
     ref: Ref
-    way: Way
+    way: TakenBy
 
     def __str__(self) -> str:
         return f"{self.text} taken for {self.ref} ({_WORDS.get(self.way, 'id')})"
@@ -114,8 +114,8 @@ class NameResolver:
         """The label that a text names, by itself or by the only noun that it is; else the text."""
         if text in self.schema.label_names:
             return text
-        said = [label for label, noun in self._nouns.items() if noun.fullmatch(f"{text} ")]
-        return said[0] if len(said) == 1 else text
+        labels = [label for label, noun in self._nouns.items() if noun.fullmatch(f"{text} ")]
+        return labels[0] if len(labels) == 1 else text
 
     def resolve(self, label: str, text: str) -> Taken:
         """The node of a label that a text is taken for."""
@@ -142,15 +142,15 @@ class NameResolver:
         is_plainly_id = (is_id := spec.matches(plain)) and not spec.matches(_WORD)
         if is_plainly_id:
             # An id that the graph lacks may be a cross-reference of another node.
-            found = tuple(taken for taken in found if taken.way is Way.NAME)
+            found = tuple(taken for taken in found if taken.way is TakenBy.NAME)
         elif not found and self._source:
             refs = [Ref(label=spec.name, id=id_) for id_ in self._source.named(spec, plain)]
-            found = self._one_of_isoforms(spec, [Taken(text=plain, ref=one, way=Way.SOURCE) for one in refs])
+            found = self._one_of_isoforms(spec, [Taken(text=plain, ref=one, way=TakenBy.SOURCE) for one in refs])
         if not found and is_id:
-            return (Taken(text=plain, ref=ref, way=Way.FORM),)
+            return (Taken(text=plain, ref=ref, way=TakenBy.FORM),)
         return found or self._with_noun(spec, plain)
 
-    def held(self, label: str, text: str) -> tuple[Taken, ...]:
+    def in_graph(self, label: str, text: str) -> tuple[Taken, ...]:
         """The nodes of a label in the graph that a text may mean, all of them as surely as any."""
         found = self.meant(label, text)
         refs = [taken.ref.id for taken in found]
@@ -160,12 +160,12 @@ class NameResolver:
     def anywhere(self, text: str) -> tuple[Taken, ...]:
         """The nodes of any label that a text names: after a label, by id, or by name; none that is not in the graph."""
         first, _, rest = text.partition(" ")
-        if first in self.schema.label_names and rest and (found := self.held(first, rest)):
+        if first in self.schema.label_names and rest and (found := self.in_graph(first, rest)):
             return found
-        by_label = [found for label in self.schema.label_names if (found := self.held(label, text))]
-        surest = min((found[0].way for found in by_label), default=Way.FORM)
+        by_label = [found for label in self.schema.label_names if (found := self.in_graph(label, text))]
+        surest = min((found[0].way for found in by_label), default=TakenBy.FORM)
         # A symbol is the id of a gene and the name of its protein.
-        kept = sorted((f for f in by_label if f[0].way <= max(surest, Way.NAME)), key=lambda found: found[0].way)
+        kept = sorted((f for f in by_label if f[0].way <= max(surest, TakenBy.NAME)), key=lambda found: found[0].way)
         if several := next((found for found in kept if len(found) > 1), None):
             raise self._several(several)
         return tuple(taken for found in kept for taken in found)
@@ -185,21 +185,21 @@ class NameResolver:
     def edge(self, ways: Iterable[EdgeWords]) -> TakenEdge:
         """The edge that is meant by the texts at its ends, of the relations that it may be of."""
         wanted = list(ways)
-        held: list[TakenEdge] = []
+        standing_edges: list[TakenEdge] = []
         for pattern, head, tail in wanted:
             one, other = self._standing(pattern.head, head), self._standing(pattern.tail, tail)
-            held += [TakenEdge(pattern, one, other)] if one and other else []
-        if held:
-            return self._one_edge(held)
+            standing_edges += [TakenEdge(pattern, one, other)] if one and other else []
+        if standing_edges:
+            return self._one_edge(standing_edges)
         found: list[TakenEdge] = []
-        several: list[tuple[Way, tuple[Taken, ...]]] = []
+        several: list[tuple[TakenBy, tuple[Taken, ...]]] = []
         for pattern, head, tail in wanted:
             heads, tails = self.meant(pattern.head, head), self.meant(pattern.tail, tail)
             if len(heads) == 1 and len(tails) == 1:
                 found.append(TakenEdge(pattern, heads[0], tails[0]))
             elif heads and tails:
                 several.append((max(heads[0].way, tails[0].way), heads if len(heads) > 1 else tails))
-        surest = min((max(edge.head.way, edge.tail.way) for edge in found), default=Way.FORM)
+        surest = min((max(edge.head.way, edge.tail.way) for edge in found), default=TakenBy.FORM)
         if several and (most := min(several, key=lambda one: one[0]))[0] <= surest:
             raise self._several(most[1])
         if not found:
@@ -258,8 +258,8 @@ class NameResolver:
 
     def _with_noun(self, spec: Label, text: str) -> tuple[Taken, ...]:
         """The nodes that a text means after what its label is called: the gene TP53."""
-        said = self._nouns[spec.name].match(text)
-        return self.meant(spec.name, text[said.end() :]) if said else ()
+        noun = self._nouns[spec.name].match(text)
+        return self.meant(spec.name, text[noun.end() :]) if noun else ()
 
     def _standing(self, label: str, text: str) -> Taken | None:
         """A text that is an id in the graph, or that its authority issued, or took back."""
@@ -267,8 +267,8 @@ class NameResolver:
         if ref is None:
             return None
         if self._store and self._store.node(ref) is not None:
-            return Taken(text=text, ref=ref, way=Way.HELD)
-        return Taken(text=text, ref=ref, way=Way.ISSUED) if self._source and self._source.issued(ref) else None
+            return Taken(text=text, ref=ref, way=TakenBy.IN_GRAPH)
+        return Taken(text=text, ref=ref, way=TakenBy.ISSUED) if self._source and self._source.issued(ref) else None
 
     def _named(self, spec: Label, text: str) -> tuple[Taken, ...]:
         found = self._index.meant(text, [spec.name]) if self._index else ()
@@ -293,7 +293,7 @@ class NameResolver:
         stated = [edge for edge in found if store and edges_stating(store, edge.triple)] if len(found) > 1 else []
         ranks = [max(edge.head.way, edge.tail.way) for edge in stated or found]
         best = [edge for rank, edge in zip(ranks, stated or found, strict=True) if rank == min(ranks)]
-        if len(best) > 1 and min(ranks) < Way.FORM:
+        if len(best) > 1 and min(ranks) < TakenBy.FORM:
             shown = "; ".join(f"{e.head.ref} {e.pattern.type} {e.tail.ref}" for e in best[:_SHOWN])
             words = f"{best[0].head.text} {best[0].pattern.type} {best[0].tail.text}"
             raise AmbiguousName(f"{words!r} may mean several edges", f"name the ends by their ids: {shown}")

@@ -22,7 +22,7 @@ class Edge(Value):
     properties: dict[str, Any] = {}
 
 
-class Taken(NamedTuple):
+class TraversedEdge(NamedTuple):
     """An edge that was taken; made an Edge only where it is told."""
 
     step: PlanStep
@@ -41,12 +41,12 @@ class Taken(NamedTuple):
         return Edge(triple=triple, properties=self.properties)
 
 
-Path = tuple[Taken, ...]
+Path = tuple[TraversedEdge, ...]
 
 Reached = dict[str, Path]
 """Ids of nodes, each with one path that leads to it."""
 
-Ends = dict[str, dict[str, Taken]]
+Ends = dict[str, dict[str, TraversedEdge]]
 """Ids of nodes, each with what a step reaches from it."""
 
 
@@ -146,7 +146,7 @@ class Runner:
             for hop in hops:
                 if hop.end not in reached and step.takes(hop.properties, out=not forward):
                     reached[hop.end] = (
-                        Taken(step, label, hop.end, hop.start, not forward, hop.properties),
+                        TraversedEdge(step, label, hop.end, hop.start, not forward, hop.properties),
                         *origin[hop.start],
                     )
         return reached
@@ -168,7 +168,7 @@ class Runner:
             for hop in hops:
                 if (wanted is None or hop.end in wanted) and step.takes(hop.properties, out=out):
                     there = ends.setdefault(hop.start, {})
-                    there.setdefault(hop.end, Taken(step, label, hop.start, hop.end, out, hop.properties))
+                    there.setdefault(hop.end, TraversedEdge(step, label, hop.start, hop.end, out, hop.properties))
         return ends
 
     def _hops(self, step: PlanStep, ids: list[str], *, from_far: bool) -> list[tuple[bool, list[Hop]]]:

@@ -239,9 +239,9 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
     rows = []
     for e in verdict.evidence:
         score = f"score {e.score:g}" if e.score is not None else None
-        said = " ".join(filter(None, (e.value, score, e.quote)))
+        content = " ".join(filter(None, (e.value, score, e.quote)))
         source = f"{e.source} ({e.tier.value}, {e.world.value})"
-        rows.append((e.stance.value, e.about, source, e.release, e.record, said, _dates(e), e.url))
+        rows.append((e.stance.value, e.about, source, e.release, e.record, content, _dates(e), e.url))
     columns = ("stance", "about", "source", "release", "record", "says", "retrieved", "url")
     return Group(facts, Text(), RowTable(columns, rows, keys=columns[:1]))
 

@@ -13,7 +13,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.names import NameIndex
 from kgcheck.graph.store import NO_ID
 from kgcheck.profile.schema import load_schema
-from kgcheck.questions.resolver import NameResolver, Way
+from kgcheck.questions.resolver import NameResolver, TakenBy
 from kgcheck.reference.names import SnapshotNames
 from tests.support import examples
 from tests.support.audits import MemoryStore, demo
@@ -54,37 +54,37 @@ def resolver() -> NameResolver:
 @pytest.mark.parametrize(
     ("label", "text", "node", "way"),
     [
-        ("Disease", "DOID:2841", "DOID:2841", Way.HELD),
-        ("Disease", "doid:2841", "DOID:2841", Way.ID),
-        ("Disease", "p53x", "p53x", Way.HELD),
-        ("Disease", "asthma", "DOID:2841", Way.NAME),
-        ("Disease", "  ASTHMA ", "DOID:2841", Way.NAME),
-        ("Disease", "the disease asthma", "DOID:2841", Way.NAME),
-        ("Disease", "bronchial asthma", "DOID:2841", Way.SYNONYM),
-        ("Disease", "brain tumours", "DOID:1", Way.NAME),
-        ("Disease", "Alzheimers disease familial", "DOID:1", Way.SYNONYM),
-        ("Disease", "Alzheimer\u2019s disease (familial)", "DOID:1", Way.SYNONYM),
-        ("Disease", "renal \u03b1\u2013disease", "DOID:4", Way.NAME),
+        ("Disease", "DOID:2841", "DOID:2841", TakenBy.IN_GRAPH),
+        ("Disease", "doid:2841", "DOID:2841", TakenBy.ID),
+        ("Disease", "p53x", "p53x", TakenBy.IN_GRAPH),
+        ("Disease", "asthma", "DOID:2841", TakenBy.NAME),
+        ("Disease", "  ASTHMA ", "DOID:2841", TakenBy.NAME),
+        ("Disease", "the disease asthma", "DOID:2841", TakenBy.NAME),
+        ("Disease", "bronchial asthma", "DOID:2841", TakenBy.SYNONYM),
+        ("Disease", "brain tumours", "DOID:1", TakenBy.NAME),
+        ("Disease", "Alzheimers disease familial", "DOID:1", TakenBy.SYNONYM),
+        ("Disease", "Alzheimer\u2019s disease (familial)", "DOID:1", TakenBy.SYNONYM),
+        ("Disease", "renal \u03b1\u2013disease", "DOID:4", TakenBy.NAME),
         # Of two names that differ by case alone, the one that is written so.
-        ("Disease", "Fever", "DOID:3", Way.NAME),
+        ("Disease", "Fever", "DOID:3", TakenBy.NAME),
         # An id that the graph lacks is one, though another node has it for a cross-reference.
-        ("Disease", "DOID:99", "DOID:99", Way.FORM),
-        ("Gene", "TP53", "TP53", Way.HELD),
-        ("Gene", "tp53", "TP53", Way.ID),
-        ("Gene", "p53", "TP53", Way.SYNONYM),
-        ("Gene", "PDJ", "PARK2", Way.SYNONYM),
-        ("Gene", "gene PARK2", "PARK2", Way.HELD),
-        ("Gene", "NOBODY7", "NOBODY7", Way.FORM),
-        ("Protein", "MDM2", "Q00987", Way.NAME),
-        ("Protein", "HDM2", "Q00987", Way.SYNONYM),
+        ("Disease", "DOID:99", "DOID:99", TakenBy.FORM),
+        ("Gene", "TP53", "TP53", TakenBy.IN_GRAPH),
+        ("Gene", "tp53", "TP53", TakenBy.ID),
+        ("Gene", "p53", "TP53", TakenBy.SYNONYM),
+        ("Gene", "PDJ", "PARK2", TakenBy.SYNONYM),
+        ("Gene", "gene PARK2", "PARK2", TakenBy.IN_GRAPH),
+        ("Gene", "NOBODY7", "NOBODY7", TakenBy.FORM),
+        ("Protein", "MDM2", "Q00987", TakenBy.NAME),
+        ("Protein", "HDM2", "Q00987", TakenBy.SYNONYM),
         # Isoforms of one entry are no ambiguity, and a symbol may look like an accession.
-        ("Protein", "TP53", "P04637", Way.NAME),
-        ("Protein", "P2RY12", "Q9H244", Way.NAME),
-        ("Protein", "Q12345", "Q12345", Way.FORM),
-        ("Tissue", "cerebral", "BTO:0000142", Way.NAME),
+        ("Protein", "TP53", "P04637", TakenBy.NAME),
+        ("Protein", "P2RY12", "Q9H244", TakenBy.NAME),
+        ("Protein", "Q12345", "Q12345", TakenBy.FORM),
+        ("Tissue", "cerebral", "BTO:0000142", TakenBy.NAME),
     ],
 )
-def test_a_text_is_taken_for_one_node(resolver: NameResolver, label: str, text: str, node: str, way: Way) -> None:
+def test_a_text_is_taken_for_one_node(resolver: NameResolver, label: str, text: str, node: str, way: TakenBy) -> None:
     taken = resolver.resolve(label, text)
 
     assert (taken.ref.label, taken.ref.id, taken.way) == (label, node, way)
@@ -153,10 +153,10 @@ def test_what_an_authority_issued_stands_for_itself_and_its_other_names_are_know
     try:
         resolver = NameResolver(SCHEMA, MemoryStore({"Gene": [{"id": "PRKN", "synonyms": ["PARK2"]}]}, {}), names)
         # PARK2 was a symbol; the graph has it as a name of another.
-        assert resolver.resolve("Gene", "PARK2").way is Way.ISSUED
+        assert resolver.resolve("Gene", "PARK2").way is TakenBy.ISSUED
         assert resolver.resolve("Gene", "apoe").ref.id == "APOE"
         by_name = resolver.resolve("Protein", "PARK2")
-        assert (by_name.ref.id, by_name.way) == ("O60260", Way.SOURCE)
+        assert (by_name.ref.id, by_name.way) == ("O60260", TakenBy.SOURCE)
         assert str(by_name) == "PARK2 taken for Protein O60260 (name in a source)"
     finally:
         names.close()
@@ -195,7 +195,7 @@ def test_no_text_breaks_it_and_what_it_finds_has_that_name(label: str, text: str
         taken = resolver.resolve(label, text)
     except (UnknownName, AmbiguousName):
         return
-    assert taken.way is Way.FORM or taken.ref.id in {row["id"] for row in NODES.get(label, ())}
+    assert taken.way is TakenBy.FORM or taken.ref.id in {row["id"] for row in NODES.get(label, ())}
     assert taken.text.isascii() or not taken.ref.id.startswith("P0")
 
 

@@ -43,7 +43,7 @@ def gene_set(resolver: NameResolver, label: str, names: Iterable[str]) -> GeneSe
     unknown: list[str] = []
     several: list[str] = []
     for name in dict.fromkeys(name.strip() for name in names if name.strip()):
-        nodes = resolver.held(label, name)
+        nodes = resolver.in_graph(label, name)
         if len(nodes) == 1:
             found[name] = nodes[0].ref.id
         else:

@@ -234,10 +234,10 @@ def _run_analysis(
     resolver = context.resolver()
     about, genes, target = protocol.objective.about, given.genes, given.target
     if not genes:
-        genes = tuple(name for name in about if len(resolver.held(analysis.member, name)) == 1)
+        genes = tuple(name for name in about if len(resolver.in_graph(analysis.member, name)) == 1)
     if not target:
         labels = [link.label for link in analysis.targets]
-        target = next((name for label in labels for name in about if len(resolver.held(label, name)) == 1), "")
+        target = next((name for label in labels for name in about if len(resolver.in_graph(label, name)) == 1), "")
     runs: list[str] = []
     with suppress(LedgerError), context.reading() as ledger:
         runs = [run.id for run in ledger.runs()[:1]]

@@ -26,12 +26,12 @@ _EACH, _PAGE, _FINDINGS = 6, 50, 20
 Word = Annotated[str, Query(max_length=200)]
 
 
-class Property(NamedTuple):
+class NodeProperty(NamedTuple):
     """A property of a node, as the graph and as sources have it; that it is there is one, too."""
 
     name: str
     value: str
-    said: tuple[Evidence, ...]
+    stated: tuple[Evidence, ...]
 
 
 class NeighbourList(NamedTuple):
@@ -100,22 +100,22 @@ def _content(workspace: Workspace, ref: Ref) -> dict[str, Any]:
         found["problem"] = error
     run = latest_audit(workspace)
     listed = list(workspace.list_findings(run, node=str(ref)).page(limit=_FINDINGS + 1)) if run else []
-    said = None
+    stated = None
     try:
-        said = _said(workspace, ref, values)
+        stated = _stated(workspace, ref, values)
     except KgcheckError as error:
         found["away"] = error
     return found | {
-        "properties": list(_properties(values, said)),
+        "properties": list(_properties(values, stated)),
         "has_sources": workspace.reference is not None,
-        "unasked": dict.fromkeys(gap for _, gaps in (said or {}).values() for gap in gaps),
+        "unasked": dict.fromkeys(gap for _, gaps in (stated or {}).values() for gap in gaps),
         "run": run,
         "findings": [one for one in listed if one.finding][:_FINDINGS],
         "has_more_findings": len(listed) > _FINDINGS,
     }
 
 
-def _said(workspace: Workspace, ref: Ref, values: Properties) -> dict[str, Observed] | None:
+def _stated(workspace: Workspace, ref: Ref, values: Properties) -> dict[str, Observed] | None:
     """What the snapshot says by attribute, and under the empty name of the node itself; None without a snapshot."""
     if workspace.reference is None:
         return None
@@ -129,12 +129,12 @@ def _said(workspace: Workspace, ref: Ref, values: Properties) -> dict[str, Obser
     return {task.attribute or "": seen for task, seen in zip(tasks, source.observe_all(tasks), strict=True)}
 
 
-def _properties(values: Properties, said: dict[str, Observed] | None) -> Iterator[Property]:
-    known = {name: evidence for name, (evidence, _) in (said or {}).items()}
+def _properties(values: Properties, stated: dict[str, Observed] | None) -> Iterator[NodeProperty]:
+    known = {name: evidence for name, (evidence, _) in (stated or {}).items()}
     for name in ["", *values, *(name for name in known if name and name not in values)]:
         value = value_text(values.get(name)) or ""
         if name != "id" and (not name or value or known.get(name)):
-            yield Property(name, value, known.get(name, ()))
+            yield NodeProperty(name, value, known.get(name, ()))
 
 
 def _groups(around: Neighbourhood) -> Iterator[NeighbourList]:
