@@ -155,7 +155,9 @@ class Reason(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> "Reason | None":
         """The reason of a structure rule: the rule brings it."""
-        rule = structure_rules().get(value) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        rule = structure_rules().get(value)
         return _reason_of_rule(rule.name, rule.words) if rule else _REASONS_OF_LOST_RULES.get(value)
 
     @classmethod
@@ -227,7 +229,7 @@ class Reason(StrEnum):
     SELF_LOOP = "self_loop", "Edge from a node to itself"
 
 
-_REASONS_OF_LOST_RULES: dict[object, Reason] = {}
+_REASONS_OF_LOST_RULES: dict[str, Reason] = {}
 """By name, as far as a ledger has named them to this process."""
 
 
@@ -244,11 +246,13 @@ def all_reasons() -> tuple[Reason, ...]:
     return *Reason, *(Reason(name) for name in structure_rules() if name not in set(Reason))
 
 
-def kept_reason(name: str) -> Reason:
-    """A reason as a ledger keeps it, also of a rule that is not installed here any more."""
+def kept_reason(kind: str, name: str) -> Reason:
+    """A reason as a ledger keeps it of a check, also of a structure rule that is not installed here any more."""
     try:
         return Reason(name)
     except ValueError:
+        if kind != CheckType.STRUCTURE:
+            raise
         words = f"Rule that is not installed here: {name.replace('_', ' ')}"
         return _REASONS_OF_LOST_RULES.setdefault(name, _reason_of_rule(name, words))
 

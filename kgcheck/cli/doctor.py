@@ -9,6 +9,7 @@ from kgcheck.cli.output import show
 from kgcheck.errors import EXIT_USAGE
 
 if TYPE_CHECKING:
+    from kgcheck.cli.facilities import Facility
     from kgcheck.workspace import Workspace
 
 
@@ -25,5 +26,14 @@ def command(workspace: "Workspace", format_: str) -> int:
 
     found = facilities(workspace)
     rows = [one.model_dump(mode="json") for one in found]
-    show(format_, rows, rows_table(rows, ("name", "state", "found", "needed_for", "command")))
+    # One screen: what is there needs no more words.
+    shown = [row | {"found": _in_words(one)} for row, one in zip(rows, found, strict=True)]
+    show(format_, rows, rows_table(shown, ("name", "state", "found")))
     return EXIT_USAGE if any(one.stops_the_main_job for one in found) else 0
+
+
+def _in_words(one: "Facility") -> str:
+    """What was found of a facility; of one that is missing, what needs it and the command that brings it."""
+    if one.state == "ok":
+        return one.found
+    return "; ".join(filter(None, (one.found, one.needed_for and f"for {one.needed_for}", one.command)))

@@ -85,7 +85,7 @@ def _counted_kind(kind: FacetKind, count: int) -> Counted:
         _labels(kind.subject_label, kind.object_label),
         kind.relation,
         Outcome(kind.outcome or ""),
-        kept_reason(kind.reason or ""),
+        kept_reason(kind.type or "", kind.reason or ""),
         count,
     )
 
@@ -95,7 +95,8 @@ _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "
 
 def _counted(row: Any) -> Counted:
     labels = _labels(row.subject_label, row.object_label)
-    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), kept_reason(row.reason), row.count_)
+    reason = kept_reason(row.type, row.reason)
+    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), reason, row.count_)
 
 
 def _labels(*names: str | None) -> tuple[str, ...]:

@@ -292,14 +292,15 @@ class FindingList:
                 CONSEQUENCE.c.run == self._diff.after.id, CONSEQUENCE.c.cause == wanted.cause
             )
             conditions.append(found.fingerprint.in_(follows))
+        # Of places, ids and texts stand with the findings.
+        texts = FINDING if of is PLACE else of
         if wanted.text:
-            texts = FINDING if of is PLACE else of
             parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.node:
             label, _, name = wanted.node.partition(" ")
             ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
-            conditions.append(or_(*((FINDING.c[of] == label) & (FINDING.c[id_] == name) for of, id_ in ends)))
+            conditions.append(or_(*((texts.c[end] == label) & (texts.c[id_] == name) for end, id_ in ends)))
         if wanted.since:
             conditions.append(self._not_before(connection, of, wanted.since))
         if wanted.decisions:

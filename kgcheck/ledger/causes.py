@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import FINDING, METADATA, OPEN_SEVERITIES, PLACE, PLACED
-from kgcheck.model import CheckType, Reason, kept_reason
+from kgcheck.model import CheckType, Reason
 
 CONSEQUENCE = Table(
     "consequence",
@@ -182,7 +182,7 @@ class _Linker:
         of_id = (PLACE.c.type == CheckType.EXISTENCE.value) | (PLACE.c.reason == Reason.MALFORMED_ID.value)
         query = select(PLACE).where(PLACE.c.run == self._run, PLACE.c.severity.in_(OPEN_SEVERITIES), of_id)
         return {
-            (row.subject_label, row.subject_id): _Node(row.fingerprint, kept_reason(row.reason), row.severity == 0)
+            (row.subject_label, row.subject_id): _Node(row.fingerprint, Reason(row.reason), row.severity == 0)
             for row in self._connection.execute(query)
         }
 

@@ -108,7 +108,7 @@ def finding_of(row: _Row) -> Finding:
     task = task_of(row)
     verdict = Verdict(
         outcome=Outcome(row.outcome),
-        reason=kept_reason(row.reason),
+        reason=kept_reason(row.type, row.reason),
         confidence=row.confidence,
         evidence=row.evidence,
         missing=row.gaps,
@@ -167,7 +167,7 @@ def tally_of(row: _Row) -> Tally:
         type=CheckType(row.type),
         target=target_of(row),
         outcome=Outcome(row.outcome),
-        reason=kept_reason(row.reason),
+        reason=kept_reason(row.type, row.reason),
         sources=row.sources,
         gaps=row.gaps,
         by_team=row.by_team,

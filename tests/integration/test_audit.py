@@ -43,6 +43,7 @@ KEYS = [
     "missing",
     "note",
     "proposed_change",
+    "cause",
     "state",
 ]
 EVIDENCE_KEYS = {

@@ -363,7 +363,7 @@ def test_a_table_that_has_not_all_findings_is_not_silent_about_it(audited: Path)
     cut, whole, asked = (kgcheck("report", *more, cwd=audited) for more in ((), ("--limit", 93), ("--limit", 5)))
 
     assert "these are the first 50 findings; all: kgcheck report " in cut.err
-    assert "  refuted: 8 Gene TRANSLATED_INTO Protein: endpoint_merged\n" in cut.err
+    assert re.search(r"^  refuted: \d+ attribute \w+", cut.err, re.MULTILINE)
     assert " more kinds: kgcheck report " in cut.err
     assert "--reason REASON --label LABEL\n" in cut.err
     assert "these are the first" not in whole.err + asked.err

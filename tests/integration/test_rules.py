@@ -120,7 +120,7 @@ def test_a_rule_of_another_package(name: str, tmp_path: Path, monkeypatch: pytes
     # Of a rule that is not installed any more the ledger still tells.
     monkeypatch.undo()
     structure_rules.cache_clear()
-    assert kept_reason("short_id").words == "Rule that is not installed here: short id"
+    assert kept_reason("structure", "short_id").words == "Rule that is not installed here: short id"
 
 
 @pytest.mark.parametrize(

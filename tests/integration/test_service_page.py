@@ -82,8 +82,8 @@ def test_papers_are_asked_about_an_edge_by_its_parts(read: TestClient) -> None:
     assert "BRAF is associated with cancer. " in text_of(read, "/ask", **edge)
     assert "1 paper for it, 0 against it, 0 silent" in text_of(read, "/ask", **edge)
     refused = text_of(read, "/ask", **edge | {"tail": "nobody:1"})
-    assert "there is no name" in refused
-    assert "neither the graph nor the snapshot knows what it is called" in refused
+    assert "called 'nobody:1'" in refused
+    assert "name it by its id" in refused
 
 
 def test_without_papers_there_are_no_boxes_for_them(page: TestClient) -> None:
@@ -243,7 +243,7 @@ def test_every_part_of_a_hostile_node_is_shown_as_text(read: TestClient, monkeyp
         replacements=(texts.id(), "../../sign-out"),
     )
     said = {name: ((evidence,), (Gap(texts.text(), Reason.NOT_COVERED),)) for name in ("", "name", texts.text())}
-    monkeypatch.setattr(nodes, "_said", lambda *_: said)
+    monkeypatch.setattr(nodes, "_stated", lambda *_: said)
 
     shown = read.get(f"/nodes/Protein/{quote(texts.id(), safe='')}").text
 

@@ -37,7 +37,9 @@ def test_a_filter_becomes_an_address_and_a_filter_again() -> None:
     kept = wanted(**filters)
     query = TriageQuery.of(QueryParams(TriageQuery.of_filter(kept).address))
 
-    assert wanted(**{name: value for name, value in query.filters.items() if name not in ("run", "before")}) == kept
+    assert (
+        wanted(**{name: value for name, value in query.named_filters.items() if name not in ("run", "before")}) == kept
+    )
 
 
 @pytest.mark.parametrize("address", ["q=" + "x" * 600, "&".join(f"label=L{n}" for n in range(60))])

@@ -45,9 +45,14 @@ class TriageQuery(NamedTuple):
 
     @property
     def filters(self) -> dict[str, Any]:
-        """As Workspace.list_findings takes them."""
+        """As Workspace.list_findings takes them; what was rejected is left out unless it is chosen."""
+        chosen = self.named_filters
+        return {**chosen, "decisions": chosen["decisions"] or list(NOT_REJECTED)}
+
+    @property
+    def named_filters(self) -> dict[str, Any]:
+        """The same, of what the address names alone."""
         facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
-        facets["decisions"] = facets["decisions"] or list(NOT_REJECTED)
         named = {"run": self.run or "latest", "before": self.before or None}
         single = {"since": self.since or None, "text": self.text or None}
         return {**named, **facets, **single, "node": self.node or None, "cause": self.cause or None}

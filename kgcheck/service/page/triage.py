@@ -166,7 +166,7 @@ def save_filter(
     if action == "remove":
         table.remove(asking.name, name)
     else:
-        filters = {key: value for key, value in query.filters.items() if key in FindingFilter.model_fields}
+        filters = {key: value for key, value in query.named_filters.items() if key in FindingFilter.model_fields}
         kept = wanted(**filters).model_dump(mode="json", exclude_defaults=True)
         table.save(SavedFilter(by=asking.name, name=name.strip(), filter=kept, at=clock.now()))
     return redirect(request, f"/findings?{query.address}")
