@@ -163,7 +163,8 @@ def of_the_reader(word: str, folder: Path) -> str:
             return next(f.fingerprint[:8] for run in opened.runs()[:1] for f in opened.findings(run))
     if re.fullmatch("[0-9a-f]{16}", word):
         with Ledger(ledger) as opened:
-            return PatchTable(opened.database).all()[0].id
+            patches = [patch.id for patch in PatchTable(opened.database).all()]
+            return next(iter(patches), None) or next(f.fingerprint for f in opened.findings(opened.run("latest")))
     if "/transcripts/" in word:
         return str(next((folder / ".kgcheck" / "transcripts").glob("*.jsonl")))
     return word
