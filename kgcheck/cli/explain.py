@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 @workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
 def command(workspace: "Workspace", words: tuple[str, ...], format_: str) -> None:
-    """Show FINDING, a fingerprint or the beginning of one: what was checked, the verdict, and all evidence.
+    """Show FINDING: what was checked, the verdict, and all evidence.
+
+    It is a fingerprint, the beginning of one, or what was checked: existence LABEL ID, attribute LABEL ID NAME.
 
     Or show what the newest audit that looked at EDGE found: "P04637 ACTS_ON Q00987". That ends with 0 where it is
     supported, 1 where it is refuted or cannot be told, and 3 where nobody has looked or could.
     """
     named = " ".join(words)
-    if len(named.split()) > 1:
+    is_check = named.split()[:1] in (["existence"], ["attribute"])
+    if len(named.split()) > 1 and not is_check:
         click.get_current_context().exit(_explain_edge(workspace, named, format_))
     from kgcheck.curation.forms import decision_line
     from kgcheck.report.tables import explain_finding

@@ -392,6 +392,13 @@ def test_explain_in_both_forms(audited: Path) -> None:
         assert evidence["release"] in table.out
 
 
+def test_explain_by_what_was_checked(audited: Path) -> None:
+    said = kgcheck("explain", "existence", "Protein", "B4DFC2", "--format", "json", cwd=audited)
+
+    assert (said.code, json.loads(said.out)["reason"]) == (0, "id_merged")
+    assert kgcheck("explain", "", cwd=audited).code == 2
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
