@@ -37,6 +37,23 @@ class RuleRepair(StrEnum):
     SET_VALUE = "set the value that is given, where one property alone is wrong; else review"
 
 
+class CauseKind(StrEnum):
+    """A finding that others follow from, where a run has both."""
+
+    NODE = "node"
+    """The refuted id of the node, or of an end: what is stated is stated of what replaced it."""
+    SAME_OF_NODE = "same_of_node"
+    """The same reason of the node: a reference that is too old to know its id."""
+    NAMESPACE = "namespace"
+    """An id that belongs under another label."""
+    EDGE = "edge"
+    """The refuted edge, of a property of it."""
+    VALUE = "value"
+    """Another value of the same property in a source."""
+    GROUP = "group"
+    """The first of the pairs with the same node."""
+
+
 class RuleHit(NamedTuple):
     """A node or an edge that breaks a rule, and what is wrong with it."""
 
@@ -109,6 +126,7 @@ class Rule:
         is_folded: Many hits about the same are one finding, with their number and examples.
         is_of_one_row: It looks at each row by itself, so that a glance tells whether any row breaks it.
         names_properties: Its selects name the properties that are wrong.
+        follows: What its hits follow from, where a run has that, too.
         of_label: The select over the nodes of a label; None where nothing can break it there.
         of_pattern: The select over the edges of a pattern, or the hits themselves; None where nothing can break it.
         of_graph: The hits of the graph as a whole.
@@ -125,6 +143,7 @@ class Rule:
     is_folded: bool = False
     is_of_one_row: bool = False
     names_properties: bool = False
+    follows: tuple[CauseKind, ...] = ()
     of_label: "Callable[[RuleGraph, Label], str | None] | None" = None
     of_pattern: "Callable[[RuleGraph, Pattern], str | Iterable[RuleHit] | None] | None" = None
     of_graph: "Callable[[RuleGraph], Iterable[RuleHit]] | None" = None

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import FINDING, METADATA, OPEN_SEVERITIES, PLACE, PLACED
 from kgcheck.model import CheckType, Reason
+from kgcheck.rules import CauseKind, structure_rules
 
 CONSEQUENCE = Table(
     "consequence",
@@ -38,32 +39,22 @@ CONSEQUENCE = Table(
     sqlite_with_rowid=False,
 )
 
-_ENDPOINTS = (*(Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN, Reason.ENDPOINT_MERGED),)
+_ENDPOINTS = (Reason.ENDPOINT_DELETED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN, Reason.ENDPOINT_MERGED)
 _VALUES = (Reason.VALUE_MISSING, Reason.VALUE_OUTDATED, Reason.VALUE_MISMATCH)
 
-FOLLOWS_A_NODE: frozenset[str] = frozenset(
-    (
-        *(*_ENDPOINTS, *_VALUES),
-        *(Reason.EDGE_MISSING, Reason.EDGE_UNSUPPORTED, Reason.UNMAPPED_IDENTIFIER),
-        *("shared_name", "orphan_node"),
-    )
-)
-"""Reasons that follow from a refuted id of the node, or of an end: what is stated is stated of what replaced it."""
+_FOLLOW: dict[CauseKind, tuple[Reason, ...]] = {
+    CauseKind.NODE: (*_ENDPOINTS, *_VALUES, Reason.EDGE_MISSING, Reason.EDGE_UNSUPPORTED, Reason.UNMAPPED_IDENTIFIER),
+    CauseKind.SAME_OF_NODE: (Reason.REFERENCE_OLDER,),
+    CauseKind.EDGE: _VALUES,
+}
+"""Reasons of checks that follow from another finding; a structure rule states it of its own."""
 
-FOLLOWS_THE_SAME_OF_A_NODE: frozenset[str] = frozenset((Reason.REFERENCE_OLDER,))
-"""Reasons that follow from the same reason of the node: a reference that is too old to know its id."""
 
-FOLLOWS_A_NAMESPACE: frozenset[str] = frozenset(("id_on_two_labels",))
-"""Reasons that follow from an id that belongs under another label."""
+def reasons_following(kind: CauseKind) -> frozenset[str]:
+    """The reasons that follow from findings of a kind."""
+    of_rules = (name for name, rule in structure_rules().items() if kind in rule.follows)
+    return frozenset((*_FOLLOW.get(kind, ()), *of_rules))
 
-FOLLOWS_AN_EDGE: frozenset[str] = frozenset(_VALUES)
-"""Reasons that follow, of a property of an edge, from the edge being refuted."""
-
-FOLLOWS_A_VALUE: frozenset[str] = frozenset(("length_mismatch", "score_out_of_range"))
-"""Reasons that follow from a source having another value of the same property."""
-
-FOLLOWS_ITS_GROUP: frozenset[str] = frozenset(("shared_name",))
-"""Reasons of pairs with one node in common, all of which follow from the first pair."""
 
 _REASON_OF_ENDPOINT = {
     Reason.MALFORMED_ID: Reason.ENDPOINT_MALFORMED,
@@ -140,27 +131,29 @@ class _Linker:
         self._connection = connection
         self._run = run
         self._same_ids = same_ids
+        self._reasons = {kind: reasons_following(kind) for kind in CauseKind}
         self._roots: dict[str, str] = {}
         """The cause of each consequence that may be taken for a cause itself."""
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Fingerprints, each with that of its cause."""
-        nodes = self._nodes()
+        nodes, reasons = self._nodes(), self._reasons
         yield from self._of_same_id(nodes)
         groups: dict[tuple[str | None, ...], list[tuple[str, str]]] = {}
-        by_element = {row.element: list[_Row]() for row in self._rows(FOLLOWS_A_VALUE)}
+        by_element = {row.element: list[_Row]() for row in self._rows(reasons[CauseKind.VALUE])}
         attribute = CheckType.ATTRIBUTE.value
         is_attribute = PLACE.c.type == attribute
         of_edge = is_attribute & PLACE.c.relation.is_not(None)
-        of_edges = {row.element: list[_Row]() for row in self._rows(FOLLOWS_AN_EDGE, of_edge)}
+        of_edges = {row.element: list[_Row]() for row in self._rows(reasons[CauseKind.EDGE], of_edge)}
         labels = {label for label, _ in nodes}
         may_follow = PLACE.c.subject_label.in_(labels) | PLACE.c.object_label.in_(labels) | is_attribute
-        may_follow |= PLACE.c.reason.in_(list(FOLLOWS_ITS_GROUP))
+        may_follow |= PLACE.c.reason.in_(list(reasons[CauseKind.GROUP]))
         may_follow &= PLACE.c.type != CheckType.EXISTENCE.value
-        for row in self._rows(FOLLOWS_A_NODE | FOLLOWS_THE_SAME_OF_A_NODE | FOLLOWS_A_NAMESPACE, may_follow):
+        of_nodes = reasons[CauseKind.NODE] | reasons[CauseKind.SAME_OF_NODE] | reasons[CauseKind.NAMESPACE]
+        for row in self._rows(of_nodes, may_follow):
             if cause := self._of_node(row, nodes):
                 yield self._link(row.fingerprint, cause)
-            elif row.reason in FOLLOWS_ITS_GROUP and row.object_id is not None:
+            elif row.reason in reasons[CauseKind.GROUP] and row.object_id is not None:
                 group = row.reason, row.subject_label, row.subject_id, row.object_label
                 groups.setdefault(group, []).append((row.object_id, row.fingerprint))
             elif row.type == attribute and row.element in of_edges:
@@ -199,9 +192,16 @@ class _Linker:
         ends = nodes.get((row.subject_label, row.subject_id)), nodes.get((row.object_label, row.object_id))
         if ends == (None, None):
             return None
-        found = [node for node in ends if node and _follows(row.reason, node)]
+        found = [node for node in ends if node and self._follows(row.reason, node)]
         spoken = [n for n in found if _REASON_OF_ENDPOINT.get(n.reason, Reason.ENDPOINT_DELETED) == row.reason]
         return next((node.fingerprint for node in (*spoken, *found)), None)
+
+    def _follows(self, reason: str, node: _Node) -> bool:
+        if reason in self._reasons[CauseKind.NODE]:
+            return node.is_refuted
+        if reason in self._reasons[CauseKind.NAMESPACE]:
+            return node.reason is Reason.WRONG_NAMESPACE
+        return node.reason == reason
 
     def _of_refuted_edges(self, of_edges: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
         if not any(of_edges.values()):
@@ -211,7 +211,7 @@ class _Linker:
                 yield self._link(row.fingerprint, edge.fingerprint)
 
     def _of_values(self, by_element: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
-        for row in self._rows(FOLLOWS_A_VALUE):
+        for row in self._rows(self._reasons[CauseKind.VALUE]):
             for stated in by_element[row.element]:
                 names_it = row.attribute is None and (row.value or "").startswith(f"{stated.attribute} is ")
                 if row.attribute == stated.attribute or names_it:
@@ -225,14 +225,6 @@ class _Linker:
         if reasons is not None:
             query = query.where(PLACE.c.reason.in_(list(map(str, reasons))))
         return map(_Row._make, self._connection.execute(query.execution_options(yield_per=_TOGETHER)))
-
-
-def _follows(reason: str, node: _Node) -> bool:
-    if reason in FOLLOWS_A_NODE:
-        return node.is_refuted
-    if reason in FOLLOWS_A_NAMESPACE:
-        return node.reason is Reason.WRONG_NAMESPACE
-    return node.reason == reason
 
 
 def cause_of(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> ScalarSelect[Any]:

@@ -22,14 +22,7 @@ from kgcheck.curation.proposals import Wanted
 from kgcheck.curation.standing import standing
 from kgcheck.curation.thresholds import Threshold, judge
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.ledger.causes import (
-    FOLLOWS_A_NAMESPACE,
-    FOLLOWS_A_NODE,
-    FOLLOWS_A_VALUE,
-    FOLLOWS_AN_EDGE,
-    FOLLOWS_ITS_GROUP,
-    FOLLOWS_THE_SAME_OF_A_NODE,
-)
+from kgcheck.ledger.causes import reasons_following
 from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
@@ -47,6 +40,7 @@ from kgcheck.model import (
 )
 from kgcheck.profile.schema import load_schema
 from kgcheck.report.render import render
+from kgcheck.rules import CauseKind
 from tests.support import ROOT
 from tests.support.patches import graph_file
 
@@ -195,7 +189,12 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
         ends = chance.sample(nodes, 2)
         some.append(chance.choice([edge, shared])(*ends))
         some.append(
-            found(CheckType.ATTRIBUTE, Reason(chance.choice(sorted(FOLLOWS_A_NODE))), ends[0], attribute="name")
+            found(
+                CheckType.ATTRIBUTE,
+                Reason(chance.choice(sorted(reasons_following(CauseKind.NODE)))),
+                ends[0],
+                attribute="name",
+            )
         )
     unique = list({finding.fingerprint: finding for finding in some}.values())
     with Ledger(tmp_path / "l") as ledger:
@@ -312,8 +311,7 @@ def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
 def test_the_page_of_reasons_names_all_that_follow() -> None:
     (part,) = re.findall(r"^## Root causes\n(.*)", (ROOT / "docs" / "reasons.md").read_text(), re.M | re.S)
     rows = [set(re.findall(r"`(\w+)`", cells)) for cells in re.findall(r"^\| (`.*?) \| .* \|$", part, re.M)]
-    of_nodes = [FOLLOWS_A_NODE, FOLLOWS_THE_SAME_OF_A_NODE, FOLLOWS_A_NAMESPACE]
-    assert rows == [set(reasons) for reasons in (*of_nodes, FOLLOWS_AN_EDGE, FOLLOWS_A_VALUE, FOLLOWS_ITS_GROUP)]
+    assert rows == [reasons_following(kind) for kind in CauseKind]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
+from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -31,5 +31,6 @@ RULE = Rule(
     is_fault=False,
     bad="GO:0005524 as a function, and as a process",
     good="GO:0005524 as a function alone",
+    follows=(CauseKind.NAMESPACE,),
     of_label=ids_on_two_labels,
 )

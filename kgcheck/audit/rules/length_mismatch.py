@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import Rule, RuleGraph, RuleRepair
+from kgcheck.rules import CauseKind, Rule, RuleGraph, RuleRepair
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -33,5 +33,6 @@ RULE = Rule(
     repair=RuleRepair.SET_VALUE,
     is_of_one_row=True,
     names_properties=True,
+    follows=(CauseKind.VALUE,),
     of_label=length_mismatches,
 )

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
+from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -27,5 +27,6 @@ RULE = Rule(
     bad="BRCA1 without any edge",
     good="BRCA1 joined to P38398, its product",
     is_folded=True,
+    follows=(CauseKind.NODE,),
     of_label=orphan_nodes,
 )

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import Rule, RuleGraph
+from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
@@ -33,5 +33,6 @@ RULE = Rule(
     bad="the score 769, where the range is 0 to 1",
     good="the score 0.769",
     is_of_one_row=True,
+    follows=(CauseKind.VALUE,),
     of_pattern=scores_out_of_range,
 )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kgcheck.rules import Rule, RuleGraph
+from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -25,5 +25,6 @@ RULE = Rule(
     is_fault=False,
     bad="DOID:162 and DOID:305 are both called cancer",
     good="DOID:162 is called cancer, DOID:305 carcinoma",
+    follows=(CauseKind.NODE, CauseKind.GROUP),
     of_label=shared_names,
 )
