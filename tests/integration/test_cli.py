@@ -35,6 +35,25 @@ def audited() -> Path:
 # --- starting
 
 
+def test_no_value_that_an_option_takes_is_an_old_name() -> None:
+    """Click gives values, too, to what makes today's name of an old one."""
+
+    def values(command: click.Command) -> Iterator[str]:
+        for parameter in command.params:
+            if isinstance(parameter.type, click.Choice):
+                yield from map(str, parameter.type.choices)
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                if below := command.get_command(context, name):
+                    yield from values(below)
+
+    found = set(values(cli))
+
+    assert {"table", "refuted", "insufficient"} <= found
+    assert found & set(RENAMED) == set()
+
+
 @pytest.mark.parametrize(
     "command", [(), *((name,) for name in COMMANDS), ("reference", "build"), ("reference", "show")]
 )

@@ -66,7 +66,10 @@ def test_the_example_package_is_installed_and_used(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert shown.stdout.startswith("gene_without_protein: Gene without a protein\n")
+    assert shown.stdout.splitlines()[0].rstrip().split(maxsplit=1) == [
+        "rule",
+        "gene_without_protein: Gene without a protein",
+    ]
 
 
 def isolated(graph: RuleGraph, label: object) -> str:
