@@ -119,7 +119,10 @@ class FormerFinding(Value):
 _NO_BASIS = "new"
 """Stands for the former basis of what was not found before: no basis is written so."""
 
-_LOOKED_AT = ("types", "labels", "relations", "ids", "sample", "seed", "unfold", "threshold", "live", "literature")
+_LOOKED_AT = (
+    *("types", "labels", "relations", "ids", "without_rules", "sample", "seed"),
+    *("unfold", "threshold", "live", "literature"),
+)
 """What was asked for that decides what a run looks at, and in which sources."""
 
 
@@ -270,8 +273,9 @@ def run_before(runs: Iterable[Run], run: Run) -> Run | None:
 
 def _looks_at(run: Run) -> tuple[object, ...]:
     options = {name: run.options.get(name) for name in _LOOKED_AT}
-    # No order is meant; and without a sample nothing is drawn.
-    options |= {name: sorted(map(str, option)) for name, option in options.items() if isinstance(option, list | tuple)}
+    listed = {name: option for name, option in options.items() if isinstance(option, list | tuple)}
+    # No order is meant, an empty list is none, as of a run that had no such option; without a sample nothing is drawn.
+    options |= {name: sorted(map(str, option)) or None for name, option in listed.items()}
     options["seed"] = options["seed"] if options["sample"] else None
     return run.store_id, run.profile, *options.values()
 

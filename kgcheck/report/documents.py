@@ -266,13 +266,13 @@ def _content(run: Run, tallies: Sequence[Tally]) -> dict[str, Any]:
     }
 
 
+_NARROWED = {"labels": "label", "relations": "relation", "ids": "id", "without_rules": "structure rules but"}
+"""Options that narrow a run, with what stands before their values."""
+
+
 def scope_words(options: Mapping[str, Any]) -> list[str]:
     """List in words how a run was narrowed."""
-    parts = [
-        f"{words} {', '.join(map(str, options[name]))}"
-        for name, words in (("labels", "label"), ("relations", "relation"), ("ids", "id"))
-        if options.get(name)
-    ]
+    parts = [f"{words} {', '.join(map(str, options[name]))}" for name, words in _NARROWED.items() if options.get(name)]
     if options.get("sample"):
         parts.append(f"a sample of {options['sample']:,} (seed {options.get('seed', 0)})")
     return [*parts, str(options["check"])] if options.get("check") else parts

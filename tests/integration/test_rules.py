@@ -7,13 +7,17 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from kgcheck import rules
 from kgcheck.errors import ConfigurationError
+from kgcheck.ledger.comparisons import run_before
+from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, all_reasons, kept_reason
 from kgcheck.options import AuditScope
+from kgcheck.report.documents import scope_words
 from kgcheck.rules import Rule, RuleGraph, rules_named, structure_rules
 from tests.support import ROOT
 from tests.support.audits import audited
@@ -45,6 +49,23 @@ def test_a_rule_or_a_group_is_left_out(tmp_path: Path) -> None:
     assert found("duplicates") == ["shared_name"]
     with pytest.raises(ValueError, match="no rule or group of rules is called 'shared_nam'"):
         AuditScope(without_rules=("shared_nam",))
+
+
+def test_an_audit_without_a_rule_says_so_and_is_compared_with_its_like(tmp_path: Path) -> None:
+    def run(**options: Any) -> Run:
+        return audited(OF["shared_name"].store(), tmp_path / "l.sqlite", types=(CheckType.STRUCTURE,), **options).run
+
+    whole, first, second = run(), run(without_rules=("names",)), run(without_rules=("names",))
+
+    assert run_before([second, first, whole], second) == first
+    assert run_before([first, whole], first) is None
+    assert scope_words(first.options) == ["structure rules but names"]
+    # A run of a version that had no such option looked at every rule.
+    earlier = whole.model_copy(update={"options": {k: v for k, v in whole.options.items() if k != "without_rules"}})
+    later = whole.model_copy(update={"id": "later"})
+    assert run_before([later, earlier], later) == earlier
+    of_any_score = earlier.model_copy(update={"options": earlier.options | {"threshold": 0.0}})
+    assert run_before([later, of_any_score], later) is None
 
 
 @pytest.mark.slow
