@@ -127,6 +127,7 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
         "object": node("object"),
         "evidence": [{k: v for k, v in e.items() if v is not None} for e in evidence],
         "proposed_change": change if row["change_kind"] else None,
+        "cause": row["cause"],
     }
 
 
