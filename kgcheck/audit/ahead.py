@@ -25,7 +25,10 @@ class Ahead(Generic[T]):
             self._begun.append((of, self._thread.submit(what, *about)))
 
     def take(self, of: object, what: Callable[..., T], *about: Any) -> T:
-        """What was begun, or what is done now, where something else was begun first, which is left, or nothing."""
+        """Return the result of work that was begun; do it now if nothing or something else was begun first.
+
+        Something else that was begun first is given up.
+        """
         if self._begun and self._begun[0][0] == of:
             return self._begun.popleft()[1].result()
         # Their connection is free once they have ended, however they did.

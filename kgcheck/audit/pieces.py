@@ -196,7 +196,7 @@ class Worker:
                 self._write(*writing)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
-        """How the tasks of a select end, by their ends: judged as those of the run are."""
+        """Judge the tasks of a select as those of the run are, and return outcome and reason by their ends."""
         numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
         fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])

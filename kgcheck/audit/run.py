@@ -172,12 +172,12 @@ class Audit:
         return self._settings.model_copy(update={"duckdb_threads": 1})
 
     def _is_at_most(self, elements: int, size: int, counts: Counts) -> bool:
-        """Whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
+        """Tell whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
         of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
         return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
 
     def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
-        """Where what is judged is kept; the working database may write there, and nowhere else."""
+        """Return the files of judged tasks; the working database may write there, and nowhere else."""
         if not self._settings.keep_verified:
             return None
         files = VerifiedFiles.of(self._ledger, self._settings.home)
@@ -224,7 +224,7 @@ class Audit:
 
 
 def store_place(store: GraphStore) -> str:
-    """Where a store is, the same from every folder."""
+    """Return the place of a store, the same from every folder."""
     return place_of(store.name) if store.backend == "embedded" else store.name
 
 
@@ -268,7 +268,7 @@ def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Sche
 
 
 def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
-    """What makes the references of a run less trustworthy: age, or no date."""
+    """Warn of what makes the references of a run less trustworthy: age, or no date."""
     if not snapshot and live:
         return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
     if not snapshot:

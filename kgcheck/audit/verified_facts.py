@@ -17,7 +17,7 @@ Subject = CheckTask | Triple | str
 
 
 def verified_of(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> "Verified | None":
-    """What the newest run that looked found of an edge, or of another task."""
+    """Return the result of the newest run that looked at an edge, or at another task."""
     return _fact(reader, resolver, what)[1]
 
 
@@ -25,18 +25,18 @@ Fact = tuple[CheckTask, "Verified | None"]
 
 
 def edge_facts(reader: "VerifiedReader", resolver: NameResolver, edges: Iterable[str | Triple]) -> list[Fact]:
-    """What is verified of edges; see Workspace.verified_edges."""
+    """List the verified facts of edges; see Workspace.verified_edges."""
     return [_fact(reader, resolver, edge) for edge in edges]
 
 
 def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: int) -> tuple[list[Fact], bool]:
-    """What is verified of a node; see Workspace.verified_of_node."""
+    """List the verified facts of a node; see Workspace.verified_of_node."""
     tasks = list(islice(tasks_of_node(graph, node, limit), limit + 1))
     return [(task, reader.of(task)) for task in tasks[:limit]], len(tasks) <= limit
 
 
 def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
-    """What can be verified of a node."""
+    """Yield the tasks on a node: its existence, its attributes and its edges."""
     schema = graph.schema
     yield CheckTask(type=CheckType.EXISTENCE, subject=node)
     for name in schema.label(node.label).attributes:

@@ -1,4 +1,4 @@
-"""What an operation comes to in a graph, if what it touches stands as it expects."""
+"""Steps of an operation in a graph that stands as the operation expects."""
 
 import json
 from collections.abc import Iterable
@@ -28,18 +28,18 @@ from kgcheck.profile.schema import KEY, PropertyType, Schema
 from kgcheck.visible import visible
 
 ABSENT, THERE, GONE = "absent", "there", "retired"
-"""How an end of an edge stands, of which nothing else matters."""
+"""States of an end of an edge, of which nothing else matters."""
 
 
 class Stamp(NamedTuple):
-    """When and by whom a patch is applied."""
+    """Time and author of the application of a patch."""
 
     at: str
     by: str
 
 
 def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
-    """How that which an operation touches stands now."""
+    """Return the present state of all that an operation touches."""
     what = operation.what
     if isinstance(what, Triple):
         found = {str(what): _of_edges(active(graph.edges(what)))}
@@ -64,7 +64,7 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
 
 
 def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
-    """What an operation comes to, if the graph is as it expects."""
+    """Work out the steps of an operation, if the graph is as it expects."""
     _check_values(operation, graph.schema)
     found = expectations(operation, graph)
     for what in (*operation.expected, *found):
@@ -86,7 +86,7 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
 
 
 def meetings(steps: Iterable[Step]) -> str:
-    """What the steps of an operation make of edges that cannot stand where they would come to; empty where all can."""
+    """Describe the fate of edges that cannot stand where they would come to; empty if all can."""
     edges = [step for step in steps if isinstance(step, SetEdge | AddedEdge)]
     folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
     moved = sum(isinstance(step, AddedEdge) for step in edges)
@@ -293,13 +293,13 @@ def _stating(graph: Editable, triple: Triple) -> list[EdgeState]:
 
 
 def presence(graph: Editable, ref: Ref) -> str:
-    """Whether a node is there."""
+    """Return the state of a node: there, retired or absent."""
     node = graph.node(ref)
     return ABSENT if node is None else GONE if node.retired else THERE
 
 
 def same_value(kind: Any, value: Any, other: Any) -> bool:
-    """Whether two values of a property are the same, one of which may be written as another type."""
+    """Tell whether two values of a property are the same, one of which may be written as another type."""
     if value in (None, "", []) or other in (None, "", []):
         return value in (None, "", []) and other in (None, "", [])
     return bool(value == other or (brought_to(kind, value) == brought_to(kind, other) is not None))
@@ -322,7 +322,7 @@ def _replaced(triple: Triple, old: Ref, new: Ref) -> Triple:
 
 
 def _together(kept: Properties, folded: Properties) -> Properties:
-    """What an edge takes over from one that is folded into it: texts and lists of both, and what it lacks itself."""
+    """Values that an edge takes over from one folded into it: texts and lists of both, and those lacking."""
     values: Properties = {}
     for name, value in folded.items():
         own = kept.get(name)

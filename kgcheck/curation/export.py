@@ -49,11 +49,11 @@ class Unplaced(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """What was written."""
+    """Result of an export."""
 
     folder: Path
     rows: dict[str, int]
-    """How many rows of each file are others, added or gone."""
+    """Number of rows of each file that are others, added or gone."""
     unplaced: tuple[Unplaced, ...]
 
     def as_row(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def export_patch(
 
 
 def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unplaced]]:
-    """What each operation came to, or would come to."""
+    """Collect the steps of each operation, done or still to do."""
     done = {r.number: r for r in recorded_in(store, patch.id)}
     found: list[Recorded] = []
     unplaced: list[Unplaced] = []
@@ -126,7 +126,7 @@ def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unpla
 
 
 class _Edits:
-    """What becomes of the lines of each file."""
+    """Edits of the lines of each file."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, staging: Staging) -> None:
         self._db = db
@@ -264,7 +264,7 @@ class _Edits:
 
 
 def _stated_alike(row: dict[str, Any], wanted: Properties, holder: Holder) -> bool:
-    """Whether a row states the same but for its keys; of a node, more may be different."""
+    """Tell whether a row states the same but for its keys; of a node, more may be different."""
     return isinstance(holder, Label) or all(row[n] == wanted.get(n) for n in holder.properties)
 
 

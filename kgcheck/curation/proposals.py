@@ -1,4 +1,4 @@
-"""Which operation a finding leads to: its proposed change, with what a person chose where there was a choice."""
+"""Operations from findings: the proposed change, with what a person chose where there was a choice."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
@@ -165,7 +165,7 @@ class _Reader:
         return SetValue(what=what, attribute=task.attribute, was=was, to=value, source=source, **self._common)
 
     def _was(self, what: Ref | Triple, attribute: str, kind: PropertyType) -> PropertyValue:
-        """What the graph says, which must be what the finding saw; a structure rule tells no value."""
+        """Return the graph's value, which must be what the finding saw; a structure rule tells no value."""
         seen = items_of(self._task.value) if kind == "strings" else self._task.value
         if isinstance(what, Triple):
             values = [e.properties.get(attribute) for e in self._graph.edges(what) if not e.retired]

@@ -1,4 +1,4 @@
-"""What reports show beside the findings of a run: what became of them, and what was decided."""
+"""Standing of the findings of a run for reports: what became of them, and what was decided."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from kgcheck.report.comparison import ALONE, Decided, Left, Standing
 
 
 def standing(ledger: Ledger, run: Run) -> Standing:
-    """What became of the findings of a run, and what was decided, for a report."""
+    """Return the states of the findings of a run, and the decisions about them, for a report."""
     if run.is_check:
         return ALONE
     diff = diff_of(ledger, after=run)
@@ -41,7 +41,7 @@ def standing(ledger: Ledger, run: Run) -> Standing:
 
 
 class _Beside:
-    """What most findings are needs no memory: only what is otherwise is read, when it is first asked for."""
+    """Standing of findings, most of it alike: only what is otherwise is read, when it is first asked for."""
 
     def __init__(self, ledger: Ledger, diff: RunDiff) -> None:
         self._ledger = ledger

@@ -30,7 +30,7 @@ Cited = Callable[[], str]
 
 
 def cited_by(stated: Iterable[tuple[str, str, str]]) -> Cited | None:
-    """What edges cite, as head, tail and source, for a few tasks; None where they cite nothing."""
+    """Return what edges cite, as head, tail and source, for a few tasks; None where they cite nothing."""
     rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for head, tail, source in stated)
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
@@ -305,7 +305,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
 def _look_at_silence(
     tables: WorkingTables, topics: Topics, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
-    """Of the tasks without a link: silence where the source would have stated one, else a gap."""
+    """Add evidence for tasks without a link: silence where the source would have stated one, else a gap."""
     complete = topics.complete(check.source, check.link)
     if check.both_ends_mapped:
         looked = _mapped_pairs(check.source, check.link)

@@ -1,4 +1,4 @@
-"""What became of findings from one run to the next, in the ledger.
+"""Comparison of findings from one run to the next, in the ledger.
 
 That a finding is new, still there or changed is seen from the findings of two runs. What became of one that a run did
 not find again only that run could tell, while it had the graph and the references: it writes it down here.
@@ -85,7 +85,7 @@ Of one that is there and of which no more is to be said than its state, the text
 
 
 class ComparisonState(StrEnum):
-    """What became of a finding from one run to a later one.
+    """State of a finding in a later run, beside an earlier one.
 
     ``fixed``: it was checked again and holds no more. ``gone``: what it is about is no longer in the graph.
     ``unchecked``: nobody looked, or could look, this time.
@@ -123,7 +123,7 @@ _LOOKED_AT = (
     *("types", "labels", "relations", "ids", "without_rules", "sample", "seed"),
     *("unfold", "threshold", "live", "literature"),
 )
-"""What was asked for that decides what a run looks at, and in which sources."""
+"""Options that decide what a run looks at, and in which sources."""
 
 
 class Pair(NamedTuple):
@@ -145,7 +145,7 @@ class RunComparison(NamedTuple):
 
     @property
     def is_own(self) -> ColumnElement[bool]:
-        """That a row is of the two runs."""
+        """Condition that a row is of the two runs."""
         condition: ColumnElement[bool] = self.rows.c.run == self.pair.after
         return condition
 
@@ -162,20 +162,20 @@ class Present(NamedTuple):
     rows: FromClause
     """FINDING, ``of`` and ``became``."""
     of: Table
-    """What they are sorted and filtered by: PLACE; or FINDING, where they are few."""
+    """Table that they are sorted and filtered by: PLACE; or FINDING, where they are few."""
     became: NamedFromClause
     where: ColumnElement[bool]
     state: ColumnElement[Any]
 
     @property
     def basis(self) -> ColumnElement[Any]:
-        """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+        """Basis of decisions; what could not be looked at this time stands as it stood when it could."""
         became = self.became.c
         return case((became.state == ComparisonState.UNCHECKED.value, became.basis), else_=FINDING.c.basis)
 
     @property
     def order(self) -> tuple[ColumnElement[Any], ...]:
-        """In which findings are shown."""
+        """Order in which findings are shown."""
         return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
@@ -286,7 +286,7 @@ def compared_with(connection: Connection, run: str) -> str | None:
 
 
 def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
-    """What became of the findings of two runs."""
+    """Compare the findings of two runs."""
     columns = COMPARISON.c.before, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
     if not pair.before or (row and row.before == pair.before):
@@ -297,7 +297,7 @@ def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
 
 
 def compared_rows(pair: Pair) -> Iterator[Select[Any]]:
-    """What is to be written of two runs, or is worked out each time: rows of COMPARED."""
+    """Select the rows of COMPARED for two runs, to be written or worked out each time."""
     lost = lost_findings(pair).subquery("lost")
     texts: dict[str, ColumnElement[Any]] = {
         column.name: null() if column.nullable else literal("") for column in COMPARED.columns
@@ -334,7 +334,7 @@ def found_by(run: str) -> Subquery:
 
 
 def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
-    """What is known to be wrong after a run: what it found, and what it had to leave as it was found before."""
+    """Select what is known to be wrong after a run: what it found, and what it left as found before."""
     left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
     left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
     is_left = select(COMPARED.c.fingerprint).where(

@@ -178,7 +178,7 @@ FINDING = Table(
     Index("finding_by_run", "run", "number"),
 )
 FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name != "number")
-"""What a row of a finding is written with; the database numbers it."""
+"""Columns that the row of a finding is written with; the database numbers it."""
 
 KEY = Table(
     "finding_key",
@@ -190,7 +190,7 @@ KEY = Table(
     Column("basis", String),
     sqlite_with_rowid=False,
 )
-"""Where the finding of a fingerprint is, and what two runs are compared by."""
+"""Place of the finding of a fingerprint, and the columns that two runs are compared by."""
 
 PLACE = Table(
     "finding_place",

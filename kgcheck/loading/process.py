@@ -38,7 +38,7 @@ ReadCurated = Callable[[OpenedStore], Curated]
 
 
 class _Order(NamedTuple):
-    """What the child is to do; no secret of the settings travels."""
+    """Order to the child process; no secret of the settings travels."""
 
     folder: Path
     store: str

@@ -1,4 +1,4 @@
-"""How papers put the edges of a profile into words: `claims.toml`."""
+"""Wording of the edges of a profile in papers: `claims.toml`."""
 
 from functools import cache
 from string import Formatter
@@ -14,7 +14,7 @@ _LONGEST = 1_000
 
 
 class ClaimForm(Value):
-    """How edges of one pattern are put into words."""
+    """Wording of the edges of one pattern."""
 
     relation: str
     head: str
@@ -47,7 +47,7 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
 
 
 def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
-    """How an edge is put into words, or None where papers are not searched for such edges."""
+    """Return the wording of an edge, or None where papers are not searched for such edges."""
     wanted = (triple.head.label, triple.relation, triple.tail.label)
     forms = (form for form in load_claim_forms(schema.address) if form.for_papers)
     return next((form for form in forms if (form.head, form.relation, form.tail) == wanted), None)

@@ -259,7 +259,7 @@ def _links(
 
 
 def _unknown(answer: ServiceAnswer) -> bool:
-    """Whether STRING says that it knows none of the proteins."""
+    """Return whether STRING says that it knows none of the proteins."""
     return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
 
 

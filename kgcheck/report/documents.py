@@ -229,7 +229,7 @@ class Row(NamedTuple):
 
 
 def by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
-    """How tasks ended by type and target."""
+    """Count tasks by type, target and outcome."""
     counts: dict[CheckType, dict[str, Counter[TallyMark]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
         counts[t.type][str(t.target)][t.mark] += t.count

@@ -21,7 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 STANDING = ("state", "decision")
-"""What became of a finding, where its run is compared, and what was decided of it."""
+"""Columns of a finding's state, where its run is compared, and of the decision about it."""
 
 
 def findings_csv(findings: Iterable[Finding], compared: Standing = ALONE) -> str:

@@ -251,7 +251,7 @@ class RouteRow(NamedTuple):
         return self.method in SAFE
 
     def allows(self, role: Role | None) -> bool:
-        """Whether somebody of that role may call it; None is somebody who is not signed in."""
+        """Return whether a role may call the route; None stands for somebody who is not signed in."""
         return self.is_open or (role is not None and self.role is not None and role.may(self.role))
 
 

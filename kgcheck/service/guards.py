@@ -1,4 +1,4 @@
-"""What stands around every request, from the outside to the inside: headers, time, the gate, the size of a body."""
+"""Middleware around every request, from outside in: headers, time, the gate, the size of a body."""
 
 import asyncio
 from typing import Any

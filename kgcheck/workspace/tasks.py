@@ -1,4 +1,4 @@
-"""What tasks of a service do, each kind over a workspace: begun once, and gone on with after a kill.
+"""Tasks of a service, each kind over a workspace: begun once, and gone on with after a kill.
 
 Whatever makes a run gets its id written down before it begins: after a kill it is known which run was the task's, and
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
@@ -52,14 +52,14 @@ class AuditWanted(AuditScope):
 
 
 class PatchWanted(Value):
-    """Which patch is applied or undone."""
+    """Request to apply or undo a patch."""
 
     patch: Annotated[str, Field(pattern=rf"^{PATCH_ID}$")]
     delete: StrictBool = False
 
 
 class ChecksWanted(CheckLimits):
-    """What is checked, one after the other."""
+    """Request for checks, one after the other."""
 
     what: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
@@ -69,7 +69,7 @@ class ChecksWanted(CheckLimits):
 
 
 class JobWanted(Value):
-    """Which job of kgcheck.toml is run."""
+    """Request to run a job of kgcheck.toml."""
 
     job: Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -1,4 +1,4 @@
-"""What a model's sentences may rest on, and whether a sentence is borne out by what it names."""
+"""Grounds of a model's sentences: the sources to cite, and the check that these bear a sentence out."""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class Grounds:
         self._not_verified = [(f.stated, stems(content_words(f.stated))) for f in material.facts if not f.verified]
 
     def words_of(self, id_: str) -> str | None:
-        """What stands under an id; None where there is no such id."""
+        """Return the text of a source by its id; None if there is no such id."""
         if id_ == OBJECTIVE:
             return self.material.objective.text
         if passage := self.passages.get(id_):
@@ -122,7 +122,7 @@ _TOKEN = re.compile(r"[^\s()\[\]{};:\"'\u201c\u201d\u2018\u2019=<>\u2264\u2265%/
 
 
 def _marks(text: str) -> set[str]:
-    """What holds a digit: numbers, accessions, symbols, versions."""
+    """Extract the tokens with a digit: numbers, accessions, symbols, versions."""
     tokens = (token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(text))
     return {token for token in tokens if any(c.isdigit() for c in token)}
 
@@ -140,6 +140,6 @@ def _strange_marks(text: str, grounds: Sequence[str]) -> str:
 
 
 def _holds(text: str, part: str) -> bool:
-    """Whether a text has some words, whole."""
+    """Tell whether a text has some words, whole."""
     found = re.search(rf"(?<!\w){re.escape(' '.join(part.split()))}(?!\w)", " ".join(text.split()), re.IGNORECASE)
     return found is not None
