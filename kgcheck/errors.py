@@ -301,9 +301,9 @@ class MissingExtra(KgcheckError):
         alone: A package to install beside it, without what that depends on.
     """
 
-    def __init__(self, what: str, extra: str, alone: str = "") -> None:
+    def __init__(self, feature: str, extra: str, alone: str = "") -> None:
         command = f"pip install 'kgcheck[{extra}]'" + (f" && pip install --no-deps {alone}" if alone else "")
-        super().__init__(f"{what} needs the extra '{extra}'", command)
+        super().__init__(f"{feature} needs the extra '{extra}'", command)
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -216,15 +216,15 @@ class ShownResults:
         # A way there says more than a look-up by name.
         self.paths[ref] = self.paths.get(ref) or path
 
-    def _total(self, what: str, refs: list[Ref], result: NodesResult) -> None:
-        self._cut(what, result.cut_off)
-        self.counts[result.total] = Quantity(what, tuple(refs))
+    def _total(self, noun: str, refs: list[Ref], result: NodesResult) -> None:
+        self._cut(noun, result.cut_off)
+        self.counts[result.total] = Quantity(noun, tuple(refs))
         if not result.total:
-            self.none.append(what)
+            self.none.append(noun)
 
-    def _cut(self, what: str, cut: bool) -> None:
+    def _cut(self, noun: str, cut: bool) -> None:
         if cut:
-            self.cut.append(what)
+            self.cut.append(noun)
 
 
 def _values(value: Any) -> Iterator[Any]:

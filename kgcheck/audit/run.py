@@ -8,9 +8,8 @@ from typing import Any
 import duckdb
 
 from kgcheck import clock
-from kgcheck.audit.ahead import Ahead
+from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
@@ -132,8 +131,8 @@ class Audit:
         with (
             working_database(limits) as db,
             damage_named(self._snapshot),
-            InTurn() as in_turn,
-            Ahead[Any](db) as ahead,
+            SerialExecutor() as executor,
+            Prefetcher[Any](db) as prefetcher,
         ):
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
@@ -141,7 +140,7 @@ class Audit:
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
             copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before more is asked.
-            waits = (None, None) if live or self._papers else (in_turn, ahead)
+            waits = (None, None) if live or self._papers else (executor, prefetcher)
             parts = (db, self._store, copy, join, self._ledger, run, before)
             worker = Worker(*parts, live, self._papers, verified, *waits)
             worker.prepare(units)
@@ -154,7 +153,7 @@ class Audit:
                     run = self._noted(run)
                     step.advance()
                 worker.finish()
-                in_turn.wait()
+                executor.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
             run = self._noted(self._whole(run))

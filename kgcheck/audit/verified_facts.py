@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Subject = CheckTask | Triple | str
 
 
-def verified_of(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> "Verified | None":
+def verified_of(reader: "VerifiedReader", resolver: NameResolver, subject: Subject) -> "Verified | None":
     """Return the result of the newest run that looked at an edge, or at another task."""
-    return _fact(reader, resolver, what)[1]
+    return _fact(reader, resolver, subject)[1]
 
 
 Fact = tuple[CheckTask, "Verified | None"]
@@ -63,18 +63,18 @@ def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTa
                 yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
 
 
-def _fact(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> Fact:
-    if isinstance(what, CheckTask):
-        return what, reader.of(what)
-    tasks = [what] if isinstance(what, Triple) else list(_edges(resolver.schema, what))
+def _fact(reader: "VerifiedReader", resolver: NameResolver, subject: Subject) -> Fact:
+    if isinstance(subject, CheckTask):
+        return subject, reader.of(subject)
+    tasks = [subject] if isinstance(subject, Triple) else list(_edges(resolver.schema, subject))
     for triple in tasks:
         if found := reader.of(task := _task(triple)):
             return task, found
-    if not isinstance(what, Triple) and (edge := resolver.edge_in(what)):
+    if not isinstance(subject, Triple) and (edge := resolver.edge_in(subject)):
         tasks = [edge.triple]
     if not tasks:
         known = ", ".join(resolver.schema.relation_types)
-        raise UsageError(f"{what!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
+        raise UsageError(f"{subject!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
     return _task(tasks[0]), reader.of(_task(tasks[0]))
 
 

@@ -188,10 +188,10 @@ class RunDiff:
         self,
         connection: Connection,
         states: Collection[ComparisonState] = (),
-        about: CompoundSelect[tuple[str]] | None = None,
+        fingerprints: CompoundSelect[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports."""
-        found = present(comparison_of(connection, self.pair), {state.value for state in states}, about)
+        found = present(comparison_of(connection, self.pair), {state.value for state in states}, fingerprints)
         query = select(*FOUND).select_from(found.rows).where(found.where).order_by(*found.order)
         query = query.add_columns(count_consequences(found.of).label("consequences"))
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")

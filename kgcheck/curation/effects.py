@@ -154,10 +154,10 @@ class _Work:
         for edge in wrong:
             self._set_edge(edge, {name: operation.to} | self._changed)
 
-    def merge(self, what: Ref, into: Ref, *, new: bool) -> None:
-        node, other = self._present(what), self._draft.node(into)
-        if what == into:
-            raise NotAsExpected(f"{what} is that node already")
+    def merge(self, node_ref: Ref, into: Ref, *, new: bool) -> None:
+        node, other = self._present(node_ref), self._draft.node(into)
+        if node_ref == into:
+            raise NotAsExpected(f"{node_ref} is that node already")
         if new:
             if other is not None:
                 raise NotAsExpected(f"{into} is there already")
@@ -166,15 +166,15 @@ class _Work:
             self._do(AddedNode(ref=into, properties=properties, also=node.also))
         elif other is None or other.retired:
             raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
-        edges = active(self._draft.edges_of(what))
-        moves = [(edge, _replaced(edge.triple, what, into)) for edge in edges]
+        edges = active(self._draft.edges_of(node_ref))
+        moves = [(edge, _replaced(edge.triple, node_ref, into)) for edge in edges]
         own: dict[Triple, list[EdgeState]] = {}
         for _, triple in moves:
             there = next((own[t] for t in orders(self._draft.schema, triple) if t in own), None)
             own[triple] = _stating(self._draft, triple) if there is None else there
         for edge, triple in moves:
             self._move(edge, triple, own[triple])
-        self._retire_node(what)
+        self._retire_node(node_ref)
 
     def repoint(self, operation: Repoint) -> None:
         what, moved = operation.what, operation.moved
@@ -337,9 +337,9 @@ def _together(kept: Properties, folded: Properties) -> Properties:
     return {name: value for name, value in values.items() if value != kept.get(name)}
 
 
-def _written(what: str, properties: Properties) -> Properties:
+def _written(owner: str, properties: Properties) -> Properties:
     """Properties that can be written down exactly, to be put back some day."""
     with suppress(TypeError, ValueError):
         if digest(json.loads(json.dumps(properties))) == digest(properties):
             return properties
-    raise NotAsExpected(f"{what} has a value that cannot be written down exactly")
+    raise NotAsExpected(f"{owner} has a value that cannot be written down exactly")

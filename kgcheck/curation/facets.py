@@ -202,16 +202,16 @@ _counting, _deciding = Condition(), Condition()
 
 
 @cached(LRUCache(_KEPT), condition=_counting)
-def _everything(of: _Counted) -> FindingCounts:
+def _everything(counted: _Counted) -> FindingCounts:
     """All findings, as if nothing were decided."""
-    return FindingCounts(_counts(of.findings, None), _followed(of.findings, None))
+    return FindingCounts(_counts(counted.findings, None), _followed(counted.findings, None))
 
 
 @cached(LRUCache(_KEPT), condition=_deciding)
-def _decided(of: _Counted) -> FindingCounts:
+def _decided(counted: _Counted) -> FindingCounts:
     """The findings that somebody decided about, or about whose causes."""
     day = clock.today()
-    return FindingCounts(_counts(of.findings, day), _followed(of.findings, day))
+    return FindingCounts(_counts(counted.findings, day), _followed(counted.findings, day))
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
@@ -220,7 +220,7 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     diff = findings.diff
     about = decided_about(diff.after.id) if day else None
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        here, there = diff.present_rows(connection, about=about)
+        here, there = diff.present_rows(connection, fingerprints=about)
         lost, lost_state = diff.absent_rows(connection)
         parts = [(here, there.of, there.state), (lost, FINDING, lost_state)]
         if findings.wanted.is_empty and not day:

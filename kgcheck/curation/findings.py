@@ -251,10 +251,10 @@ class FindingList:
         row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
-    def _stands_under(self, connection: Connection, of: FromClause) -> ColumnElement[bool]:
+    def _stands_under(self, connection: Connection, table: FromClause) -> ColumnElement[bool]:
         """Condition that a finding follows from another of the list."""
         link, key, cause = CONSEQUENCE.alias(), KEY.alias("cause_key"), FINDING.alias("cause")
-        same = (link.c.run == of.c.run) & (link.c.fingerprint == of.c.fingerprint)
+        same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
         if self._wanted.is_empty:
             return select(link.c.run).where(same).exists()
         rows = link.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == link.c.cause))
@@ -267,10 +267,10 @@ class FindingList:
         return self.condition(connection, cause, state, decided_basis(cause.c.run, cause.c.fingerprint))
 
     def condition(
-        self, connection: Connection, of: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
+        self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
         """Condition that a finding is in the list, as SQL."""
-        wanted, found = self._wanted, of.c
+        wanted, found = self._wanted, table.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
             (state, [one.value for one in wanted.states]),
             (found.type, [one.value for one in wanted.types]),
@@ -280,9 +280,9 @@ class FindingList:
         # the order that is wanted, and sorts a million of them for a page of fifty.
         conditions: list[ColumnElement[bool]] = [column.in_(values * 2) for column, values in named if values]
         if wanted.outcomes:
-            conditions.append(of_outcomes(of, wanted.outcomes))
+            conditions.append(of_outcomes(table, wanted.outcomes))
         if wanted.graph:
-            conditions.append(of_graph_states(of, wanted.graph))
+            conditions.append(of_graph_states(table, wanted.graph))
         if wanted.labels:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:
@@ -293,7 +293,7 @@ class FindingList:
             )
             conditions.append(found.fingerprint.in_(follows))
         # Of places, ids and texts stand with the findings.
-        texts = FINDING if of is PLACE else of
+        texts = FINDING if table is PLACE else table
         if wanted.text:
             parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
@@ -302,24 +302,24 @@ class FindingList:
             ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
             conditions.append(or_(*((texts.c[end] == label) & (texts.c[id_] == name) for end, id_ in ends)))
         if wanted.since:
-            conditions.append(self._not_before(connection, of, wanted.since))
+            conditions.append(self._not_before(connection, table, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
                 conditions.append(found.fingerprint.in_(decided_about(None)))
-            decided = state_column(of, basis, self._today)
+            decided = state_column(table, basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 
-    def _not_before(self, connection: Connection, of: FromClause, day: date) -> ColumnElement[bool]:
+    def _not_before(self, connection: Connection, table: FromClause, day: date) -> ColumnElement[bool]:
         """Condition that no audit of the store had the finding before a day."""
         began = (RUN.c.store_id == self._diff.after.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
         earlier = set(connection.scalars(select(RUN.c.id).where(began)))
-        if not earlier or (of is PLACE and self._diff.after.id in earlier):
+        if not earlier or (table is PLACE and self._diff.after.id in earlier):
             # No finding has to be looked at: of a million that takes seconds.
             return literal(not earlier) == true()
         key = KEY.alias("earlier")
-        same = (key.c.fingerprint == of.c.fingerprint) & key.c.run.in_(sorted(earlier))
+        same = (key.c.fingerprint == table.c.fingerprint) & key.c.run.in_(sorted(earlier))
         return ~select(key.c.fingerprint).where(same).exists()
 
 

@@ -64,12 +64,12 @@ class Bound(NamedTuple):
     number: float
     is_share: bool
 
-    def holds(self, count: int, of: int) -> bool:
+    def holds(self, count: int, total: int) -> bool:
         """Tell whether the bound holds for a count of tasks; a share of nothing is none."""
-        if self.is_share and not of:
+        if self.is_share and not total:
             return False
         # Multiplied, not divided: 1 of 100 is 1 %, and not a little less.
-        left, right = (count * 100.0, self.number * of) if self.is_share else (float(count), self.number)
+        left, right = (count * 100.0, self.number * total) if self.is_share else (float(count), self.number)
         return bool(_COMPARISONS[self.sign](left, right))
 
 

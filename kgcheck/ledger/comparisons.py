@@ -182,18 +182,18 @@ class Present(NamedTuple):
 def present(
     comparison: RunComparison,
     states: Collection[str] = (),
-    about: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
+    fingerprints: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
     """The findings of the later run, so that a page needs no more than its rows."""
     pair, became = comparison.pair, comparison.rows
-    if about is None and states and comparison.rare.issuperset(states):
+    if fingerprints is None and states and comparison.rare.issuperset(states):
         # Those of few states are led by what became of them.
         same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
         few = became.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding)
         where = comparison.is_own & became.c.is_there & became.c.state.in_(sorted(states))
         return Present(few, FINDING, became, where, became.c.state)
     # Few are looked up one by one; all are gone through in the order of their places.
-    of, rows, lead = (PLACE, PLACED, PLACE) if about is None else (FINDING, _KEYED, KEY)
+    of, rows, lead = (PLACE, PLACED, PLACE) if fingerprints is None else (FINDING, _KEYED, KEY)
     where = (lead.c.run == pair.after) & of.c.severity.in_(OPEN_SEVERITIES)
     most = ComparisonState.STILL if pair.before else ComparisonState.NEW
     here: ColumnElement[bool] = comparison.is_own & (became.c.fingerprint == lead.c.fingerprint)
@@ -205,17 +205,17 @@ def present(
         rows=rows.outerjoin(became, here),
         of=of,
         became=became,
-        where=where if about is None else where & KEY.c.fingerprint.in_(about),
+        where=where if fingerprints is None else where & KEY.c.fingerprint.in_(fingerprints),
         state=state,
     )
 
 
-def state_of(comparison: RunComparison, of: FromClause) -> ColumnElement[Any]:
+def state_of(comparison: RunComparison, table: FromClause) -> ColumnElement[Any]:
     """The state of a finding of the later run, by its row of KEY or FINDING."""
     if not comparison.is_kept:
-        return _compared_state(comparison.pair, of)
+        return _compared_state(comparison.pair, table)
     one, most = COMPARED.alias(), ComparisonState.STILL if comparison.pair.before else ComparisonState.NEW
-    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == of.c.fingerprint)
+    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == table.c.fingerprint)
     return func.coalesce(became.correlate_except(one).scalar_subquery(), most.value)
 
 
@@ -228,11 +228,13 @@ def decided_basis(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> C
     return func.coalesce(left.correlate_except(kept).scalar_subquery(), own.correlate_except(key).scalar_subquery())
 
 
-def _compared_state(pair: Pair, of: FromClause) -> ColumnElement[Any]:
+def _compared_state(pair: Pair, table: FromClause) -> ColumnElement[Any]:
     """The state of a finding of the later run, by that which the earlier run has."""
     old, left = KEY.alias("old"), COMPARED.alias("left_over")
-    is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
-    is_left = (left.c.fingerprint == of.c.fingerprint) & (left.c.run == pair.before)
+    is_old = (
+        (old.c.fingerprint == table.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
+    )
+    is_left = (left.c.fingerprint == table.c.fingerprint) & (left.c.run == pair.before)
     is_left &= left.c.state == ComparisonState.UNCHECKED.value
 
     def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -243,7 +245,7 @@ def _compared_state(pair: Pair, of: FromClause) -> ColumnElement[Any]:
     # In this form the look-ups are made once for each finding.
     return case(
         (literal(_NO_BASIS), ComparisonState.NEW.value),
-        (func.coalesce((of if "basis" in of.c else FINDING).c.basis, ""), ComparisonState.STILL.value),
+        (func.coalesce((table if "basis" in table.c else FINDING).c.basis, ""), ComparisonState.STILL.value),
         value=func.coalesce(former_basis, _NO_BASIS),
         else_=ComparisonState.CHANGED.value,
     )

@@ -85,10 +85,10 @@ class Database:
             raise
 
     @contextmanager
-    def reading(self, *, of: str | None = None) -> Iterator[Connection]:
+    def reading(self, *, run: str | None = None) -> Iterator[Connection]:
         """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place."""
         with self._connected(self._backend.reading()) as connection:
-            if is_settled(connection, of):
+            if is_settled(connection, run):
                 yield connection
                 return
         with self.writing():

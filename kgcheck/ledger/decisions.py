@@ -212,8 +212,8 @@ def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: dat
 _DECIDES = (DECISION.c.action, DECISION.c.until)
 
 
-def _newest(column: ColumnElement[Any], *about: ColumnElement[bool]) -> ColumnElement[Any]:
-    newest = select(column).where(*about).order_by(DECISION.c.number.desc()).limit(1)
+def _newest(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> ColumnElement[Any]:
+    newest = select(column).where(*conditions).order_by(DECISION.c.number.desc()).limit(1)
     return newest.correlate_except(DECISION).scalar_subquery()
 
 

@@ -66,10 +66,10 @@ class JsonText(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, value_type: Any) -> None:
         super().__init__()
-        self.of = str(of)
-        self._adapter: TypeAdapter[Any] = TypeAdapter(of)
+        self.of = str(value_type)
+        self._adapter: TypeAdapter[Any] = TypeAdapter(value_type)
 
     def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:
         return None if value is None else self._adapter.dump_json(value).decode()
@@ -91,8 +91,8 @@ def read_row(model: type[V], row: Row[Any]) -> V:
     return model(**{name: row._mapping[name] for name in model.model_fields})
 
 
-def _json(name: str, of: Any) -> Column[Any]:
-    return Column(name, JsonText(of), nullable=False)
+def _json(name: str, value_type: Any) -> Column[Any]:
+    return Column(name, JsonText(value_type), nullable=False)
 
 
 RUN = Table(

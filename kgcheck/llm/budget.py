@@ -178,8 +178,8 @@ class CostByPart:
         )
 
 
-def _stopped(what: str) -> tuple[str, str]:
-    return f"the model was stopped after {what}", "raise the limit"
+def _stopped(reason: str) -> tuple[str, str]:
+    return f"the model was stopped after {reason}", "raise the limit"
 
 
 def prices_of(settings: Settings) -> Prices | None:

@@ -94,19 +94,19 @@ class Comparison:
         rows = self._db.execute(f"SELECT what, count(*) FROM {_gone(holder)} GROUP BY what").fetchall()
         return {what: n for what, n in rows}
 
-    def rows(self, holder: Holder, what: str, size: int) -> Iterator[pa.Table]:
+    def rows(self, holder: Holder, judgement: str, size: int) -> Iterator[pa.Table]:
         """The rows that were judged so, in the order of the files, in tables of about `size` rows."""
         if not self._is_staged(holder):
             return
         columns = ", ".join(identifier(c) for c in stated_by(holder))
-        instead = self.settling.instead.get(holder_name(holder), {}) if what == CHANGED else {}
-        if what in (REMOVED, OUTDATED):
-            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(what)}"
-        elif what == NEW:
+        instead = self.settling.instead.get(holder_name(holder), {}) if judgement == CHANGED else {}
+        if judgement in (REMOVED, OUTDATED):
+            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(judgement)}"
+        elif judgement == NEW:
             select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid"
         else:
             left_out = f" AND row NOT IN ({', '.join(map(str, instead))})" if instead else ""
-            some = f"(FROM {_judged(holder)} WHERE what = {literal(what)}{left_out})"
+            some = f"(FROM {_judged(holder)} WHERE what = {literal(judgement)}{left_out})"
             select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
         present: list[pa.RecordBatch] = []
         for batch in self._db.sql(select).to_arrow_reader(size):

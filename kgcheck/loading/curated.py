@@ -270,9 +270,9 @@ class Settling:
         kind: SettledKind = "conflict" if why else "upstream"
         self._note(kind, fact, shown, why or "a file states what the patch made", row.file, row.line)
 
-    def _note(self, kind: SettledKind, fact: CuratedFact, what: str, why: str, file: str = "", line: int = 0) -> None:
+    def _note(self, kind: SettledKind, fact: CuratedFact, shown: str, why: str, file: str = "", line: int = 0) -> None:
         of = {"finding": fact.finding, "patch": fact.patch, "holder": fact.holder}
-        self.settled.append(Settled(kind=kind, what=what, why=why, file=file, line=line, **of))
+        self.settled.append(Settled(kind=kind, what=shown, why=why, file=file, line=line, **of))
 
     def _facts(self, holder: Holder) -> list[CuratedFact]:
         """List the facts of a label or pattern that patches changed, each value of the type of the schema."""
@@ -281,9 +281,9 @@ class Settling:
             for t in self._of.get(holder_name(holder), ())
         ]
 
-    def _judge(self, tables: Tables, row: _Stated, what: str) -> None:
+    def _judge(self, tables: Tables, row: _Stated, judgement: str) -> None:
         self._db.execute(f"DELETE FROM {tables.judged} WHERE row = ?", [row.number]).fetchall()
-        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, what, row.file]).fetchall()
+        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, judgement, row.file]).fetchall()
 
     def _stated(self, holder: Holder, tables: Tables, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
         """Rows of the files that can be loaded, with these keys."""

@@ -226,7 +226,7 @@ class StudyProtocol(Value):
 V = TypeVar("V", bound=Value)
 
 
-def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | None = None) -> V:
+def read_formatted(path: Path, kind: type[V], form: str, hint: str, text: str | None = None) -> V:
     """A JSON file with the number of its format."""
     newest = kind.model_fields["format"].default
     try:
@@ -236,7 +236,7 @@ def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | 
             raise InputFormat(f"{path} has the format {found}, newer than {newest}", "upgrade kgcheck")
         return kind.model_validate(raw)
     except ValueError as error:
-        raise InputFormat(f"{path} is no {what}: {wrong_parts(error)}"[:500], hint) from None
+        raise InputFormat(f"{path} is no {form}: {wrong_parts(error)}"[:500], hint) from None
 
 
 def digest_of_things(things: object) -> str:

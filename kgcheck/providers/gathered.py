@@ -147,9 +147,9 @@ def by_wanted_id(service: str, wanted: Sequence[str], records: Iterable[PaperRec
     return found
 
 
-def stray_answer(service: str, what: str) -> SourceAnswer:
+def stray_answer(service: str, sent: str) -> SourceAnswer:
     """The error for an answer that is about something else than the question."""
-    return SourceAnswer(f"{service} sent {what}, which was not asked for", LATER)
+    return SourceAnswer(f"{service} sent {sent}, which was not asked for", LATER)
 
 
 NAME_PARTICLES = frozenset("van von der den de da di del della dos la le du el al bin ibn ter ten".split())

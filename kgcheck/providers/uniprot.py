@@ -87,9 +87,9 @@ def messages(answer: ServiceAnswer) -> list[str]:
     return list(body["messages"])
 
 
-def wrong(answer: ServiceAnswer, what: str) -> tuple[str, str]:
+def wrong(answer: ServiceAnswer, sent: str) -> tuple[str, str]:
     """Message and hint of the error for an answer that is not what was asked for."""
-    return f"{answer.url[:160]} answered {answer.status} with {what}", "try again later"
+    return f"{answer.url[:160]} answered {answer.status} with {sent}", "try again later"
 
 
 def _are_texts(body: Any) -> bool:

@@ -42,7 +42,7 @@ def _none(_finding: Finding) -> tuple[Finding, ...]:
     return ()
 
 
-class Standing(NamedTuple):
+class ComparisonSummary(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
     before: str | None = None
@@ -56,8 +56,8 @@ class Standing(NamedTuple):
     counts: Mapping[str, int] = {}
 
 
-ALONE = Standing()
-"""Standing of a run that is compared with none, and of which nothing was decided."""
+ALONE = ComparisonSummary()
+"""Summary of a run that is compared with none, and of which nothing was decided."""
 
 STATES: dict[str, str] = {
     "new": "Not found by the run before.",

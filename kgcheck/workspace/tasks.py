@@ -167,20 +167,20 @@ def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     return {"checks": done}
 
 
-def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) -> dict[str, Any]:
+def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) -> dict[str, Any]:
     """One check of many; what cannot be checked does not keep the others from it."""
     if _run_of(workspace, run):
         # Killed between the check and what was written down of it.
         finding = next(iter(workspace.findings(run)))
-        return {"what": what, "run": run, **_ended(finding)}
+        return {"what": fact, "run": run, **_ended(finding)}
     try:
         result = workspace.check(
-            what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
+            fact, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
         )
     except KgcheckError as error:
-        return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
+        return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}
-    return {"what": what, "run": run, **_ended(result.finding), **taken}
+    return {"what": fact, "run": run, **_ended(result.finding), **taken}
 
 
 def _ended(finding: Finding) -> dict[str, Any]:

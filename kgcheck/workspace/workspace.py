@@ -439,7 +439,7 @@ class Workspace(Context):
 
         ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
         """
-        from kgcheck.curation.standing import standing
+        from kgcheck.curation.comparison_summary import comparison_summary
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -447,7 +447,7 @@ class Workspace(Context):
         chosen("threshold", fail_on, THRESHOLDS)
         with self.reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            beside = standing(ledger, found)
+            beside = comparison_summary(ledger, found)
             text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)

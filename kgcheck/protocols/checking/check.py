@@ -125,7 +125,7 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
             continue
         if judged.outcome is Outcome.REFUTED and judged.reason in OUTDATED:
             note = f"{_named(task)}: {judged.reason.value.replace('_', ' ')}, by run {judged.run}"
-            yield _fact_remark(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, of=task, repair=_repair(task, world))
+            yield _fact_remark(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, task=task, repair=_repair(task, world))
 
 
 def _fact_remark(
@@ -134,7 +134,7 @@ def _fact_remark(
     now: Verified | None,
     note: str,
     *,
-    of: CheckTask | None = None,
+    task: CheckTask | None = None,
     repair: str = "",
     unavailable: bool = False,
 ) -> StudyRemarked:
@@ -144,7 +144,7 @@ def _fact_remark(
         kind,
         f"{stated}: {note}",
         about=fact.id,
-        finding=(of or fact.task).fingerprint if now else fact.finding,
+        finding=(task or fact.task).fingerprint if now else fact.finding,
         rests_on=" ".join(part for part in source if part),
         unavailable=unavailable,
         **({"repair": repair} if repair else {}),

@@ -96,20 +96,20 @@ class Grounds:
                 return f"it states what no audit supports: {stated}"
         return "it says the opposite of what it names" if opposes(text, grounds) == -1 else ""
 
-    def parameter(self, name: str, value: str, passage: str, of: Container[str]) -> StepParameter | None:
+    def parameter(self, name: str, value: str, passage: str, passages: Container[str]) -> StepParameter | None:
         """A setting, if a passage has it; with its number and unit where the report has them."""
         step, value = self._steps.get(passage), " ".join(value.split())
-        if step is None or passage not in of or not _holds(step.text, value):
+        if step is None or passage not in passages or not _holds(step.text, value):
             return None
         same = next((p for p in step.parameters if p.value == value or p.value.endswith(f" {value}")), None)
         if same is not None:
             return same.model_copy(update={"passage": passage})
         return StepParameter(name=name, value=value, passage=passage) if _holds(step.text, name) else None
 
-    def tool(self, name: str, version: str, passage: str, of: Container[str]) -> StepTool | None:
+    def tool(self, name: str, version: str, passage: str, passages: Container[str]) -> StepTool | None:
         """A tool, if a passage names it; without its version where that is not there."""
         step = self._steps.get(passage)
-        if step is None or passage not in of or not _holds(step.text, name):
+        if step is None or passage not in passages or not _holds(step.text, name):
             return None
         return StepTool(name=name, version=version if version and _holds(step.text, version) else "", passage=passage)
 

@@ -117,12 +117,12 @@ def _detail(section: ReportSection) -> _Detail:
     )
 
 
-def _some(what: str, names: Sequence[str]) -> str:
+def _some(noun: str, names: Sequence[str]) -> str:
     """A kind with the first few of its names; empty where there is none."""
     if not names:
         return ""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{what} {', '.join(names[:_SHOWN])}{more}"
+    return f"{noun} {', '.join(names[:_SHOWN])}{more}"
 
 
 def _judged(

@@ -92,27 +92,27 @@ def _only(value: str) -> Decimal | None:
 class _Setting:
     """A number in a text, and what says of what it is."""
 
-    def __init__(self, text: str, of: WrittenNumber) -> None:
+    def __init__(self, text: str, number: WrittenNumber) -> None:
         self.text = text
-        self.start, self.value_start = of.start, of.start
-        self.number = of.value
-        self.unit, self.end = of.unit, of.end
+        self.start, self.value_start = number.start, number.start
+        self.number = number.value
+        self.unit, self.end = number.unit, number.end
         self.is_range = self.has_two_ends = False
-        sign = _SIGN.search(text, max(0, of.start - 3), of.start)
-        self.compared = bool(sign) or of.comparator not in ("=", "")
-        self.comparator = sign[1] if sign and of.comparator == "=" else of.comparator
+        sign = _SIGN.search(text, max(0, number.start - 3), number.start)
+        self.compared = bool(sign) or number.comparator not in ("=", "")
+        self.comparator = sign[1] if sign and number.comparator == "=" else number.comparator
         if sign:
             self.start = sign.start()
-        if own := _words().unit.match(text, of.number_end):
+        if own := _words().unit.match(text, number.number_end):
             # "10,000 x g" is no factor, and "2 mg/kg" no mass.
             if own.end() > self.end or not self.unit:
                 self.unit, self.end = _words().units[own[1]], own.end()
         if self.unit == "g" and self.number >= _LEAST_SPUN and _SPUN.search(text):
             self.unit = "\u00d7 g"
-        if self.unit == "°C" and text[max(0, of.start - 2) : of.start] in (" \u2013", "(\u2013"):
+        if self.unit == "°C" and text[max(0, number.start - 2) : number.start] in (" \u2013", "(\u2013"):
             # A dash that stands for the sign.
-            self.number, self.value_start = -self.number, of.start - 1
-        self.ends_in_unit = self.end > of.number_end
+            self.number, self.value_start = -self.number, number.start - 1
+        self.ends_in_unit = self.end > number.number_end
         before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
         self.words = self._stripped(before)
 

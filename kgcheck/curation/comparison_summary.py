@@ -19,17 +19,17 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
-from kgcheck.report.comparison import ALONE, Decided, Left, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
 
 
-def standing(ledger: Ledger, run: Run) -> Standing:
+def comparison_summary(ledger: Ledger, run: Run) -> ComparisonSummary:
     """Return the states of the findings of a run, and the decisions about them, for a report."""
     if run.is_check:
         return ALONE
     diff = diff_of(ledger, after=run)
     beside = _Beside(ledger, diff)
     counts = {state.value: count for state, count in diff.counts.items()}
-    return Standing(
+    return ComparisonSummary(
         before=diff.before_id,
         state=beside.state,
         decided=beside.decided,
