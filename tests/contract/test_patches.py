@@ -1,8 +1,10 @@
 """What both stores do with a patch: every operation, its conflicts, and that undoing gives the same graph back."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,9 +34,11 @@ from kgcheck.model import (
     Triple,
     World,
 )
+from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
 from tests.support import quick_of
+from tests.support.audits import audited, comparable
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.patches import (
     CKG,
@@ -433,6 +437,45 @@ def test_two_who_apply_a_patch_at_once_do_it_once(server: tuple[Official, Opened
     assert [outcome.done + outcome.before for outcome in outcomes] == [number, number]
     assert [outcome.conflicts for outcome in outcomes] == [(), ()]
     assert undo_patch(patch, store, by="x").done == number
+    assert content_digest(store) == before
+
+
+@pytest.mark.slow
+def test_an_audit_beside_a_patch_is_of_one_graph_or_says_so(
+    server: tuple[Official, OpenedStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    official, store = server
+    monkeypatch.setattr("kgcheck.curation.patches.MOST_STEPS", 1)
+    before = content_digest(store)
+    patch = made(store, merge(ref("A"), ref("B")), retire(edge("C", "B")), repoint(ref("C"), "bad id"))
+    numbers = count()
+
+    def audit() -> tuple[bool, list[str]]:
+        with official() as opened:
+            found = audited(opened, tmp_path / f"{next(numbers)}.sqlite", types=(CheckType.STRUCTURE,))
+            return found.run.is_mixed, comparable(found)[0]
+
+    def there_and_back(after_each: Callable[[], None]) -> tuple[int, int]:
+        with official(create=True) as opened:
+            progress = CallbackProgress(lambda _step, _done, _total: after_each())
+            own = cast(OpenedStore, opened)
+            done = apply_patch(patch, own, by="x", progress=progress).done
+            return done, undo_patch(patch, own, by="x", progress=progress).done
+
+    between: list[tuple[bool, list[str]]] = []
+    there_and_back(lambda: between.append(audit()))
+    with ThreadPoolExecutor(1) as pool:
+        going = [pool.submit(there_and_back, lambda: time.sleep(0.2)) for _ in range(4)]
+        beside = []
+        while not going[-1].done():
+            beside.append(audit())
+
+    # Before the first transaction, and after each of three, there and back.
+    assert [is_mixed for is_mixed, _ in between] == [False] * 8
+    known = [found for _, found in between]
+    assert [found for is_mixed, found in beside if not is_mixed and found not in known] == []
+    assert any(is_mixed for is_mixed, _ in beside)
+    assert [ended.result() for ended in going] == [(3, 3)] * 4
     assert content_digest(store) == before
 
 
