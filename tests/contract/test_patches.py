@@ -20,6 +20,7 @@ from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import OpenedStore
+from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
 from kgcheck.model import (
     Change,
@@ -416,6 +417,41 @@ def test_cypher_for_people_does_the_same(name: str, server: tuple[Official, Open
         for statement in statements_in(text):
             driver.execute_query(cast(Any, statement), parameters | {"at": at, "by": HOSTILE})
     assert content_digest(store) == applied
+
+
+ONE_EDGE = (
+    "edges_between",
+    "remove_edges",
+    "remove_one_edge",
+    "update_lock_between",
+    "update_one_edge",
+    "update_patched_edge",
+    "whole_edges",
+)
+
+
+@pytest.mark.parametrize("name", ONE_EDGE)
+def test_no_statement_about_the_edges_of_two_nodes_goes_through_all_of_a_hub(
+    name: str, server: tuple[Official, OpenedStore]
+) -> None:
+    official, _ = server
+    places = pattern_places(CKG.pattern("Protein", "ACTS_ON", "Protein"))
+    places |= {"edges_between": {"where": ""}, "remove_edges": {"same": ""}}.get(name, {})
+    parameters = {"head_id": "A", "tail_id": "C", "key": "", "values": {}, "rows": [], "at": "", "by": ""}
+    text = Catalogue("neo4j", CKG.labels).text(name, **places)
+
+    with official.target.driver() as driver:
+        plan = driver.execute_query(cast(Any, f"EXPLAIN {text}"), parameters).summary.plan
+
+    def operators(step: dict[str, Any]) -> Iterator[str]:
+        yield step["operatorType"]
+        for child in step.get("children", ()):
+            yield from operators(child)
+
+    assert plan
+    found = list(operators(plan))
+    assert any("IndexSeek" in operator for operator in found)
+    assert not any("Expand(All)" in operator for operator in found), found
 
 
 @pytest.mark.slow

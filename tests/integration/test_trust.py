@@ -394,6 +394,14 @@ def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trust
     assert (tmp_path / "mine.lbdb").read_text() == "mine"
 
 
+def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
+    inner = cloned(tmp_path / "repo", '[stores.s]\nplace = "loop"')
+    (tmp_path / "repo" / "loop").symlink_to("loop")
+
+    assert kgcheck("audit", cwd=inner).refuses(f"there is no graph at {tmp_path / 'repo' / 'loop'}")
+    assert kgcheck("audit", "--profile", "../loop", cwd=inner).refuses("cannot use a path: Symlink loop from")
+
+
 # --- in the clear
 
 FOREIGN = ("0.0.0.0", "127.1", "2130706433", "0177.0.0.1", "0x7f000001")  # noqa: S104
