@@ -154,6 +154,7 @@ class Audit:
                     worker.work(unit, done)
                     run = self._noted(run)
                     step.advance()
+                worker.finish()
                 in_turn.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
