@@ -143,7 +143,7 @@ class Tier(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a verdict is what it is. Of several reasons, a verdict gives the first in this order; see docs/reasons.md."""
+    """Reason of a verdict. Of several, a verdict gives the first in this order; see docs/reasons.md."""
 
     words: str
     """In plain words, as reports have it."""

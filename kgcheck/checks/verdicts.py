@@ -60,7 +60,7 @@ _SILENT_REASON: dict[CheckType, Reason] = {
 
 
 _OF_AN_ABSENT_EDGE = {Outcome.SUPPORTED: Reason.EDGE_MISSING, Outcome.REFUTED: Reason.NOT_FOUND_ELSEWHERE}
-"""Why an edge that the graph lacks is supported or refuted."""
+"""Reason of the verdict on an edge that the graph lacks."""
 
 
 class Judgement(NamedTuple):

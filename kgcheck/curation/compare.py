@@ -77,7 +77,7 @@ class ComparedFinding(Value):
 
     @property
     def why(self) -> str:
-        """Why it is in that state, where there is more to say."""
+        """Reason of that state, where there is more to say."""
         return self.former.why if self.former else ""
 
     def as_row(self) -> dict[str, Any]:

@@ -207,7 +207,7 @@ class SourceLookups:
         return Ref(label=self._protein.name if self._protein else "", id=accession)
 
     def _refused(self, accession: str) -> dict[str, Any]:
-        """Why an accession cannot be asked for, or nothing."""
+        """Return the reason why an accession cannot be asked for, or nothing."""
         if self._protein is None:
             return self._gap(UNIPROT, ())
         if not self._protein.matches(accession):

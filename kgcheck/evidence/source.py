@@ -39,9 +39,9 @@ class LiveSource(Protocol):
     """Services that lay what they say over a snapshot, see kgcheck.reference.live."""
 
     failures: dict[str, str]
-    """Why a source could not be looked at, where one could not, and may be later."""
+    """Cause of a gap that may be closed later: the source could not be looked at."""
     refusals: dict[str, str]
-    """Why a source will never be looked at for some tasks: it does not take the question."""
+    """Cause of a gap that stays: the source does not take the question."""
 
     @property
     def releases(self) -> Mapping[str, tuple[str, ...]]:

@@ -366,7 +366,7 @@ class _StatedElsewhere:
         named = {number for text in texts for number in _TABLE.findall(text)}
         read = sum(bool(table.rows) for table in manuscript.tables)
         self.lacks = "not all of its tables could be read" if len(named) > read else ""
-        """Why a number that was not found may stand there all the same, as in a table that is an image."""
+        """Reasons why a number that was not found may stand there all the same, as in a table that is an image."""
 
     def __contains__(self, number: str) -> bool:
         found = _DIGITS.search(with_points(number))

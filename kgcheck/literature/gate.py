@@ -122,7 +122,7 @@ class _Comparison(NamedTuple):
 
 
 def comparison_objection(claim: str, sentences: Sequence[str]) -> str:
-    """Why sentences that compare do not bear out what a claim compares or counts.
+    """Return the reason why sentences that compare do not bear out what a claim compares or counts.
 
     >>> comparison_objection("Tea helped more than coffee.", ["Coffee helped more than tea did."])
     'its sentences compare them the other way round'
@@ -212,7 +212,7 @@ class _Read(NamedTuple):
 
 
 def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> str:
-    """Why sentences speak neither for nor against a claim.
+    """Return the reason why sentences speak neither for nor against a claim.
 
     >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
     'its sentences say it the other way round: ABL9 phosphorylate STK5'

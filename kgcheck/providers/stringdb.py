@@ -112,7 +112,7 @@ class StringDb:
         self._species = settings.string_species
         self._version = ""
         self._names: dict[str, str] = {}
-        """What each id is called, as STRING said when it gave the id."""
+        """Name of each id, as STRING stated it with the id."""
         # The version is part of the address; answers are kept under it, and the release is asked for once.
         self.service = ProviderService(
             "STRING",

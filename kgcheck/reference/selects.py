@@ -27,7 +27,7 @@ _UNNEST = "unnest"
 
 @cache
 def refusal(select: str) -> str:
-    """Why a select is not taken."""
+    """Refusal of a select."""
     with connected() as db:
         parsed = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
         if parsed["error"]:

@@ -457,7 +457,7 @@ class ModelDesigner:
         )
 
     def _objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
-        """Why a sentence does not count; a weak model is cut off where a text has its longest."""
+        """Return the reason why a sentence does not count; a weak model is cut off where a text has its longest."""
         if self._small and len(text) >= LONGEST_TEXT and not text.endswith((".", "!", "?")):
             return "it is cut off"
         return self._grounds.objection(text, ids, to_reasons=to_reasons)

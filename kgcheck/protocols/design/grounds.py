@@ -74,7 +74,7 @@ class Grounds:
         return None
 
     def objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
-        """Why a sentence is not borne out by what it names."""
+        """Return the reason why a sentence is not borne out by what it names."""
         limits = design_rules().limits
         if not text or len(text) > limits.sentence:
             return f"it is empty, or longer than {limits.sentence} characters"

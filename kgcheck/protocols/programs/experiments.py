@@ -163,7 +163,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def _unconfined() -> str:
-    """Why programs cannot be run here; empty where they can."""
+    """Return the reason why programs cannot be run here; empty where they can."""
     try:
         best_guard()
     except ProgramError as error:
