@@ -74,10 +74,8 @@ class TripleReader:
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        reads_pairs = isinstance(self._verifier, TrainedVerifier)
-        verifier = PairVerifier(claim, unlike=triple.head.label != triple.tail.label) if reads_pairs else self._verifier
-        documents = [_only_matching(d, matches) for d in read.values()]
-        judged = verify(claim.claim, documents, verifier, (claim.head, claim.tail))
+        verifier = None if isinstance(self._verifier, TrainedVerifier) else self._verifier
+        judged = read_sentences(claim, read.values(), verifier, unlike=triple.head.label != triple.tail.label)
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
@@ -153,6 +151,14 @@ class TripleReader:
             value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
+
+
+def read_sentences(
+    claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
+) -> ClaimVerdict:
+    """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
+    read = [_only_matching(document, claim.matches) for document in documents]
+    return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
 
 
 def address(document: Document) -> str:
