@@ -15,7 +15,7 @@ from math import sqrt
 from pathlib import Path
 
 from kgcheck.literature.documents import Document
-from kgcheck.literature.edge_reader import SURE_OF_PAIR, read_sentences
+from kgcheck.literature.edge_reader import read_sentences, sure_opinions
 from kgcheck.literature.pair_verifier import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
@@ -69,7 +69,7 @@ def judge(sentence: str, head: str, head_type: str, tail: str, tail_type: str, r
     claim = claim_of(head, head_type, tail, tail_type, relation)
     paper = Document(ids=("sentence",), abstract=sentence).with_spans(((0, len(sentence)),))
     judged = read_sentences(claim, [paper], unlike=_label(head_type, relation) != _label(tail_type, relation))
-    spoken = [o for o in judged.opinions if o.probability >= SURE_OF_PAIR]
+    spoken = sure_opinions(judged)
     return spoken[0].stance if spoken else Stance.SILENT
 
 
