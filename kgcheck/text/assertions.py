@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kgcheck.text.clauses import ONE, TWO, clause_of_pair, clauses_of, is_finite
-from kgcheck.text.tokens import tokenize
+from kgcheck.text.tokens import is_symbol, tokenize
 from kgcheck.text.words import is_in
 
 _LIST = frozenset((",", "and", "or", "/", "-", "nor", "both", "either", "(", ")", "as", "well", "the"))
@@ -19,8 +19,16 @@ _OBJECT = 9
 _OPENS = 3
 """Words after "not" that tell what is not known yet."""
 
+_EVENTS = (
+    ["the", "event", "that"],
+    ["the", "case", "that"],
+    ["on", "condition", "that"],
+    ["as", "long", "as"],
+    ["so", "long", "as"],
+)
 _INVERTED = frozenset(("be", "to", "been", "bind", "associated"))
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
+_MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
 
@@ -86,37 +94,59 @@ def pair_words(sentence: str, one: tuple[int, int], two: tuple[int, int]) -> lis
 
 def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
     """Tell if a sentence sets a condition, asks, doubts or takes back what a clause of it says."""
-    if "?" in words:
-        return True
     part = _part(words)
+    if "?" in part:
+        return True
     if any(is_in("takes_back", w) for w in part):
         return True
     if part and is_in("inverts", part[0]) and (part[0] == "should" or _INVERTED & set(part[1:9])):
         return True
     end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
     for i, word in enumerate(part):
-        if is_in("conditions", word) and not _is_asked(part, i):
+        if (is_in("conditions", word) and not _is_asked(part, i)) or part[i : i + 3] in _EVENTS:
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
             return True
-    return _is_doubted_after(part, end) or (bool(clause) and _clause_is_open(clause))
+    last = max(words.index(ONE), words.index(TWO))
+    return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
 
 
-def _is_doubted_after(part: Sequence[str], end: int) -> bool:
+def _is_doubted_after(words: Sequence[str], end: int) -> bool:
     """Tell if a clause after both names doubts what was said: "but the results remain inconclusive"."""
-    for clause in clauses_of(part):
-        words = [part[i] for i in clause.places]
-        if not words or clause.places[0] <= end:
+    for clause in clauses_of(words):
+        own = [words[i] for i in clause.places if words[i] != ","]
+        if not own or clause.places[0] <= end:
             continue
-        verb = next((i for i in range(len(words)) if is_finite(words, i)), 0)
-        if is_in("asks_itself", words[0]) or not (verb == 0 or any(is_in("said_before", w) for w in words[:verb])):
-            continue
-        denied = next((i for i, w in enumerate(words) if is_in("denies", w)), len(words))
-        if any(is_in("repeats", w) or (verb and is_in("leaves_open", w)) for w in words[denied + 1 : denied + 5]):
+        verb = next((i for i in range(len(own)) if is_finite(own, i)), 0)
+        denied = next((i for i, w in enumerate(own) if is_in("denies", w)), len(own))
+        if denied < len(own) and _differs(own, verb):
             return True
-        if verb and any(is_in("doubts", w) for w in words[verb:]):
+        if verb and not _refers_back(own, verb):
+            continue
+        following = own[denied + 1 : denied + 5]
+        asks = {"whether", "if", "how", "why"} & set(own)
+        if any(is_in("repeats", w) or (verb and not asks and is_in("leaves_open", w)) for w in following):
+            return True
+        if verb and not asks and any(is_in("doubts", w) and w not in _MODALS for w in own[verb:]):
             return True
     return False
+
+
+def _differs(clause: Sequence[str], verb: int) -> bool:
+    """Tell if a clause that denies says so of what was said: "others did not", "they did not reach significance"."""
+    if any(is_symbol(w) for w in clause):
+        return False
+    if verb == 1 and clause[0] in ("it", "they", "this"):
+        return any(is_in("holds", w) for w in clause)
+    return any(is_in("studies", w) for w in clause[:verb])
+
+
+def _refers_back(clause: Sequence[str], verb: int) -> bool:
+    """Tell if the subject of a clause is what was said before it: "this", "the results", "this finding"."""
+    subject = [w for w in clause[:verb] if w not in ("the", "our", "all", "such", "a")]
+    if subject[:1] in (["this"], ["it"], ["that"], ["these"], ["those"]):
+        return verb == 1 or any(is_in("said_before", w) for w in subject[1:2])
+    return "of" not in subject and any(is_in("said_before", w) for w in subject[:2])
 
 
 def _is_asked(words: Sequence[str], at: int) -> bool:
@@ -139,15 +169,18 @@ def _part(words: Sequence[str]) -> list[str]:
 
 def _clause_is_open(clause: Sequence[str]) -> bool:
     a, b = sorted((clause.index(ONE), clause.index(TWO)))
+    if {"evidence", "proof"} & set(clause[:a]) and any(is_in("denies", w) for w in clause[b:]):
+        return True
     found = max((i for i in range(a) if is_in("finds", clause[i])), default=-1)
     for i, word in enumerate(clause):
         following = clause[i + 1 : i + 4]
         if is_in("doubts", word):
-            if not any(is_in("denies", w) for w in clause[max(0, i - 2) : i]) and not (
-                word.startswith("remain") and any(is_in("remains", w) for w in following)
-            ):
+            if i > b and following[:1] in (["through"], ["by"], ["via"], ["because"], ["due"]):
+                continue
+            denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
+            if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
                 return True
-        elif is_in("believes", word) and i < b and i > found:
+        elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
             return True
         elif word == "yet" and following[:1] == ["to"]:
             return True
@@ -164,7 +197,7 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
 def _is_question(clause: Sequence[str], at: int) -> bool:
     before, word = clause[at - 1] if at else "", clause[at]
     if before == "to" and is_in("asks_to", word):
-        return True
+        return not is_in("denies", clause[at - 2])
     return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
 
 
@@ -202,14 +235,25 @@ class _Pair:
             return Assertion.APART
         reach = [i for i in denials if self._reaches(i)]
         if not reach:
-            return Assertion.STATED if self._linked(self._relates.match) else Assertion.APART
+            stated = self._linked(self._relates.match) and not self._only_named()
+            return Assertion.STATED if stated else Assertion.APART
         if len(reach) > 1:
             return Assertion.STATED if self._turns_back(reach) else Assertion.APART
         return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
 
+    def _only_named(self) -> bool:
+        """Tell if a relation is spoken of and not stated: "little is known of the role of A in B"."""
+        clause, a, b = self._clause, self._a, self._b
+        if any(is_finite(clause, i) for i in range(a + 1, b)):
+            return False
+        nouns = [w for w in clause[max(0, a - _BEFORE) : b] if is_in("abstract", w)]
+        return bool(nouns) and not any(is_in("affirms", w) for w in clause)
+
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""
-        away = [w for w in self._clause[max(self._a, self._b - 4) : self._b] if is_in("takes_away", w)]
+        clause = self._clause
+        near = range(max(self._a, self._b - 4), self._b)
+        away = [i for i in near if is_in("takes_away", clause[i]) and clause[i - 1] not in _BE]
         excluded = ("including", "excluding", "counting")
         return bool(away) or any(
             self._clause[i] in excluded and is_in("denies", self._clause[i - 1])
@@ -219,15 +263,24 @@ class _Pair:
 
     def _is_denial(self, at: int) -> bool:
         clause, word = self._clause, self._clause[at]
-        following = clause[at + 1 : at + 4]
+        before, following = clause[at - 1] if at else "", clause[at + 1 : at + 4]
         if any(is_in("no_denial", w) for w in following[:2]):
             return False
         if is_in("takes_away", word):
+            if before in _BE:
+                return True
             after = [w for w in following if w not in ("of", "any", "a", "an", "the")]
-            return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[:2])
+            named = after[:1] in ([ONE], [TWO])
+            return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[named : named + 1])
+        if is_in("adjectives", word):
+            earlier = next((w for w in reversed(clause[:at]) if not w.endswith("ly")), "")
+            return earlier in _BE or following[:1] in (["in"], ["from"])
+        if word == "against":
+            return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
+        if is_in("equals", word):
+            return self._unlike and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
         if word in ("rule", "ruled"):
             return "out" in following
-        before = clause[at - 1] if at else ""
         if word.startswith("independent"):
             return following[:1] == ["of"] and (self._a < at or is_in("denies", before))
         if word == "unrelated":
@@ -244,7 +297,7 @@ class _Pair:
         if at < b:
             return not self._listed or clause[at] in ("not", "nor", "no", "without")
         if is_in("forward", clause[at]):
-            return False
+            return self._unlike and any(is_in("more", w) for w in clause[at + 1 : at + 2])
         if any(is_finite(clause, i) for i in range(a + 1, b)):
             return False
         # "Binding of A to B did not alter growth" denies nothing of the two.
@@ -268,7 +321,9 @@ class _Pair:
             return False
         if any(w in ("absence", "without", "unless", "except") for w in near if w != clause[at]):
             return False
-        if not self._unlike and clause[b + 1 : b + 2] in (["-"], ["of"]) and clause[b - 1] != "-":
+        if clause[b + 1 : b + 2] == ["-"] or (
+            not self._unlike and clause[b + 1 : b + 2] == ["of"] and clause[b - 1] != "-"
+        ):
             return False
         if at > b:
             return self._denied_after(at)
@@ -301,7 +356,8 @@ class _Pair:
             return False
         if self._unlike:
             return True
-        return b - at <= _OBJECT and not {",", "in"} & set(clause[at:b]) and "of" not in clause[at : b - 2]
+        apart = "," in clause[at:b] or "in" in clause[b - 2 : b] or "of" in clause[at : b - 2]
+        return b - at <= _OBJECT and not apart
 
     def _denied_after(self, at: int) -> bool:
         """Tell if a denial after both is of their relation: "binding of A to B was not seen"."""

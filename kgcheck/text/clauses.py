@@ -40,7 +40,12 @@ def clauses_of(words: Sequence[str]) -> list[Clause]:
             # What was put in ends, and the sentence goes on: "A, which is long, binds B".
             current, goes_back, has_verb = goes_back, -1, False
         elif opener:
-            if opener == "relative" and i and words[i - 1] == ",":
+            if (
+                opener in ("relative", "contrast")
+                and i
+                and words[i - 1] == ","
+                and (opener == "relative" or not has_verb)
+            ):
                 goes_back = current
             found.append(([], word))
             current, has_verb = len(found) - 1, False
@@ -143,7 +148,7 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     opener = found[y].opener
     subject, predicate = _parts(earlier)
     start = words.index(first)
-    if is_in("relatives", opener) or opener == "that":
+    if (is_in("relatives", opener) or opener == "that") and later[:1] not in (["it"], ["they"]):
         opened = min(found[y].places, default=0) - 1
         return [*_phrase(earlier, first), *later] if opened - start <= _NEAR_RELATIVE else []
     own, rest = _parts(later)

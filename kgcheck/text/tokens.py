@@ -25,6 +25,8 @@ def tokenize(text: str) -> Iterator[Token]:
     """
     for found in _TOKEN.finditer(text):
         written = found[0]
+        if written == ":" and not text[found.end() : found.end() + 1].isspace():
+            written = "/"
         word = written if is_symbol(written) else written.lower().replace("\u2019", "'")
         yield Token(found.start(), found.end(), word)
 
