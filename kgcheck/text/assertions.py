@@ -26,7 +26,6 @@ _EVENTS = (
     ["as", "long", "as"],
     ["so", "long", "as"],
 )
-_INVERTED = frozenset(("be", "to", "been", "bind", "associated"))
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
@@ -99,13 +98,19 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
         return True
     if any(is_in("takes_back", w) for w in part):
         return True
-    if part and is_in("inverts", part[0]) and (part[0] == "should" or _INVERTED & set(part[1:9])):
+    if part and is_in("inverts", part[0]):
         return True
     end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
     for i, word in enumerate(part):
         if (is_in("conditions", word) and not _is_asked(part, i)) or part[i : i + 3] in _EVENTS:
             return True
+        if part[i : i + 2] in (["far", "from"], ["anything", "but"]):
+            return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
+            return True
+    if clause[:1] in (["that"], ["whether"], ["if"]):
+        before = words[: min(words.index(ONE), words.index(TWO))]
+        if any(is_in(name, w) for w in before for name in ("doubts", "believes", "denies", "asks_itself")):
             return True
     last = max(words.index(ONE), words.index(TWO))
     return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
@@ -180,6 +185,8 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
             denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
             if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
                 return True
+        elif is_in("expects", word) and following[:1] == ["to"] and clause[i - 1] not in ("more", "less", "most"):
+            return True
         elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
             return True
         elif word == "yet" and following[:1] == ["to"]:
@@ -208,7 +215,9 @@ def _asks(clause: Sequence[str], at: int, a: int, b: int) -> bool:
         passive = clause[at].endswith("ed") and bool(_BE & set(clause[max(0, at - 2) : at]))
         return passive and not any(is_finite(clause, i) for i in range(a + 1, b))
     if at > a:
-        return is_in("asks_itself", clause[at]) and clause[at] not in ("how", "why")
+        # "A mutations were sought in B"
+        looked = clause[at - 1] in _BE and clause[at + 1] != "to" and not any(is_in("finds", w) for w in clause[at:])
+        return looked or (is_in("asks_itself", clause[at]) and clause[at] not in ("how", "why"))
     if is_in("asks_itself", clause[at]):
         return True
     return clause[at + 1] in ("that", "if") or any(is_in("asks_of", w) for w in clause[at + 1 : b])
@@ -274,7 +283,7 @@ class _Pair:
             return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[named : named + 1])
         if is_in("adjectives", word):
             earlier = next((w for w in reversed(clause[:at]) if not w.endswith("ly")), "")
-            return earlier in _BE or following[:1] in (["in"], ["from"])
+            return earlier in _BE or following[:1] in (["in"], ["from"], ["of"])
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):
@@ -297,7 +306,11 @@ class _Pair:
         if at < b:
             return not self._listed or clause[at] in ("not", "nor", "no", "without")
         if is_in("forward", clause[at]):
-            return self._unlike and any(is_in("more", w) for w in clause[at + 1 : at + 2])
+            # "Screening of A in B revealed no mutations"
+            follows = clause[at + 1 : at + 4]
+            compared = self._unlike and any(is_in("more", w) for w in follows[:1])
+            found = is_in("finds", clause[at - 1]) and any(is_in("relates_denied", w) for w in follows)
+            return compared or (found and not any(is_finite(clause, i) for i in range(a + 1, b)))
         if any(is_finite(clause, i) for i in range(a + 1, b)):
             return False
         # "Binding of A to B did not alter growth" denies nothing of the two.

@@ -60,7 +60,8 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
     word, following = words[i], words[i + 1] if i + 1 < len(words) else ""
     if word in _STOPS:
         return "stop"
-    if is_in("contrasts", word) and word not in words[i - 1 : i] and not (word == "yet" and following == "to"):
+    goes_on = (word, following) == ("yet", "to") or (word == "rather" and following != "than")
+    if is_in("contrasts", word) and word not in words[i - 1 : i] and not goes_on:
         return "contrast"
     if is_in("relatives", word) or (
         word == "that" and _verb_at(words, i + 1) and i and not is_in("finds", words[i - 1])
@@ -153,7 +154,10 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
         return [*_phrase(earlier, first), *later] if opened - start <= _NEAR_RELATIVE else []
     own, rest = _parts(later)
     if not rest:
-        return _elliptic(earlier, later, opener) if opener not in _STOPS else []
+        without = (
+            opener in _STOPS or opener in ("except", "unlike", "rather") or (opener == "instead" and later[0] == "of")
+        )
+        return [] if without else _elliptic(earlier, later, opener)
     if second in own and len(rest) <= 3 and any(is_in("denies", w) for w in rest) and first in predicate:
         # "C was a risk factor for B while A was not."
         return [second, "not", *(w for w in predicate if not is_in("denies", w))]
