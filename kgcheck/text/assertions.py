@@ -27,6 +27,14 @@ _EVENTS = (
     ["so", "long", "as"],
 )
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
+_PHRASES = frozenset(
+    (
+        *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon")),
+        *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
+    )
+)
+"""What leaves open, or denies, what its sentence speaks of."""
+
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
@@ -104,7 +112,10 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
     for i, word in enumerate(part):
         if (is_in("conditions", word) and not _is_asked(part, i)) or part[i : i + 3] in _EVENTS:
             return True
-        if part[i : i + 2] in (["far", "from"], ["anything", "but"]):
+        if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
+            return True
+        told = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
+        if told and any(is_in("denies", w) for w in part[end:]):
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
             return True
@@ -114,6 +125,14 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
             return True
     last = max(words.index(ONE), words.index(TWO))
     return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
+
+
+def _is_prevented(words: Sequence[str], at: int) -> bool:
+    """Tell if something is kept from what is said of it: "prevents A from binding B", "lost the ability to bind"."""
+    if words[at].startswith("prevent"):
+        following = words[at + 1 : at + 8]
+        return "from" in following and any(mark in following[: following.index("from")] for mark in (ONE, TWO))
+    return words[at] in ("lost", "loses", "losing") and bool({"ability", "capacity"} & set(words[at + 1 : at + 4]))
 
 
 def _is_doubted_after(words: Sequence[str], end: int) -> bool:

@@ -151,7 +151,10 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     start = words.index(first)
     if (is_in("relatives", opener) or opener == "that") and later[:1] not in (["it"], ["they"]):
         opened = min(found[y].places, default=0) - 1
-        return [*_phrase(earlier, first), *later] if opened - start <= _NEAR_RELATIVE else []
+        at = earlier.index(first)
+        if opened - start > _NEAR_RELATIVE or any(is_in("denies", w) for w in earlier[max(0, at - 1) : at]):
+            return []
+        return [*_phrase(earlier, first), *later]
     own, rest = _parts(later)
     if not rest:
         without = (
