@@ -306,7 +306,8 @@ class _Pair:
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):
-            return self._unlike and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
+            told = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
+            return self._unlike and bool(told) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
         if word in ("rule", "ruled"):
             return "out" in following
         if word.startswith("independent"):
@@ -382,6 +383,9 @@ class _Pair:
         clause, b = self._clause, self._b
         between = "between" in clause[at:b] and not (self._unlike and is_in("relates_denied", clause[at + 1]))
         if between or sum(is_finite(clause, i) for i in range(at + 1, b)) > 1:
+            return False
+        if any(clause[i] == "and" and is_in("verbs", clause[i + 1]) for i in range(at, b)):
+            # "had no effect on C and increased B"
             return False
         effects = (i for i in range(at, b - 1) if is_in("effects", clause[i]) and clause[i + 1] == "of")
         if any(b > i + 3 for i in effects):
