@@ -132,13 +132,19 @@ def _spoken(read: Counter[tuple[str, str]], stance: str) -> int:
 
 
 def _share(count: int, of: int) -> str:
-    """A count, its share and Wilson's bounds of 95 %."""
+    """A count, its share and Wilson's bounds."""
     if not of:
         return "0 of 0"
+    low, high = wilson(count, of)
+    return f"{count} of {of} ({count / of:.1%}; {low:.1%} to {high:.1%})"
+
+
+def wilson(count: int, of: int) -> tuple[float, float]:
+    """Wilson's bounds of 95 % of a share."""
     z, p = 1.96, count / of
     middle, half = p + z * z / (2 * of), z * sqrt(p * (1 - p) / of + z * z / (4 * of * of))
     low, high = ((middle + sign * half) / (1 + z * z / of) for sign in (-1, 1))
-    return f"{count} of {of} ({p:.1%}; {max(low, 0):.1%} to {min(high, 1):.1%})"
+    return max(low, 0.0), min(high, 1.0)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.claim_attacks import _DIRECTED, _SHAPES, _symbols
-from benchmarks.pair_sentences import claim_of
+from benchmarks.pair_sentences import claim_of, wilson
 from benchmarks.relation_data import PPI, Pair, abstracts, biorelex, gad, in_abstract, marked_pairs, ppi
 from kgcheck.literature.pairs import PairWeights, directed, pair_features, probability, text_of
 from kgcheck.resources import resource_dir
@@ -46,6 +46,9 @@ NOT_LEARNT = ("GAD",)
 
 THRESHOLDS = np.linspace(0.05, 0.9, 69)
 SURE = 0.6
+COUNTS = (0.5, 0.55, 0.6)
+"""From where a pair counts, in the tables with Wilson's lower bound."""
+
 BINDS = re.compile(
     r"(?:interact|bind|bound|complex|associat|recruit|coprecip|co-precip|immunoprec|coimmuno|affinit|contact|dock|recogni|coupl"
     r"|link|form|precipit|assembl|react|attach)"
@@ -88,6 +91,7 @@ def main() -> None:
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _abstracts(found, p, how)
     _sure(found, left_out)
+    _bounds(found, left_out)
     _denials(asked.data, found)
     _directions(found)
     if asked.write:
@@ -136,7 +140,7 @@ def fit(found: Found, rows: Array) -> PairWeights:
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    rows = [i for i in rows if found.stated[i] and found.pairs[i].corpus not in NOT_LEARNT]
+    rows = np.array([i for i in rows if found.stated[i] and found.pairs[i].corpus not in NOT_LEARNT])
     groups, corpora = defaultdict(set), defaultdict(set)
     for i in rows:
         for name in found.features[i]:
@@ -261,6 +265,23 @@ def _sure(found: Found, p: Array) -> None:
         cells = [[f[0] for u, f in rows if u in which and f[1]] for which in ((True, False), (False,), (True,))]
         means = " | ".join(f"{np.mean(c):.3f}" for c in cells)
         told.append(f"| {q:.2f} | {means} | {np.mean([f[1] for _, f in rows]):.3f} |")
+    sys.stdout.write("\n".join(told) + "\n")
+
+
+def _bounds(found: Found, p: Array) -> None:
+    """How many are right of those that count, in each set left out, with Wilson's lower bound."""
+    labels, marked = _labels(found), np.array([x.kind != "unmarked" for x in found.pairs])
+    told = ["", f"| corpus left out | {' | '.join(f'from {q:.2f}' for q in COUNTS)} |", "|---|---|---|---|"]
+    for name, rows in _sets(found):
+        cells = []
+        for q in COUNTS:
+            count = rows[(p[rows] >= q) & marked[rows]]
+            right = int(labels[count].sum())
+            shown = (
+                f"{right / len(count):.2f} of {len(count)} ({wilson(right, len(count))[0]:.2f})" if len(count) else ""
+            )
+            cells.append(shown)
+        told.append(f"| {name} | {' | '.join(cells)} |")
     sys.stdout.write("\n".join(told) + "\n")
 
 

@@ -255,7 +255,7 @@ class _Pair:
 
     def assertion(self) -> Assertion:
         alias = not self._unlike and self._b == self._a + 1
-        if alias or "respectively" in self._clause or self._is_left_out():
+        if alias or "respectively" in self._clause or self._is_left_out() or self._is_place():
             return Assertion.APART
         denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
         if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
@@ -276,6 +276,15 @@ class _Pair:
             return False
         nouns = [w for w in clause[max(0, a - _BEFORE) : b] if is_in("abstract", w)]
         return bool(nouns) and not any(is_in("affirms", w) for w in clause)
+
+    def _is_place(self) -> bool:
+        """Tell if the first name is only where something else does a thing to the second: "in A, C lowered B"."""
+        clause, a, b = self._clause, self._a, self._b
+        if clause[0] not in ("in", "within", "among") or "," not in clause[a:b]:
+            return False
+        start = clause.index(",", a) + 1
+        verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
+        return verb > start and not is_in("pronouns", clause[start])
 
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""

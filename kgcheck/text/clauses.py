@@ -148,13 +148,8 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
         return []
     opener = found[y].opener
     subject, predicate = _parts(earlier)
-    start = words.index(first)
     if (is_in("relatives", opener) or opener == "that") and later[:1] not in (["it"], ["they"]):
-        opened = min(found[y].places, default=0) - 1
-        at = earlier.index(first)
-        if opened - start > _NEAR_RELATIVE or any(is_in("denies", w) for w in earlier[max(0, at - 1) : at]):
-            return []
-        return [*_phrase(earlier, first), *later]
+        return _told_of(earlier, later, first, min(found[y].places, default=0) - 1 - words.index(first))
     own, rest = _parts(later)
     if not rest:
         without = (
@@ -171,6 +166,18 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     if own[0] in _STANDS_FOR:
         return [first, *own[1:], *rest]
     return []
+
+
+def _told_of(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
+    """What a relative clause, so many words after a name, tells of it or of the words that it follows."""
+    at = earlier.index(name)
+    if gap > _NEAR_RELATIVE:
+        # "A causes C, which is a B"
+        is_kind = later[:1] in (["is"], ["are"]) and later[1:2] in (["a"], ["an"], ["the"])
+        return [*earlier, ",", *later[1:]] if is_kind else []
+    if any(is_in("denies", w) for w in earlier[max(0, at - 1) : at]):
+        return []
+    return [*_phrase(earlier, name), *later]
 
 
 def _phrase(clause: list[str], name: str) -> list[str]:

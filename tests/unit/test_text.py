@@ -109,6 +109,7 @@ def test_what_is_left_open(text: str) -> None:
         "STK5 mutations cause gout in mice without ABL9.",
         "Mutant STK5 does not bind ABL9.",
         "STK5 did not alter the binding of GRB7 to ABL9.",
+        "In cells with STK5, GRB7 lowered the binding of ABL9.",
     ],
 )
 def test_what_is_said_of_something_else(text: str) -> None:
