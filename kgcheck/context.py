@@ -320,6 +320,9 @@ class Context(Closing):
         except KgcheckError as error:
             kind = type(error).__name__
             return Part(name=name, is_ready=False, kind_of_error=kind, why=error.message, hint=error.hint)
+        except OSError as error:
+            why, hint = f"cannot use {error.filename}: {error.strerror}", "name another, or ask for the right to use it"
+            return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=why, hint=hint)
         return Part(name=name, is_ready=True)
 
     def _read_ledger(self) -> None:

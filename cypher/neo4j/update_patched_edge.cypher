@@ -1,6 +1,8 @@
 // Of a patch as people read it: other values of edges that are as they were, else it fails; of those alike the nth.
 // Parameters: rows (list of maps: head, tail, was, set, nth, beside), at, by. Places: head, relation, tail. Returns: done.
-UNWIND $rows AS row MATCH (a:<head> {id: row.head})-[found:<relation>]->(b:<tail> {id: row.tail})
+// For the ends, see edges_between.
+UNWIND $rows AS row MATCH (a:<head> {id: row.head}) WITH row, collect(a) AS heads MATCH (b:<tail> {id: row.tail})
+UNWIND heads AS a MATCH (a)-[found:<relation>]->(b)
 WHERE all(name IN keys(row.was) WHERE found[name] = row.was[name]) AND found.kgcheck_retired IS NULL
     AND size([(a)-[other:<relation>]->(b) WHERE other.kgcheck_retired IS NULL | 1]) = row.beside
     AND all(name IN keys(found) WHERE name STARTS WITH 'kgcheck_' OR name IN keys(row.was))

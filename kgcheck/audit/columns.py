@@ -3,16 +3,18 @@
 What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compares both for whatever an audit writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.judging import parsed
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, place_sql
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
 from kgcheck.checks.verdicts import Judgement
@@ -40,38 +42,57 @@ _PLAN = pa.schema(
 _GAPS = """LEFT JOIN (SELECT task, list_sort(list_distinct(list([source, cause]))) AS gaps
     FROM gap SEMI JOIN found USING (task) GROUP BY task) g USING (task)"""
 _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
+_OF_PIECE = pa.schema(
+    [
+        ("place", pa.int64()),
+        *((name, pa.string()) for name in ("head_label", "relation", "tail_label", "attribute")),
+    ]
+)
 
 
 def finding_rows(
-    tables: WorkingTables, names: NodeNames, run: str, unit: Unit, *, keep_all: bool = False
-) -> FindingRows:
-    """A row for every judged task that the graph has wrong or that nobody can tell, in the order of the tasks.
+    tables: WorkingTables, names: NodeNames, run: str, pieces: Sequence[Piece], *, keep_all: bool = False
+) -> list[FindingRows]:
+    """A row for every judged task that the graph has wrong or that nobody can tell, by piece in the order of the tasks.
 
-    What is right, and what nobody could look at, is counted and makes no finding unless asked for.
+    What is right, and what nobody could look at, is counted and makes no finding unless asked for. All pieces are of
+    one type of check.
     """
-    db = tables.db
-    found = [o for o in Outcome if TallyMark.of(unit.type, o).severity in OPEN_SEVERITIES]
+    db, kind = tables.db, pieces[0].unit.type
+    found = [o for o in Outcome if TallyMark.of(kind, o).severity in OPEN_SEVERITIES]
     wanted = "" if keep_all else f"WHERE outcome IN ({', '.join(literal(o.value) for o in found)})"
     if not db.execute(f"SELECT 1 FROM signature_verdict {wanted} LIMIT 1").fetchall():
-        return FindingRows(())
+        return [FindingRows(()) for _ in pieces]
+    _put(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE found AS
-        SELECT j.task, j.verdict, j.outcome, j.reason, j.confidence, j.note, t.head, t.tail,
-               coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
+        SELECT j.task, {place_sql(pieces, "j.task")} AS place, j.verdict, j.outcome, j.reason, j.confidence, j.note,
+               t.head, t.tail, coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
         FROM judged j JOIN task t USING (task) {wanted}
         """
     ).fetchall()
     _collect(tables)
-    completes = Filling.COMPLETED in _plan(db, unit)
+    completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
         _complete(db)
-    head, tail = (unit.pattern.head, unit.pattern.tail) if unit.pattern else (unit.label or "", None)
-    names.put(db, head, "SELECT head FROM found")
-    if tail is not None:
-        names.put(db, tail, "SELECT tail FROM found")
-    rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, unit, head, tail, completes)}) ORDER BY task")
-    return FindingRows(_batches(rows.to_arrow_table()))
+    for end in ("head", "tail"):
+        labels = db.execute(f"SELECT DISTINCT {end}_label FROM found_piece WHERE {end}_label IS NOT NULL").fetchall()
+        for (label,) in sorted(labels):
+            of_label = f"FROM found_piece WHERE {end}_label = {literal(label)}"
+            names.put(db, label, f"SELECT {end} FROM found WHERE place IN (SELECT place {of_label})")
+    rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, kind, completes)}) ORDER BY task").to_arrow_table()
+    places, rows = rows.column("place").to_numpy(), rows.drop_columns("place")
+    ends = np.searchsorted(places, np.arange(len(pieces) + 1))
+    return [FindingRows(_batches(rows.slice(first, last - first))) for first, last in pairwise(map(int, ends))]
+
+
+def _piece_row(place: int, piece: Piece) -> dict[str, Any]:
+    unit, pattern = piece.unit, piece.unit.pattern
+    ends = {"head_label": unit.label or "", "relation": None, "tail_label": None}
+    if pattern:
+        ends = {"head_label": pattern.head, "relation": pattern.type, "tail_label": pattern.tail}
+    return {"place": place, **ends, "attribute": unit.attribute}
 
 
 def _batches(found: pa.Table) -> Iterator[list[tuple[Any, ...]]]:
@@ -170,7 +191,7 @@ def _distinct(items: str) -> str:
     return f"CASE WHEN len({items}) < 2 THEN {items} ELSE {once} END"
 
 
-def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> set[Filling]:
+def _plan(db: duckdb.DuckDBPyConnection, kind: CheckType) -> set[Filling]:
     """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
     rows = db.execute(
         """
@@ -183,7 +204,7 @@ def _plan(db: duckdb.DuckDBPyConnection, unit: Unit) -> set[Filling]:
     for number, replaced, offered, signature, outcome, reason, confidence, note in rows:
         ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
         ids = Offered(replaced, offered)
-        plan = plan_repair(parsed(unit.type, signature), ended, ids, of_attribute=unit.attribute is not None)
+        plan = plan_repair(parsed(kind, signature), ended, ids, of_attribute=kind is CheckType.ATTRIBUTE)
         if plan:
             made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
             plans.append(dict(zip(_PLAN.names, (number, *ids, *made), strict=True)))
@@ -212,23 +233,22 @@ def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
         db.unregister("incoming")
 
 
-def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) -> str:
-    """A select of the columns of the table finding, in their order, with the number of the task before them."""
-    relation = unit.pattern.type if unit.pattern else None
+def _rows(run: str, kind: CheckType, completes: bool) -> str:
+    """A select of the columns of the table finding, in their order, with number and piece of the task before them."""
     of_task = {
-        "type": _text(unit.type.value),
-        "subject_label": _text(head),
+        "type": literal(kind.value),
+        "subject_label": "o.head_label",
         "subject_id": "f.head",
-        "relation": _text(relation),
-        "object_label": _text(tail),
-        "object_id": "f.tail" if tail is not None else "NULL",
-        "attribute": _text(unit.attribute),
+        "relation": "o.relation",
+        "object_label": "o.tail_label",
+        "object_id": "f.tail",
+        "attribute": "o.attribute",
         "rule": "NULL",
     }
     # In the order of CheckTask.fingerprint, which is not that of the table.
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
-    is_ranked = unit.type is CheckType.POTENTIAL
-    severities = {outcome.value: TallyMark.of(unit.type, outcome).severity for outcome in Outcome}
+    is_ranked = kind is CheckType.POTENTIAL
+    severities = {outcome.value: TallyMark.of(kind, outcome).severity for outcome in Outcome}
     severity = " ".join(f"WHEN '{outcome}' THEN {number}" for outcome, number in severities.items())
     in_basis = " ".join(f"WHEN '{outcome}' THEN '{BY_SEVERITY[number]}'" for outcome, number in severities.items())
     change_to = f"""CASE p.fills WHEN '{Filling.REPLACEMENTS.value}' THEN f.replacements[1]
@@ -239,9 +259,9 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
     columns = {
         **of_task,
         "fingerprint": digest_sql(f"coalesce({of_task[name]}::VARCHAR, '')" for name in named),
-        "run": _text(run),
+        "run": literal(run),
         "subject_name": "h.name",
-        "object_name": "t.name" if tail is not None else "NULL",
+        "object_name": "t.name",
         "value": "f.value",
         "outcome": "f.outcome",
         "reason": "f.reason",
@@ -261,13 +281,9 @@ def _rows(run: str, unit: Unit, head: str, tail: str | None, completes: bool) ->
         "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",
         "by_score": "-coalesce(f.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",
     }
-    tails = f"LEFT JOIN node_name t ON t.label = {_text(tail)} AND t.id = f.tail" if tail is not None else ""
     return f"""
-    SELECT f.task, {", ".join(f"{columns[name]} AS {name}" for name in FINDING_COLUMNS)}
-    FROM found_known f LEFT JOIN repair_plan p USING (verdict, replaced, offered)
+    SELECT f.task, f.place, {", ".join(f"{columns[name]} AS {name}" for name in FINDING_COLUMNS)}
+    FROM found_known f JOIN found_piece o USING (place) LEFT JOIN repair_plan p USING (verdict, replaced, offered)
     {"LEFT JOIN whole_value w USING (task)" if completes else ""}
-    LEFT JOIN node_name h ON h.label = {_text(head)} AND h.id = f.head {tails}"""
-
-
-def _text(text: str | None) -> str:
-    return "NULL" if text is None else literal(text)
+    LEFT JOIN node_name h ON h.label = o.head_label AND h.id = f.head
+    LEFT JOIN node_name t ON t.label = o.tail_label AND t.id = f.tail"""

@@ -2,11 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.precedence import first
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
@@ -42,6 +42,8 @@ _SIGNATURES = f"""
     )
     SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
     FROM {{tasks}} t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)"""
+
+_Ended = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
 
@@ -93,19 +95,25 @@ def _signatures(db: duckdb.DuckDBPyConnection) -> str:
     UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"""
 
 
-def tallies(db: duckdb.DuckDBPyConnection, unit: Unit, alike: int = 1) -> list[Tally]:
-    """Counts of the judged tasks by outcome, reason and sources."""
+def tallies(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]) -> list[list[Tally]]:
+    """Counts of the judged tasks by outcome, reason and sources, of each piece."""
+    plain = " ".join(f"WHEN {piece.first} THEN {piece.plain}" for piece in pieces if piece.plain)
+    number = f"sum(CASE task {plain} ELSE 1 END)" if plain else "count(*)"
     rows = db.execute(
-        """
-        SELECT v.outcome, v.reason, v.sources, v.gaps, j.n
-        FROM (SELECT verdict, count(*) + count(*) FILTER (task = 0) * ($alike - 1) AS n FROM judged GROUP BY verdict) j
+        f"""
+        SELECT place, v.outcome, v.reason, v.sources, v.gaps, j.n
+        FROM (
+            SELECT {place_sql(pieces, "task")} AS place, verdict, {number} AS n FROM judged GROUP BY ALL) j
         JOIN signature_verdict v ON v.number = j.verdict
-        """,
-        {"alike": alike},
+        """
     ).fetchall()
-    counts: Counter[tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]] = Counter()
-    for outcome, reason, sources, gaps, count in rows:
-        counts[outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += count
+    counts: list[Counter[_Ended]] = [Counter() for _ in pieces]
+    for place, outcome, reason, sources, gaps, count in rows:
+        counts[place][outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += int(count)
+    return [_tallies(piece.unit, counted) for piece, counted in zip(pieces, counts, strict=True)]
+
+
+def _tallies(unit: Unit, counts: "Counter[_Ended]") -> list[Tally]:
     return [
         Tally(
             type=unit.type,

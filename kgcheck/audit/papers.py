@@ -37,13 +37,13 @@ class Papers:
 
     def skip(self, unit: Unit, tasks: int) -> None:
         """Count edges that an interrupted run has asked about: a resumed run asks no more than an undisturbed one."""
-        if self._is_worded(unit):
+        if self.reads(unit):
             self._left -= min(max(self._left, 0), tasks)
 
     def add(self, tables: WorkingTables, unit: Unit) -> bool:
         """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent."""
         pattern = unit.pattern
-        if pattern is None or self._left <= 0 or not self._is_worded(unit):
+        if pattern is None or self._left <= 0 or not self.reads(unit):
             return False
         rows = least_decided(tables.db, self._left)
         self._left -= len(rows)
@@ -61,8 +61,8 @@ class Papers:
         tables.add_observations(observations)
         return any(observations.values())
 
-    def _is_worded(self, unit: Unit) -> bool:
-        """Whether edges of this kind are said in words."""
+    def reads(self, unit: Unit) -> bool:
+        """Tell whether edges of this kind are said in words."""
         if unit.pattern is None:
             return False
         head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")

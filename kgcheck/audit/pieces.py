@@ -17,10 +17,10 @@ from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain import Alike
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, Unit
 from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
-from kgcheck.audit.verified import alike_file, judged_file
+from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -40,6 +40,9 @@ LIVE_TASKS = 20_000
 
 LIVE_PIECE_TASKS = 2_000
 """Tasks that services are asked for together."""
+
+TASKS_TOGETHER = 20_000
+"""Tasks of small units, which are judged and written together: hardly anything of that takes longer for more tasks."""
 
 EDGES_AHEAD = 16_000_000
 """Edges of next units that are looked at ahead. Units differ in size: now the one thread waits, now the other."""
@@ -78,6 +81,7 @@ class Worker:
         self._join = join
         self._names = NodeNames(store, run.nodes)
         self._live = live
+        self._looked_up: list[tuple[Piece, Alike | None, list[Tally]]] = []
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy
@@ -100,7 +104,7 @@ class Worker:
             self._refuse_too_many(units)
 
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
-        """Do a unit, as far as it is not done."""
+        """Do a unit, as far as it is not done; a small one is finished with others, see `finish`."""
         if unit.piece(0, last=True) in done:
             if self._papers and unit.type is not CheckType.STRUCTURE:
                 self._papers.skip(unit, self._tasks.count(unit))
@@ -109,6 +113,23 @@ class Worker:
             self._work_structure(unit, done)
         else:
             self._work_tasks(unit, done)
+
+    def finish(self) -> None:
+        """Judge and write what was looked up and has not been judged yet."""
+        if not self._looked_up:
+            return
+        if len(self._looked_up) > 1:
+            self._join.tables.recall()
+        pieces = [piece for piece, *_ in self._looked_up]
+        papers = self._papers if len(pieces) == 1 else None
+        self._judge(pieces[0].unit, papers)
+        self._keep(pieces, [alike for _, alike, _ in self._looked_up])
+        keep_all = self._options.keep_all
+        found = finding_rows(self._join.tables, self._names, self._run.id, pieces, keep_all=keep_all)
+        judged = judging.tallies(self._db, pieces)
+        for (piece, _, counted), rows, more in zip(self._looked_up, found, judged, strict=True):
+            self._write(self._ledger.record, self._run, piece.name, rows, counted + more, piece.digest)
+        self._looked_up = []
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:
         """Write down what became of the findings of the run before; every unit must be done."""
@@ -122,21 +143,39 @@ class Worker:
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         pieces = max(-(-selected.chosen // size), 1)
         for number in range(pieces):
-            piece = unit.piece(number, last=number == pieces - 1)
-            if self._is_done(piece, selected.digest, done):
+            name = unit.piece(number, last=number == pieces - 1)
+            if self._is_done(name, selected.digest, done):
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            found = FindingRows(())
             counted = self._not_listed.get((unit.type, unit.target), []) if number == 0 else []
-            if selected.chosen or selected.plain:
-                # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
-                self._judge(unit, number * size + (number > 0), (number + 1) * size)
-                counted = counted + judging.tallies(self._db, unit, selected.plain)
-                self._keep(unit, piece, selected.alike if number == 0 and selected.plain else None)
-                keep_all = self._options.keep_all
-                found = finding_rows(self._join.tables, self._names, self._run.id, unit, keep_all=keep_all)
-            self._write(self._ledger.record, self._run, piece, found, counted, selected.digest)
+            if not (selected.chosen or selected.plain):
+                self._write(self._ledger.record, self._run, name, FindingRows(()), counted, selected.digest)
+                continue
+            is_alone = pieces > 1 or self._live or (self._papers and self._papers.reads(unit))
+            before = self._begin(unit, selected.chosen, is_alone=bool(is_alone))
+            # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
+            first, last = number * size + (number > 0), min((number + 1) * size, selected.chosen)
+            self._look_up(unit, first, last, before)
+            plain, alike = (selected.plain, selected.alike) if number == 0 else (0, None)
+            piece = Piece(unit, name, selected.digest, before + first, before + last, plain)
+            self._looked_up.append((piece, alike if plain else None, counted))
+            if is_alone:
+                self.finish()
+
+    def _begin(self, unit: Unit, tasks: int, *, is_alone: bool) -> int:
+        """Empty the working tables, or keep what units of the same kind have there: the next number of a task."""
+        tables = self._join.tables
+        if self._looked_up:
+            (first, *_), (last, *_) = self._looked_up[0], self._looked_up[-1]
+            together = last.last - first.first + tasks
+            if is_alone or first.unit.type is not unit.type or together > TASKS_TOGETHER:
+                self.finish()
+        if self._looked_up:
+            tables.begin_next()
+            return last.last + 1
+        tables.reset()
+        return 0
 
     def _write(self, what: Callable[..., object], *about: Any) -> None:
         """Do it at once, or after what is still to be written."""
@@ -145,13 +184,16 @@ class Worker:
         else:
             what(*about)
 
-    def _keep(self, unit: Unit, piece: str, alike: Alike | None) -> None:
-        """Keep what was judged, before the ledger says that the piece is done."""
-        if self._verified:
-            if alike:
-                self._write(*alike_file(self._verified, self._db, self._run.id, piece, unit, alike))
-            if unit.type in KEPT_TYPES:
-                self._write(*judged_file(self._verified, self._join.tables, self._run.id, piece, unit))
+    def _keep(self, pieces: Sequence[Piece], alike: Sequence[Alike | None]) -> None:
+        """Keep what was judged, before the ledger says that the pieces are done."""
+        if not self._verified:
+            return
+        for piece, of_piece in zip(pieces, alike, strict=True):
+            if of_piece:
+                self._write(*alike_file(self._verified, self._db, self._run.id, piece, of_piece))
+        if pieces[0].unit.type in KEPT_TYPES:
+            for writing in judged_files(self._verified, self._join.tables, self._run.id, pieces):
+                self._write(*writing)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """How the tasks of a select end, by their ends: judged as those of the run are."""
@@ -159,17 +201,14 @@ class Worker:
         fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
-        papers, self._papers = self._papers, Papers(self._papers.reader) if self._papers else None
+        papers = Papers(self._papers.reader) if self._papers else None
         ended: dict[tuple[str, str | None], tuple[Outcome, Reason]] = {}
-        try:
-            for first in range(1, count + 1, size):
-                self._judge(unit, first, first + size - 1)
-                rows = self._db.execute(
-                    "SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)"
-                ).fetchall()
-                ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
-        finally:
-            self._papers = papers
+        for first in range(1, count + 1, size):
+            self._join.tables.reset()
+            self._look_up(unit, first, first + size - 1)
+            self._judge(unit, papers)
+            rows = self._db.execute("SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)").fetchall()
+            ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
         return ended
 
     def _select(self, unit: Unit, done: Mapping[str, str]) -> Selected:
@@ -217,14 +256,15 @@ class Worker:
                 "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
             )
 
-    def _judge(self, unit: Unit, first: int, last: int) -> None:
+    def _look_up(self, unit: Unit, first: int, last: int, before: int = 0) -> None:
+        """Add chosen tasks to the working tables, numbered after those that are there, and what is known of them."""
         tables = self._join.tables
-        tables.reset()
         tables.add_tasks(
             """
-            SELECT number AS task, head, tail, value, items FROM chosen WHERE number BETWEEN $first AND $last
+            SELECT number + $before AS task, head, tail, value, items FROM chosen
+            WHERE number BETWEEN $first AND $last
             """,
-            {"first": first, "last": last},
+            {"first": first, "last": last, "before": before},
         )
         if self._live:
             self._live.fetch(self._db, tables.tasks(), unit.pattern or self._schema.label(unit.label or ""))
@@ -241,8 +281,10 @@ class Worker:
                 self._join.existence(label)
         if self._live:
             tables.set_causes(self._live.causes)
+
+    def _judge(self, unit: Unit, papers: Papers | None) -> None:
         judging.judge_tasks(self._db, unit.type)
-        if self._papers and self._papers.add(self._join.tables, unit):
+        if papers and papers.add(self._join.tables, unit):
             judging.judge_tasks(self._db, unit.type)
 
     def _cited(self, pattern: Pattern) -> str:
@@ -253,6 +295,7 @@ class Worker:
         return self._schema.label(pattern.head), self._schema.label(pattern.tail)
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
+        self.finish()
         if self._in_turn:
             self._in_turn.wait()
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):

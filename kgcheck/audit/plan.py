@@ -1,6 +1,7 @@
 """What an audit looks at: units of one check type on one label, attribute or pattern."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import Counts
@@ -36,6 +37,23 @@ class Unit(Value):
     def piece(self, number: int, *, last: bool) -> str:
         """Names a piece of the unit in the ledger; once the last one is there, the unit is whole."""
         return f"{self.type.value} {self.target} {LAST if last else f'#{number}'}"
+
+
+class Piece(NamedTuple):
+    """Tasks of a unit that are written as one, and the numbers that they have in the working tables."""
+
+    unit: Unit
+    name: str
+    digest: str
+    first: int
+    last: int
+    plain: int = 0
+    """How many plainly supported tasks the first number stands for."""
+
+
+def place_sql(pieces: Sequence[Piece], task: str) -> str:
+    """SQL for the place, from 0, of the piece that has a task of this number; pieces are in the order of numbers."""
+    return f"CASE {' '.join(f'WHEN {task} <= {piece.last} THEN {place}' for place, piece in enumerate(pieces))} END"
 
 
 def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:

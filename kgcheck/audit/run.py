@@ -69,13 +69,14 @@ class Audit:
 
     def start(self, options: AuditOptions, since: Run | None = None, run_id: str | None = None) -> Run:
         """Audit the graph from the beginning; while it is as it was in an earlier run, it is read from its extract."""
+        releases = _releases(self._snapshot, self._store.schema)
+        # Before anything is read of the graph: what others change from here on is told.
+        made = describe_inputs(self._store, self._snapshot, releases)
         counts = self._store.counts()
         units = make_plan(options, self._store.schema, counts)
         place, store_id = store_place(self._store), self._store.store_id()
-        releases = _releases(self._snapshot, self._store.schema)
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
-        made = describe_inputs(self._store, self._snapshot, releases)
         warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
         if since and (why := explain_change(since, made)):
             warnings = (*warnings, f"the graph was read anew: {why}")
@@ -153,14 +154,15 @@ class Audit:
                     worker.work(unit, done)
                     run = self._noted(run)
                     step.advance()
+                worker.finish()
                 in_turn.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
-            run = self._noted(self._whole(run))
             self._ledger.link_causes(run, {label.name: label.shares_ids_with for label in self._store.schema.labels})
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
+            run = self._noted(self._whole(run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         return run if self._ledger.unlooked(run) else self._ledger.finish(run)
 

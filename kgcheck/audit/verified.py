@@ -1,6 +1,6 @@
 """Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import as_numbers, repeated
 from kgcheck.audit.plain import Alike
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, Unit
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.checks.signature import Observation, Signature
 from kgcheck.checks.verdicts import judge
@@ -28,8 +28,8 @@ Writing = tuple[Callable[..., None], Path, Callable[[int, int], pa.Table], int, 
 """A function that writes a file, and its arguments. It has no use for the database."""
 
 
-def judged_file(files: VerifiedFiles, tables: WorkingTables, run: str, piece: str, unit: Unit) -> Writing:
-    """What keeps the tasks of a piece that were looked at one by one."""
+def judged_files(files: VerifiedFiles, tables: WorkingTables, run: str, pieces: Sequence[Piece]) -> Iterator[Writing]:
+    """Keep the tasks of pieces that were looked at one by one: a file for each piece."""
     # Of several observations, one that says what the verdict says, for its reason, of the best tier.
     rank = f"""struct_pack(
         otherwise := CASE j.outcome WHEN 'supported' THEN stance <> 'supports' WHEN 'refuted' THEN NOT {AGAINST_SQL}
@@ -49,21 +49,27 @@ def judged_file(files: VerifiedFiles, tables: WorkingTables, run: str, piece: st
                                                record := e.record), {rank}) AS best
             FROM evidence e SEMI JOIN (FROM judged_evidence WHERE pieces > 1) USING (task)
             JOIN judged j USING (task) {stands} GROUP BY e.task)"""
+    of_many = ", ".join(str(piece.first) for piece in pieces if piece.plain) or "NULL"
     rows = f"""
-    SELECT t.head, t.tail, j.outcome, j.reason, j.confidence, d.source, d.release, d.record
-    FROM judged j JOIN task t USING (task) LEFT JOIN ({best}) d USING (task) WHERE task > 0"""
-    found = tables.db.sql(f"SELECT * FROM ({rows}) ORDER BY head").to_arrow_table()
-    return files.write, files.paths(run, piece)[0], found.slice, len(found), _about(run, piece, unit)
+    SELECT task, t.head, t.tail, j.outcome, j.reason, j.confidence, d.source, d.release, d.record
+    FROM judged j JOIN task t USING (task) LEFT JOIN ({best}) d USING (task)
+    WHERE coalesce(task NOT IN ({of_many}), true)"""
+    whole = tables.db.sql(f"SELECT * FROM ({rows}) ORDER BY head").to_arrow_table()
+    for piece in pieces:
+        found, tasks = whole, whole.column("task")
+        if len(pieces) > 1:
+            found = whole.filter(pc.and_(pc.greater_equal(tasks, piece.first), pc.less_equal(tasks, piece.last)))
+        found = found.drop_columns("task")
+        path, about = files.paths(run, piece.name)[0], _about(run, piece.name, piece.unit)
+        yield files.write, path, found.slice, len(found), about
 
 
-def alike_file(
-    files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: str, unit: Unit, alike: Alike
-) -> Writing:
-    """What keeps the tasks that are plainly supported: all have the verdict of number 0, and each a record of its own.
+def alike_file(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, piece: Piece, alike: Alike) -> Writing:
+    """Keep the tasks that are plainly supported: all have the verdict of the first number, and each its own record.
 
     How sure the verdict is depends on all that supports a pair: it is kept where that is one link, and left out else.
     """
-    outcome, reason = db.execute("SELECT outcome, reason FROM judged WHERE task = 0").fetchall()[0]
+    outcome, reason = db.execute("SELECT outcome, reason FROM judged WHERE task = ?", [piece.first]).fetchall()[0]
     same = {"outcome": outcome, "reason": reason, "record_of_ends": True}
     names = dict(db.execute("SELECT id, release FROM ref.release").fetchall())
     releases = [names.get(origin.release_id) for origin in alike.origins]
@@ -93,8 +99,8 @@ def alike_file(
             rows["release"] = pa.array(releases, pa.string()).take(places)
         return pa.table(rows)
 
-    path = files.paths(run, piece)[1]
-    return files.write, path, some, len(pairs.numbers), same | _about(run, piece, unit)
+    path = files.paths(run, piece.name)[1]
+    return files.write, path, some, len(pairs.numbers), same | _about(run, piece.name, piece.unit)
 
 
 def _confidences(

@@ -85,6 +85,7 @@ def answer_questions(
             description="answering",
             total=len(questions),
         )
+        notes += _note_change(context, kept)
         results = read_results(folder / "results.jsonl")
         return _measured(kgqa.metrics([results[q.id] for q in questions]), folder, batch, notes)
 
@@ -126,7 +127,7 @@ def check_items(
             description="checking",
             total=len(items),
         )
-        notes += live_failures(live)
+        notes += [*live_failures(live), *_note_change(context, kept)]
         results = read_results(folder / "results.jsonl")
         return _measured(kgcheck.metrics([results[item.id] for item in items]), folder, batch, notes)
 
@@ -256,6 +257,13 @@ def _graph(context: Context) -> dict[str, str]:
     """The identity of a batch's graph; one whose state nobody knows is taken for another each time."""
     state = context.graph.state() or new_state()
     return {"store": context.graph.store_id(), "graph": hashlib.sha256(state.encode()).hexdigest()}
+
+
+def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
+    """Say that others changed the graph since a batch began, where the graph can tell."""
+    if context.graph.state() is None or kept.items() >= _graph(context).items():
+        return []
+    return ["warning: the graph changed meanwhile: an answer may be of before or of after; begin the batch anew"]
 
 
 def _brain(context: Context) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def _parts(context: Context) -> Iterator[Facility]:
     for name in context.part_names:
         place, needed_for = str(getattr(context, name)), _PARTS[name][0]
         by_default = place in (DEFAULT_STORE, str(context.settings.ledger_file))
-        if by_default and not Path(place).exists():
+        if by_default and _is_missing(Path(place)):
             found, command = f"none yet at {place}", _PARTS[name][1]
             yield Facility(name=name, state="missing", found=found, needed_for=needed_for, command=command)
         else:
@@ -212,6 +212,14 @@ def _parts(context: Context) -> Iterator[Facility]:
         yield _unnamed("Neo4j", "a graph on a server", "kgcheck doctor --store bolt://HOST")
     if "://" not in str(context.ledger):
         yield _unnamed("PostgreSQL", "a ledger that many share", "kgcheck doctor --ledger postgresql://HOST/DATABASE")
+
+
+def _is_missing(path: Path) -> bool:
+    """Tell whether nothing is at a path; where nobody may look, something may be."""
+    try:
+        return not path.exists()
+    except OSError:
+        return False
 
 
 def _statement_memory(context: Context) -> Iterator[Facility]:

@@ -153,6 +153,9 @@ def _failed(error: Exception, arguments: Sequence[str] = ()) -> int:
             _error(f"cannot write the output: {error.strerror}", "free disk space, or write it elsewhere")
         case OSError(filename=str() | bytes(), strerror=str()):
             _error(f"cannot use {error.filename!s}: {error.strerror}", "name another, or ask for the right to use it")
+        case RuntimeError() if str(error).startswith("Symlink loop"):
+            # Before Python 3.13, that is what whole paths are made with.
+            _error(f"cannot use a path: {error}", "name another, or remove the link")
         case _:
             _error(
                 f"this is a fault in kgcheck: {type(error).__name__}: {error}", f"please report it with {_crash_file()}"

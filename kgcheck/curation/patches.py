@@ -251,7 +251,8 @@ def _in_turn(
     """Do something with operations, some at a time in a transaction, and write down how far the patch is."""
     under_way, at_the_end = states
     rest = list(numbers)
-    while rest:
+    is_over = False
+    while not is_over:
         size, taken = 0, 0
         with store.statements(write=True) as run:
             changes = StoreChanges(store, run)
@@ -264,13 +265,13 @@ def _in_turn(
                 if (changes.record(_key(patch, number)) is not None) is wants_record:
                     # What is written down counts for a step, too.
                     size += 1 + _or_again(one, changes, number, turn)
+            is_over = taken == len(rest)
+            # In the transaction that does the last of it: whoever looks at the graph between two sees none after it.
+            if is_over and not (at_the_end is PatchState.UNDONE and _numbers(changes, patch)):
+                _note(changes, patch, stamp, at_the_end)
             changes.renew_states()
         advance(taken)
         rest = rest[taken:]
-    with store.statements(write=True) as run:
-        changes = StoreChanges(store, run)
-        is_left = at_the_end is PatchState.UNDONE and _numbers(changes, patch)
-        _note(changes, patch, stamp, under_way if is_left else at_the_end)
 
 
 def _take_turn(changes: StoreChanges, patch: Patch) -> int:

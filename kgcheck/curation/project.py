@@ -1,6 +1,7 @@
 """kgcheck.toml as it lies in a folder: where it is found, what is wrong with it, and paths that hold from anywhere."""
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -160,7 +161,8 @@ class Project:
             self.output(pattern)
 
     def _is_outside(self, text: str) -> bool:
-        return "://" not in text and not (self.folder / text).resolve().is_relative_to(self.folder.resolve())
+        real, folder = os.path.realpath(self.folder / text), os.path.realpath(self.folder)
+        return "://" not in text and not Path(real).is_relative_to(folder)
 
     @property
     def profile(self) -> str:

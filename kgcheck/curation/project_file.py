@@ -67,7 +67,8 @@ def _read(path: Path, changed: int, is_named: bool) -> "Project":
 def _value(project: "Project", field: str) -> str | None:
     match field:
         case "store":
-            return store.place if (store := project.store_of()) else None
+            # Commands that load and patch write to it.
+            return project.output(store.place) if (store := project.store_of()) else None
         case "profile":
             return project.default_profile
         case "reference":

@@ -67,6 +67,7 @@ TASK = WorkingTable(
         Column("items", "VARCHAR[]", "what the graph says of the attribute, where that is a list"),
     ),
 )
+LOOKED_UP = WorkingTable("looked_up", "a task that was looked up, while others are", TASK.columns)
 EVIDENCE = WorkingTable(
     "evidence",
     "an observation about a task: the columns of Evidence, and where it stands",
@@ -154,7 +155,8 @@ NODE_NAME = WorkingTable(
     "kgcheck.audit.naming",
 )
 
-LOOK_UP_TABLES = (TASK, EVIDENCE, GAP, ENDS, INTENDED_ID, UNSEEN)
+_OF_ONE_LOOK_UP = (TASK, ENDS, INTENDED_ID, UNSEEN)
+LOOK_UP_TABLES = (*_OF_ONE_LOOK_UP, LOOKED_UP, EVIDENCE, GAP)
 """What look-ups hand to each other, and empty before the next ones."""
 
 WORKING_TABLES = (*LOOK_UP_TABLES, CHOSEN, SIGNATURE_VERDICT, JUDGED, NODE_NAME)
@@ -192,6 +194,15 @@ class WorkingTables:
     def reset(self) -> None:
         """Empty all: no tasks, no evidence."""
         self.db.execute("; ".join(table.create for table in LOOK_UP_TABLES)).fetchall()
+
+    def begin_next(self) -> None:
+        """Make room for tasks of another kind, with other numbers; what is known of those before is kept."""
+        self._insert(LOOKED_UP, "FROM task")
+        self.db.execute("; ".join(table.create for table in _OF_ONE_LOOK_UP)).fetchall()
+
+    def recall(self) -> None:
+        """Put the tasks that were looked up before beside the last ones, so that all are judged together."""
+        self._insert(TASK, "FROM looked_up")
 
     @cached_property
     def links_have_places(self) -> bool:

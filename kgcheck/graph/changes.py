@@ -119,6 +119,7 @@ class StoreChanges:
         self._cypher = Catalogue("neo4j", self.schema.labels) if self._on_server else Catalogue("embedded")
         self._run = run
         self._changed: set[str] = set()
+        self._locks = False
 
     def node(self, ref: Ref) -> NodeState | None:
         label = self.schema.label(ref.label)
@@ -131,13 +132,18 @@ class StoreChanges:
         return None
 
     def edges(self, triple: Triple) -> list[EdgeState]:
-        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        rows = self._rows("whole_edges", pattern_places(pattern), head_id=triple.head.id, tail_id=triple.tail.id)
+        places = pattern_places(self.schema.pattern(triple.head.label, triple.relation, triple.tail.label))
+        ends = {"head_id": triple.head.id, "tail_id": triple.tail.id}
+        if self._locks:
+            self._rows("update_lock_between", places, **ends)
+        rows = self._rows("whole_edges", places, **ends)
         return [EdgeState(triple, _properties(edge), str(key)) for edge, key in rows]
 
     def edges_of(self, ref: Ref) -> list[EdgeState]:
         found: dict[tuple[str, str, str, str], EdgeState] = {}
         label = self.schema.label(ref.label)
+        if self._locks:
+            self._rows("update_lock_edges", label_place(label), id=ref.id)
         for side in ("out", "in"):
             degrees = {r: int(n) for r, n in self._rows(f"degrees_{side}", label_place(label), id=ref.id)}
             mine = 0
@@ -209,9 +215,10 @@ class StoreChanges:
             self._rows("set_state", {}, keys=keys, value=new_state())
 
     def lock(self, refs: Iterable[Ref]) -> None:
-        """Keep others on a server from changing nodes, and the edges at them, until the transaction ends."""
+        """Keep others on a server from changing nodes, and edges that are read from here on, in this transaction."""
         if not self._on_server:
             return
+        self._locks = True
         # In one order for all, so that two who lock do not wait for each other.
         for ref in sorted(set(refs), key=lambda r: (r.label, r.id)):
             label = self.schema.label(ref.label)

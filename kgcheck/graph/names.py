@@ -152,7 +152,9 @@ class NameIndex:
 
     def _read(self, label: Label) -> pa.Table:
         parts = [pa.table({name: pa.array([], type_) for name, type_ in _COLUMNS.items()})]
-        for table in self._scan_nodes(label):
+        wanted = {*self.names[label.name], *(self._species.properties if self._species else ())}
+        narrow = {name: described for name, described in label.properties.items() if name in wanted}
+        for table in self._scan_nodes(label.model_copy(update={"properties": narrow})):
             self._note_species(table)
             table = table.filter(pc.not_equal(table.column("id"), NO_ID))
             ids = table.column("id").combine_chunks().cast(pa.string())

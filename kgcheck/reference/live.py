@@ -317,8 +317,20 @@ class LiveReference:
             except SourceError as error:
                 errors |= dict.fromkeys(missing, error)
             else:
+                self._check_ids(found)
                 self._string_ids |= {a: found.get(a) for a in missing}
         return errors
+
+    def _check_ids(self, given: Mapping[str, str]) -> None:
+        """Refuse an id of STRING that UniProt files under another protein, to which STRING gave none of its own."""
+        entries = {accession: self.entry_of(accession) for accession in given}
+        filed = {a: {x.id for x in entry.references_to("STRING")} for a, entry in entries.items() if entry}
+        astray = {a: string_id for a, string_id in given.items() if filed.get(a) and string_id not in filed[a]}
+        for accession, string_id in astray.items():
+            if owner := next((other for other in astray if string_id in filed[other]), None):
+                raise StringNames(
+                    f"STRING gave {string_id[:40]} for {accession}, and UniProt has it for {owner}", "try again later"
+                )
 
     def _species(self, accession: str) -> int | None:
         """The species under which STRING files an accession, which may be another than that of a strain, or None."""

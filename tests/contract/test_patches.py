@@ -1,8 +1,10 @@
 """What both stores do with a patch: every operation, its conflicts, and that undoing gives the same graph back."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +20,7 @@ from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import OpenedStore
+from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
 from kgcheck.model import (
     Change,
@@ -32,9 +35,11 @@ from kgcheck.model import (
     Triple,
     World,
 )
+from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
 from tests.support import quick_of
+from tests.support.audits import audited, comparable
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.patches import (
     CKG,
@@ -414,6 +419,76 @@ def test_cypher_for_people_does_the_same(name: str, server: tuple[Official, Open
     assert content_digest(store) == applied
 
 
+ONE_EDGE = (
+    "edges_between",
+    "remove_edges",
+    "remove_one_edge",
+    "update_lock_between",
+    "update_one_edge",
+    "update_patched_edge",
+    "whole_edges",
+)
+
+
+@pytest.mark.parametrize("name", ONE_EDGE)
+def test_no_statement_about_the_edges_of_two_nodes_goes_through_all_of_a_hub(
+    name: str, server: tuple[Official, OpenedStore]
+) -> None:
+    official, _ = server
+    places = pattern_places(CKG.pattern("Protein", "ACTS_ON", "Protein"))
+    places |= {"edges_between": {"where": ""}, "remove_edges": {"same": ""}}.get(name, {})
+    parameters = {"head_id": "A", "tail_id": "C", "key": "", "values": {}, "rows": [], "at": "", "by": ""}
+    text = Catalogue("neo4j", CKG.labels).text(name, **places)
+
+    with official.target.driver() as driver:
+        plan = driver.execute_query(cast(Any, f"EXPLAIN {text}"), parameters).summary.plan
+
+    def operators(step: dict[str, Any]) -> Iterator[str]:
+        yield step["operatorType"]
+        for child in step.get("children", ()):
+            yield from operators(child)
+
+    assert plan
+    found = list(operators(plan))
+    assert any("IndexSeek" in operator for operator in found)
+    assert not any("Expand(All)" in operator for operator in found), found
+
+
+@pytest.mark.slow
+def test_what_a_patch_has_read_is_held(server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+
+    def is_free(statement: str) -> bool:
+        """Whether somebody else can do this meanwhile."""
+        with official.target.driver() as driver, driver.session() as session:
+            try:
+                with session.begin_transaction(timeout=5) as transaction:
+                    transaction.run(cast(Any, statement)).consume()
+                    transaction.rollback()
+            except neo4j.exceptions.Neo4jError:
+                return False
+            return True
+
+    changing = (
+        "MATCH (n:Protein {id: 'A'}) SET n.name = 'x'",
+        "MATCH (:Protein {id: 'A'})-[r:ACTS_ON]->(:Protein {id: 'C'}) SET r.score = 1.0",
+        "MATCH (:Gene {id: 'G2'})-[r]->(:Protein {id: 'B'}) SET r.source = 'x'",
+        "MATCH (:Protein {id: 'C'})-[r:ACTS_ON]->(:Protein {id: 'A'}) SET r.score = 1.0",
+    )
+    before = content_digest(store)
+    with store.statements(write=True) as run, ThreadPoolExecutor(len(changing)) as pool:
+        changes = StoreChanges(store, run)
+        changes.lock([ref("A")])
+        changes.edges(edge("A", "C"))
+        changes.edges_of(ref("B"))
+        free = list(pool.map(is_free, changing))
+
+    # The last one is of an end, but nobody has read it: of a hub there are millions.
+    assert free == [False, False, False, True]
+    assert content_digest(store) == before
+    assert all(map(is_free, changing))
+
+
 @pytest.mark.slow
 def test_two_who_apply_a_patch_at_once_do_it_once(server: tuple[Official, OpenedStore]) -> None:
     official, store = server
@@ -433,6 +508,45 @@ def test_two_who_apply_a_patch_at_once_do_it_once(server: tuple[Official, Opened
     assert [outcome.done + outcome.before for outcome in outcomes] == [number, number]
     assert [outcome.conflicts for outcome in outcomes] == [(), ()]
     assert undo_patch(patch, store, by="x").done == number
+    assert content_digest(store) == before
+
+
+@pytest.mark.slow
+def test_an_audit_beside_a_patch_is_of_one_graph_or_says_so(
+    server: tuple[Official, OpenedStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    official, store = server
+    monkeypatch.setattr("kgcheck.curation.patches.MOST_STEPS", 1)
+    before = content_digest(store)
+    patch = made(store, merge(ref("A"), ref("B")), retire(edge("C", "B")), repoint(ref("C"), "bad id"))
+    numbers = count()
+
+    def audit() -> tuple[bool, list[str]]:
+        with official() as opened:
+            found = audited(opened, tmp_path / f"{next(numbers)}.sqlite", types=(CheckType.STRUCTURE,))
+            return found.run.is_mixed, comparable(found)[0]
+
+    def there_and_back(after_each: Callable[[], None]) -> tuple[int, int]:
+        with official(create=True) as opened:
+            progress = CallbackProgress(lambda _step, _done, _total: after_each())
+            own = cast(OpenedStore, opened)
+            done = apply_patch(patch, own, by="x", progress=progress).done
+            return done, undo_patch(patch, own, by="x", progress=progress).done
+
+    between: list[tuple[bool, list[str]]] = []
+    there_and_back(lambda: between.append(audit()))
+    with ThreadPoolExecutor(1) as pool:
+        going = [pool.submit(there_and_back, lambda: time.sleep(0.2)) for _ in range(4)]
+        beside = []
+        while not going[-1].done():
+            beside.append(audit())
+
+    # Before the first transaction, and after each of three, there and back.
+    assert [is_mixed for is_mixed, _ in between] == [False] * 8
+    known = [found for _, found in between]
+    assert [found for is_mixed, found in beside if not is_mixed and found not in known] == []
+    assert any(is_mixed for is_mixed, _ in beside)
+    assert [ended.result() for ended in going] == [(3, 3)] * 4
     assert content_digest(store) == before
 
 

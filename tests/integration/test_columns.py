@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, Unit
 from kgcheck.checks.lists import joined
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
@@ -114,7 +114,8 @@ def assert_columns_are_values(snapshot: Path, unit: Unit, values: Sequence[Any])
 
 def rows_of(join: EvidenceJoin, unit: Unit) -> list[dict[str, Any]]:
     join.tables.db.execute("DROP TABLE IF EXISTS node_name").fetchall()
-    found = finding_rows(join.tables, NodeNames(STORE), "run", unit, keep_all=True)
+    piece = Piece(unit, "whole", "", 0, len(join.tables.tasks()))
+    (found,) = finding_rows(join.tables, NodeNames(STORE), "run", [piece], keep_all=True)
     return [read(row) for batch in found.batches for row in batch]
 
 

@@ -9,13 +9,15 @@ from typing import NamedTuple
 import pytest
 
 from kgcheck.curation.decisions import Decisions
+from kgcheck.curation.patches import patches_in, recorded_in
 from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.store import DocumentStore
 from kgcheck.profile.schema import load_schema
+from kgcheck.reference.snapshot import Snapshot
 from tests.support import examples
-from tests.support.audits import core_demo, core_import
+from tests.support.audits import DEMO, core_demo, core_import
 from tests.support.disturbing import KILLED, Ended, Fault, points, run_disturbed
 
 JOB = """
@@ -134,6 +136,40 @@ def findings(folder: Path) -> object:
     return sorted((row["fingerprint"], row["outcome"], row["reason"]) for row in rows)
 
 
+# --- a patch, and a snapshot
+
+
+def with_patch(folder: Path) -> None:
+    with_ledger(folder)
+    to_patch = ("decide", "accept", "--label", "Gene", "--outcome", "refuted", "--yes", *IN_LEDGER)
+    make = ("patch", "make", "--accepted", "--out", "patch", "--store", "graph.lbdb", *IN_LEDGER)
+    for command in (to_patch, make):
+        told = run_disturbed(*command, under=folder, cwd=folder)
+        assert told.code == 0, told.err
+
+
+def patched(folder: Path) -> object:
+    # Without the marks, which say when.
+    with EmbeddedStore(folder / "graph.lbdb", load_schema(), create=True) as store:
+        genes = [row for rows in store.scan_nodes(store.schema.label("Gene")) for row in rows.to_pylist()]
+        done = {
+            patch: (record.state, len(list(recorded_in(store, patch)))) for patch, record in patches_in(store).items()
+        }
+        counts = store.counts()
+    listed = run_disturbed("patch", "list", "--format", "json", *IN_LEDGER, under=folder, cwd=folder)
+    states = [(row["id"], row["state"], row["operations"]) for row in json.loads(listed.out)]
+    return sorted(map(repr, genes)), done, counts, states, sorted(p.name for p in (folder / "patch").iterdir())
+
+
+def with_sources(folder: Path) -> None:
+    shutil.copytree(DEMO / "reference", folder / "sources")
+
+
+def snapshot(folder: Path) -> object:
+    with Snapshot(folder / "new.duckdb", load_schema()) as built:
+        return sorted((release.source, release.release, release.sha256) for release in built.releases())
+
+
 # --- a job that grounds manuscripts
 
 
@@ -163,7 +199,9 @@ PRUNING = ("load", "import", "--store", "graph.lbdb", "--prune", "--max-quaranti
 LOADING = ("load", "import", "--store", "new.lbdb", "--max-quarantined", "100%")
 AUDITING = ("audit", "--store", "graph.lbdb", "--reference", "reference.duckdb", "--ledger", "ledger.sqlite")
 
-DECIDING = ("decide", "reject", "--label", "Gene", "--yes", "--ledger", "ledger.sqlite")
+IN_LEDGER = ("--ledger", "ledger.sqlite")
+DECIDING = ("decide", "reject", "--label", "Gene", "--yes", *IN_LEDGER)
+PATCHING = ("patch", "apply", "patch", "--store", "graph.lbdb", *IN_LEDGER)
 
 WORKS = {
     "corpus add": Work(("corpus", "add", "new.jsonl", *IN_INDEX), with_index, documents),
@@ -171,6 +209,8 @@ WORKS = {
     "load --prune": Work(PRUNING, with_graph, graph),
     "audit": Work((*AUDITING, "--label", "Gene"), with_nothing, findings, (0, 1, 3)),
     "decide": Work(DECIDING, with_ledger, decisions),
+    "patch apply": Work(PATCHING, with_patch, patched),
+    "reference build": Work(("reference", "build", "sources", "--out", "new.duckdb"), with_sources, snapshot),
     "ground job": Work(("job", "run", "paper"), with_drafts, grounded, (1,)),
 }
 
@@ -179,8 +219,8 @@ WORKS = {
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        *((name, "kill") for name in ("corpus add", "load --prune", "ground job")),
-        *((name, "eio") for name in ("corpus add", "load", "audit", "decide")),
+        *((name, "kill") for name in ("corpus add", "load --prune", "patch apply", "reference build", "ground job")),
+        *((name, "eio") for name in WORKS),
     ],
 )
 def test_a_command_that_was_disturbed_ends_as_one_that_was_not(name: str, fault: Fault, tmp_path: Path) -> None:

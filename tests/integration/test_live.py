@@ -670,14 +670,22 @@ def test_a_partner_that_could_not_be_listed_is_not_missing(world: World, tmp_pat
         assert +diff_of(kept, first.run, again.run).counts == {ComparisonState.UNCHECKED: 1}
 
 
-def test_exchanged_ids_of_string_are_refused_whole_and_not_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name that came with an id is the one that its links have, or nothing of the answers counts."""
+@pytest.mark.parametrize("told_by", ["names", "UniProt"])
+def test_exchanged_ids_of_string_are_refused_whole_and_not_kept(
+    told_by: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name that came with an id is the one that its links have; an id is not what UniProt files under another."""
     task = _acts_on("P10001", "P10003")
     exchanged = {"9606.E1": "9606.E3", "9606.E3": "9606.E1"}
     known = dict(world.string.known)
     with monkeypatch.context() as patch:
         world.string.known = {name: exchanged.get(string_id, string_id) for name, string_id in known.items()}
-        patch.setattr(world.string, "_called", lambda string_id: exchanged.get(string_id, string_id))
+        if told_by == "names":
+            patch.setattr(world.string, "_called", lambda string_id: exchanged.get(string_id, string_id))
+        else:
+            # Each has the name of the other, too.
+            filed = [{"database": "STRING", "id": "9606.E3"}]
+            world.uniprot.add(entry("P10003", uniProtKBCrossReferences=filed))
         assert world.verdict(task).outcome is UNAVAILABLE
     world.string.known = known
 

@@ -490,6 +490,46 @@ def test_a_graph_that_changes_under_an_audit_is_warned_about(tmp_path: Path) -> 
     assert audit.exit_code("never") == 3
 
 
+class Turning(MemoryStore):
+    """A graph that somebody changes before the n-th look at it."""
+
+    LOOKS = ("state", "counts", "store_id", "unknown", "meta", "nodes", "scan_nodes", "scan_edges", "stray_edges")
+    BEFORE = {"Protein": [{"id": "P04637"}, {"id": "bad id"}], "Gene": [{"id": "TP53"}, {"id": "EGFR"}]}
+    AFTER = {"Protein": [{"id": "P04637"}], "Gene": [{"id": "TP53"}]}
+
+    def __init__(self, at: int) -> None:
+        super().__init__(self.BEFORE, {})
+        self.looks = 0
+        self._at = at
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in type(self).LOOKS:
+            self.looks += 1
+            if self.looks == self._at:
+                self._nodes = self.AFTER
+        return super().__getattribute__(name)
+
+    def audited(self, folder: Path) -> tuple[bool, dict[str, int], list[str]]:
+        """Whether the audit says that the graph changed, what it counted, and what it found."""
+        audit = audited(self, folder / f"{self._at}.sqlite", types=(CheckType.STRUCTURE,), labels=("Protein", "Gene"))
+        return audit.run.is_mixed, dict(audit.run.nodes), comparable(audit)[0]
+
+
+def test_a_change_between_the_first_looks_of_an_audit_is_told(tmp_path: Path) -> None:
+    # The state, the counts: a plan of the one and findings of the other would be of no graph.
+    assert Turning(3).audited(tmp_path)[0]
+
+
+@pytest.mark.slow
+def test_an_audit_is_of_one_graph_or_says_so_whenever_it_changes(tmp_path: Path) -> None:
+    undisturbed = Turning(0)
+    before, after = undisturbed.audited(tmp_path), Turning(1).audited(tmp_path)
+    assert before[1:] != after[1:]
+    told = [Turning(at).audited(tmp_path) for at in range(2, undisturbed.looks + 2)]
+    assert [found for found in told if not found[0] and found not in (before, after)] == []
+    assert sum(found[0] for found in told) >= undisturbed.looks - 2
+
+
 def test_a_graph_of_which_nothing_shows_that_it_is_the_same_does_not_go_on(tmp_path: Path) -> None:
     store = Moving({"Protein": [{"id": "P04637"}]}, {})
     store.states = repeat(None)

@@ -380,6 +380,28 @@ def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> Non
     assert (tmp_path / "repo" / "g.lbdb").exists()
 
 
+@pytest.mark.parametrize("place", ["../mine.lbdb", "link.lbdb"])
+def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trusted(tmp_path: Path, place: str) -> None:
+    (tmp_path / "mine.lbdb").write_text("mine")
+    inner = cloned(tmp_path / "repo", f'[stores.s]\nplace = "{place}"')
+    (tmp_path / "repo" / "link.lbdb").symlink_to(tmp_path / "mine.lbdb")
+
+    for command in (("load", str(core_import()), "--prune"), ("patch", "apply", "p")):
+        assert f"is not trusted with its addresses: stores.s.place = {place}" in kgcheck(*command, cwd=inner).err
+
+    assert kgcheck("trust", cwd=inner).out == f"stores.s.place = {place}\n"
+    assert "not trusted" not in kgcheck("load", str(core_import()), cwd=inner).err
+    assert (tmp_path / "mine.lbdb").read_text() == "mine"
+
+
+def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
+    inner = cloned(tmp_path / "repo", '[stores.s]\nplace = "loop"')
+    (tmp_path / "repo" / "loop").symlink_to("loop")
+
+    assert kgcheck("audit", cwd=inner).refuses(f"there is no graph at {tmp_path / 'repo' / 'loop'}")
+    assert kgcheck("audit", "--profile", "../loop", cwd=inner).refuses("cannot use a path: Symlink loop from")
+
+
 # --- in the clear
 
 FOREIGN = ("0.0.0.0", "127.1", "2130706433", "0177.0.0.1", "0x7f000001")  # noqa: S104

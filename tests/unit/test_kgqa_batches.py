@@ -1,14 +1,17 @@
 """Files of questions, and how answers are scored."""
 
 import json
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
+from kgcheck.bench.batches import answer_questions
 from kgcheck.bench.kgqa import QuestionMetrics, metrics, read_questions, score, unique, work_of
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError
 from kgcheck.model import Ref
 from kgcheck.questions.answer import Answer, Found, Questions, Status
+from kgcheck.workspace import Workspace
 from tests.support.audits import MemoryStore
 from tests.unit.test_kgqa import EDGES, NODES
 
@@ -81,3 +84,19 @@ def test_yes_or_no_is_scored_by_what_holds(tmp_path: Path, questions: Questions)
     asked = read_questions(write(tmp_path / "q.json", items))
 
     assert [work_of(questions.ask)(q)["score"]["exact"] for q in asked] == [True, True, False]
+
+
+@pytest.mark.parametrize(("then", "notes"), [("one", 0), ("two", 1)])
+def test_a_graph_that_changes_under_a_batch_is_told(then: str, notes: int, tmp_path: Path) -> None:
+    states = chain(["one"], repeat(then))
+
+    class Moving(MemoryStore):
+        def state(self) -> str | None:
+            return next(states)
+
+    file = write(tmp_path / "q.json", [{"question": "What is the sequence of P00001?", "answer": [{"answer": "MKV"}]}])
+    with Workspace(store=Moving(NODES, EDGES)) as workspace:
+        done = answer_questions(workspace, file, out=tmp_path / "out")
+
+    assert done.batch.done == 1
+    assert sum("the graph changed" in note for note in done.notes) == notes
