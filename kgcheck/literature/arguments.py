@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import cue_pattern, empty_words, lexicon, stemmer
+from kgcheck.literature.polarity import empty_words, lexicon, stemmer
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import word_pattern
 
 _GREEK = dict(
     zip(
@@ -389,7 +390,7 @@ def _rules() -> _ArgumentRules:
         populations=populations,
         humans=frozenset(raw["humans"].split()),
         synonyms=synonyms,
-        cues=tuple(cue_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
+        cues=tuple(word_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
         labelled=frozenset(raw["labelled"].split()),
         animals=frozenset(w for line in raw["animals"] for w in line.split()),
         same=same,

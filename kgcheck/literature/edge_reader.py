@@ -22,9 +22,6 @@ from kgcheck.profile.schema import Schema
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
 
-SURE_OF_PAIR = 0.65
-"""The same for the reader of pairs: the least at which, each corpus left out, four in five are right on the mean."""
-
 SEARCH = "search"
 """What a piece of evidence is about that says: papers were looked for, and none speaks."""
 
@@ -74,10 +71,8 @@ class TripleReader:
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        reads_pairs = isinstance(self._verifier, TrainedVerifier)
-        verifier = PairVerifier(claim, unlike=triple.head.label != triple.tail.label) if reads_pairs else self._verifier
-        documents = [_only_matching(d, matches) for d in read.values()]
-        judged = verify(claim.claim, documents, verifier, (claim.head, claim.tail))
+        verifier = None if isinstance(self._verifier, TrainedVerifier) else self._verifier
+        judged = read_sentences(claim, read.values(), verifier, unlike=triple.head.label != triple.tail.label)
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
@@ -133,8 +128,7 @@ class TripleReader:
 
     def _evidence(self, triple: Triple, claim: EdgeClaim, vector: Vectors | None) -> tuple[Evidence, ...]:
         judged, read, looked = self._read(triple, claim, vector)
-        enough = SURE_OF_PAIR if isinstance(self._verifier, TrainedVerifier) else SURE_ENOUGH
-        spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
+        spoken = sure_opinions(judged)
         if spoken:
             return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)
         return (self._silence(judged, len(read), looked),)
@@ -153,6 +147,22 @@ class TripleReader:
             value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
+
+
+def sure_opinions(judged: ClaimVerdict) -> list[Opinion]:
+    """Opinions on an edge that take a side surely enough; the reader of pairs has a measure of its own."""
+    enough = 0.0 if judged.verifier == PairVerifier.name else SURE_ENOUGH
+    return [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
+
+
+def read_sentences(
+    claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
+) -> ClaimVerdict:
+    """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
+    read = [_only_matching(document, claim.matches) for document in documents]
+    if verifier is None:
+        return verify(claim.claim, read, PairVerifier(claim, unlike=unlike), gated=False)
+    return verify(claim.claim, read, verifier, (claim.head, claim.tail))
 
 
 def address(document: Document) -> str:

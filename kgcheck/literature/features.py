@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
-from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, cue_pattern, lexicon, stemmer
+from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, lexicon, stemmer
+from kgcheck.text.words import word_pattern
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 SELECTOR = ("cosine", "coverage", "pairs", "numbers", "place", "last", "length", "title", *CUES)
@@ -267,4 +268,4 @@ def _share(wanted: frozenset[Any], there: frozenset[Any]) -> float:
 @cache
 def _lexicon() -> tuple[tuple[re.Pattern[str], ...], frozenset[str]]:
     raw = lexicon()
-    return tuple(cue_pattern(raw[name]) for name in CUES), frozenset(raw["empty"])
+    return tuple(word_pattern(raw[name]) for name in CUES), frozenset(raw["empty"])

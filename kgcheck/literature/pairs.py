@@ -14,17 +14,15 @@ import numpy as np
 
 from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.literature.documents import Span
-from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
-from kgcheck.literature.roles import Act, acts, asks_only
+from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.roles import Act, acts
 from kgcheck.model import Value
 from kgcheck.resources import resource_dir
+from kgcheck.text.clauses import ONE, TWO
+from kgcheck.text.tokens import is_symbol
+from kgcheck.text.words import word_pattern
 
 WEIGHTS = "verifier/pairs.json"
-ONE, TWO = "Xone1", "Xtwo2"
-"""What stands for the two names."""
-
-TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
 _AROUND = 6
 _UNLIKE = (
@@ -64,14 +62,13 @@ class DirectedAs(NamedTuple):
     mutual: bool
 
 
-def masked(sentence: str, one: Span, two: Span) -> str:
-    """A sentence with marks for two names that do not overlap."""
-    (first, mark), (second, other) = sorted(((one, ONE), (two, TWO)))
-    return sentence[: first[0]] + mark + sentence[first[1] : second[0]] + other + sentence[second[1] :]
+def text_of(clause: Sequence[str]) -> str:
+    """The words of a clause as they are written."""
+    return " ".join(clause).replace(" - ", "-")
 
 
 def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
-    """How a masked sentence has its two names."""
+    """How the text of a clause with marks for two names has them."""
     straight = turned = mutual = False
     ruled = {m[1] or m[2] for m in _RULES_OTHERS.finditer(text)}
     if len(ruled) == 1:
@@ -114,12 +111,10 @@ class Around(NamedTuple):
         }
 
 
-def pair_features(
-    sentence: str, one: Span, two: Span, *, unlike: bool = False, around: Around | None = None
-) -> dict[str, float]:
-    """What is seen of two names in a sentence."""
-    text = masked(sentence, one, two)
-    tokens = [_ordinary(t) for t in TOKEN.findall(text)]
+def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around | None = None) -> dict[str, float]:
+    """What is seen of two names in the words of a clause."""
+    text = text_of(clause)
+    tokens = [OTHER if is_symbol(t) and t not in (ONE, TWO) else t for t in clause]
     a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
     a0, b0 = max(0, a - _TOO_LONG), b + _TOO_LONG
     tokens, b, a = tokens[a0:b0], b - a0, a - a0
@@ -149,7 +144,6 @@ def pair_features(
     found["act_denied"] = float(
         any(x.denied and ONE in x.agent + x.patient and TWO in x.agent + x.patient for x in read)
     )
-    found["asks"] = float(asks_only(sentence))
     if unlike:
         found |= {f"unlike_{name}": found[name] for name in _UNLIKE}
         found["unlike"] = 1.0
@@ -221,15 +215,6 @@ def probability(features: Mapping[str, float], weights: PairWeights) -> float:
     return float(1 / (1 + np.exp(-odds)))
 
 
-def _ordinary(token: str) -> str:
-    """A word in lower case, or one mark for all that look like names."""
-    if token in (ONE, TWO) or ONE in token or TWO in token:
-        return ONE if ONE in token else TWO
-    if len(token) > 1 and (any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:])):
-        return OTHER
-    return token.lower()
-
-
 def _place(tokens: Sequence[str], mark: str) -> int:
     return tokens.index(mark) if mark in tokens else 0
 
@@ -237,12 +222,12 @@ def _place(tokens: Sequence[str], mark: str) -> int:
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
     raw = lexicon()
-    return {kind: cue_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
+    return {kind: word_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
 
 
 @cache
 def _relating() -> re.Pattern[str]:
-    return cue_pattern(lexicon()["relates"])
+    return word_pattern(lexicon()["relates"])
 
 
 @cache

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import word_pattern
 
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
 """What is compared of one passage: each but the first between -1 and 1."""
@@ -143,13 +144,6 @@ class _PolarityRules(NamedTuple):
     verbs: frozenset[str]
 
 
-def cue_pattern(words: list[str]) -> re.Pattern[str]:
-    """What finds words of a list: each the beginning of a word, or a whole word if it ends with a stop."""
-    whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
-    begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
-    return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
-
-
 @cache
 def lexicon() -> dict[str, list[str]]:
     """The cue words."""
@@ -175,7 +169,7 @@ def stemmer() -> Any:
 def _rules() -> _PolarityRules:
     raw = lexicon()
     return _PolarityRules(
-        tuple((kind, cue_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
+        tuple((kind, word_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
     )
 
 

@@ -133,11 +133,17 @@ class QuotedOpinion(Value):
 
 
 def verify(
-    claim: str, documents: Iterable[Document], verifier: Verifier, synonyms: Sequence[Sequence[str]] = ()
+    claim: str,
+    documents: Iterable[Document],
+    verifier: Verifier,
+    synonyms: Sequence[Sequence[str]] = (),
+    *,
+    gated: bool = True,
 ) -> ClaimVerdict:
     """Ask a verifier what documents say of a claim.
 
-    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it.
+    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it; but for a
+    verifier that looks for the names itself (not gated). One that holds an instruction to its reader is silent always.
     """
     by_id: dict[str, Document] = {}
     for document in documents:
@@ -150,17 +156,19 @@ def verify(
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         QuotedOpinion(opinion=opinion, abstract=document.abstract)
         placed = opinion.model_copy(update={"section": document.section, "heading": document.heading})
-        found.append(_about(wanted, placed, document, synonyms))
+        found.append(_about(wanted, placed, document, synonyms, gated=gated))
     return together(wanted, verifier.name, found, retracted)
 
 
-def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]]) -> Opinion:
+def _about(
+    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], *, gated: bool
+) -> Opinion:
     """An opinion, silent where its quotes are about something else than the claim."""
     if opinion.stance is Stance.SILENT:
         return opinion
     quotes = [q.text for q in opinion.quotes]
-    why = objection(claim, quotes, document.abstract, synonyms)
-    if not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
+    why = objection(claim, quotes, document.abstract, synonyms) if gated else ""
+    if gated and not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
         why = f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
     if instructs(document.abstract):
         why = "it holds an instruction to whoever reads it: nothing of it counts"
