@@ -1,4 +1,4 @@
-"""What a sentence does with a statement about two names: it states, denies or leaves it open, or has them apart."""
+"""Assertion status of a statement about two names: stated, denied, left open, or apart."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _PHRASES = frozenset(
         *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
     )
 )
-"""What leaves open, or denies, what its sentence speaks of."""
+"""Phrases that leave open, or deny, the statement of their sentence."""
 
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
@@ -41,7 +41,7 @@ _BE = frozenset("is are was were be been has have".split())
 
 
 class Assertion(Enum):
-    """What a sentence does with a statement."""
+    """Assertion status of a statement in a sentence."""
 
     STATED = "stated"
     DENIED = "denied"
@@ -50,7 +50,7 @@ class Assertion(Enum):
 
 
 class PairReading(NamedTuple):
-    """What a sentence does with a statement about two names, and the words of the clause that has both."""
+    """Assertion status of a statement about two names, and the words of the clause that has both."""
 
     assertion: Assertion
     clause: tuple[str, ...]
@@ -110,12 +110,12 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
         return True
     end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
     for i, word in enumerate(part):
-        if (is_in("conditions", word) and not _is_asked(part, i)) or part[i : i + 3] in _EVENTS:
+        if (is_in("conditions", word) and not _means_whether(part, i)) or part[i : i + 3] in _EVENTS:
             return True
         if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
             return True
-        told = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
-        if told and any(is_in("denies", w) for w in part[end:]):
+        reported = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
+        if reported and any(is_in("denies", w) for w in part[end:]):
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
             return True
@@ -173,7 +173,7 @@ def _refers_back(clause: Sequence[str], verb: int) -> bool:
     return "of" not in subject and any(is_in("said_before", w) for w in subject[:2])
 
 
-def _is_asked(words: Sequence[str], at: int) -> bool:
+def _means_whether(words: Sequence[str], at: int) -> bool:
     """Tell if "if" stands for "whether": "we tested if"."""
     before = words[max(0, at - 3) : at]
     return words[at] == "if" and any(is_in("asks", w) or w in ("know", "known", "unclear", "unknown") for w in before)
@@ -315,8 +315,8 @@ class _Pair:
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):
-            told = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
-            return self._unlike and bool(told) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
+            versus = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
+            return self._unlike and bool(versus) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
         if word in ("rule", "ruled"):
             return "out" in following
         if word.startswith("independent"):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kgcheck.text.words import is_in
 
 ONE, TWO = "Xone1", "Xtwo2"
-"""What stands for two names among the words of a sentence."""
+"""Marks for two names among the words of a sentence."""
 
 _STOPS = frozenset((";", ":", "\u2014", ".", "?"))
 _PREPOSITIONS = frozenset("by with in to from for on at of between".split())
@@ -149,7 +149,7 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     opener = found[y].opener
     subject, predicate = _parts(earlier)
     if (is_in("relatives", opener) or opener == "that") and later[:1] not in (["it"], ["they"]):
-        return _told_of(earlier, later, first, min(found[y].places, default=0) - 1 - words.index(first))
+        return _relative_clause(earlier, later, first, min(found[y].places, default=0) - 1 - words.index(first))
     own, rest = _parts(later)
     if not rest:
         without = (
@@ -168,8 +168,8 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     return []
 
 
-def _told_of(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
-    """What a relative clause, so many words after a name, tells of it or of the words that it follows."""
+def _relative_clause(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
+    """Complete a relative clause, so many words after a name, with the name or the words that it follows."""
     at = earlier.index(name)
     if gap > _NEAR_RELATIVE:
         # "A causes C, which is a B"
