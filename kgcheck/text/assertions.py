@@ -31,6 +31,7 @@ _PHRASES = frozenset(
     (
         *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon")),
         *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
+        *(("null", "result"), ("null", "results"), ("null", "findings")),
     )
 )
 """Phrases that leave open, or deny, the statement of their sentence."""
@@ -115,6 +116,7 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
         if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
             return True
         reported = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
+        reported = reported and "we" not in part[max(0, i - 3) : i]
         if reported and any(is_in("denies", w) for w in part[end:]):
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
@@ -201,16 +203,29 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
         if is_in("doubts", word):
             if i > b and following[:1] in (["through"], ["by"], ["via"], ["because"], ["due"]):
                 continue
+            if word.startswith("appear") and following[:1] in (["in"], ["on"], ["at"]):
+                continue
             denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
             if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
                 return True
         elif is_in("expects", word) and following[:1] == ["to"] and clause[i - 1] not in ("more", "less", "most"):
             return True
-        elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
+        elif (
+            is_in("believes", word)
+            and found < i < b
+            and not (
+                (word in ("contrary", "unlike") and "," in clause[i:a])
+                or (word == "once" and following[:1] in (["a"], ["weekly"], ["daily"], ["per"], ["every"]))
+            )
+        ):
             return True
         elif word == "yet" and following[:1] == ["to"]:
             return True
-        elif word == "could" and not any(is_in("denies", w) for w in clause):
+        elif (
+            word == "could"
+            and not any(is_in("finds", w) for w in following[1:2])
+            and not any(is_in("denies", w) for w in clause)
+        ):
             return True
         elif is_in("denies", word) and any(is_in("leaves_open", w) for w in clause[i + 1 : i + 1 + _OPENS]):
             if not any(w in ("significant", "significantly") for w in following):
@@ -222,6 +237,11 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
 
 def _is_question(clause: Sequence[str], at: int) -> bool:
     before, word = clause[at - 1] if at else "", clause[at]
+    if word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
+        return False
+    if word.endswith("ed") and before.endswith("ly") and clause[at - 2 : at - 1] in (["the"], ["this"], ["these"]):
+        # "the recently investigated role"
+        return False
     if before == "to" and is_in("asks_to", word):
         return not is_in("denies", clause[at - 2])
     return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
@@ -255,7 +275,7 @@ class _Pair:
 
     def assertion(self) -> Assertion:
         alias = not self._unlike and self._b == self._a + 1
-        if alias or "respectively" in self._clause or self._is_left_out() or self._is_place():
+        if alias or self._is_likened() or "respectively" in self._clause or self._is_left_out() or self._is_place():
             return Assertion.APART
         denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
         if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
@@ -286,6 +306,12 @@ class _Pair:
         verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
         return verb > start and not is_in("pronouns", clause[start])
 
+    def _is_likened(self) -> bool:
+        """Tell if two of a kind are only said to be alike: "A is identical in sequence to B"."""
+        between = self._clause[self._a + 1 : self._b]
+        likened = any(is_in("alike", w) for w in between) and bool({"to", "with", "between"} & set(between))
+        return likened and not (self._unlike or any(self._relates.match(w) for w in between))
+
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""
         clause = self._clause
@@ -310,7 +336,9 @@ class _Pair:
             named = after[:1] in ([ONE], [TWO])
             return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[named : named + 1])
         if is_in("adjectives", word):
-            earlier = next((w for w in reversed(clause[:at]) if not w.endswith("ly")), "")
+            # "were A-negative"
+            end = at - 2 if before == "-" else at
+            earlier = next((w for w in reversed(clause[:end]) if not w.endswith("ly")), "")
             return earlier in _BE or following[:1] in (["in"], ["from"], ["of"])
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
@@ -320,7 +348,8 @@ class _Pair:
         if word in ("rule", "ruled"):
             return "out" in following
         if word.startswith("independent"):
-            return following[:1] == ["of"] and (self._a < at or is_in("denies", before))
+            joined = before == "-" and clause[at - 2] in (ONE, TWO)
+            return joined or (following[:1] == ["of"] and (self._a < at or is_in("denies", before)))
         if word == "unrelated":
             return following[:1] == ["to"] or before in _BE
         if word == "nor":

@@ -60,8 +60,13 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
     word, following = words[i], words[i + 1] if i + 1 < len(words) else ""
     if word in _STOPS:
         return "stop"
+    before = words[i - 1] if i else ""
     goes_on = (word, following) == ("yet", "to") or (word == "rather" and following != "than")
-    if is_in("contrasts", word) and word not in words[i - 1 : i] and not goes_on:
+    # "not yet", ", however,": adverbs
+    goes_on = (
+        goes_on or (word == "yet" and is_in("denies", before)) or (word == "however" and before == following == ",")
+    )
+    if is_in("contrasts", word) and word != before and not goes_on:
         return "contrast"
     if is_in("relatives", word) or (
         word == "that" and _verb_at(words, i + 1) and i and not is_in("finds", words[i - 1])
