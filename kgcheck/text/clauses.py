@@ -51,7 +51,8 @@ def clauses_of(words: Sequence[str]) -> list[Clause]:
             current, has_verb = len(found) - 1, False
         else:
             found[current][0].append(i)
-        has_verb = has_verb or is_finite(words, i)
+        # "We show that": what follows has a verb of its own.
+        has_verb = word != "that" and (has_verb or is_finite(words, i))
     return [Clause(tuple(places), opener) for places, opener in found]
 
 
@@ -76,7 +77,7 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
         return "begins"
     if word not in (",", "and", "or") or following in ("and", "or", "but"):
         return ""
-    opens = has_verb and _begins_clause(words, i + 1)
+    opens = has_verb and (_begins_clause(words, i + 1) or (word == "and" and following == "that"))
     if word == "," and has_verb and after_contrast:
         # "Although C is small, A bound to B": what was set against the sentence ends.
         opens = opens or any(is_in("verbs", w) for w in words[i + 1 : i + _SUBJECT])
@@ -87,7 +88,7 @@ def _begins_clause(words: Sequence[str], at: int) -> bool:
     """Tell if a finite verb stands at a place, or a subject with one."""
     if at >= len(words):
         return False
-    if is_in("pronouns", words[at]) or _verb_at(words, at):
+    if (is_in("pronouns", words[at]) and words[at] not in ("its", "their")) or _verb_at(words, at):
         return True
     joined = False
     for i in range(at, min(at + _SUBJECT, len(words))):
@@ -113,6 +114,8 @@ def _may_be_verb(words: Sequence[str], at: int) -> bool:
     """Tell if a verb may stand at a place after what was put in: "A, which is long, contribute to B"."""
     if _verb_at(words, at) or at >= len(words):
         return at < len(words)
+    while words[at].endswith("ly") and at + 1 < len(words):
+        at += 1
     return is_in("verbs", words[at]) and not words[at].endswith(("ing", "ed", "ion", "ions"))
 
 
@@ -126,7 +129,7 @@ def is_finite(words: Sequence[str], at: int) -> bool:
         ("ing", "ion", "ions", "ment", "ance", "or", "ors", "ive", "ity", "er")
     ):
         return False
-    if before in ("we", "they", "which", "that", "who", "it"):
+    if before in ("we", "they", "which", "that", "who", "it") or (before == "and" and following == "that"):
         return True
     if is_in("determiners", before) or before == "-" or not before:
         return False
@@ -176,6 +179,13 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
 def _relative_clause(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
     """Complete a relative clause, so many words after a name, with the name or the words that it follows."""
     at = earlier.index(name)
+    following = earlier[at + 1 : at + 3]
+    apposed = following[:1] in ([","], ["is"], ["are"]) and following[1:] in (["a"], ["an"], ["the"], ["one"])
+    if apposed and not any(
+        is_in("denies", w) or is_finite(earlier, at + 2 + i) for i, w in enumerate(earlier[at + 2 :])
+    ):
+        # "A, a kinase of the family that binds B"
+        return [name, *later]
     if gap > _NEAR_RELATIVE:
         # "A causes C, which is a B"
         is_kind = later[:1] in (["is"], ["are"]) and later[1:2] in (["a"], ["an"], ["the"])
