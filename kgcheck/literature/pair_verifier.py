@@ -73,7 +73,8 @@ class EdgeClaim(NamedTuple):
     @property
     def relates(self) -> re.Pattern[str]:
         """Words of the relation."""
-        return word_pattern([cue.split()[0].lower() for cue in self.cues] or lexicon()["relates"])
+        general = lexicon()["relates"] + lexicon()["relates_also"]
+        return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
 
     @property
     def has_direction(self) -> bool:

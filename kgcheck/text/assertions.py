@@ -210,14 +210,7 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
                 return True
         elif is_in("expects", word) and following[:1] == ["to"] and clause[i - 1] not in ("more", "less", "most"):
             return True
-        elif (
-            is_in("believes", word)
-            and found < i < b
-            and not (
-                (word in ("contrary", "unlike") and "," in clause[i:a])
-                or (word == "once" and following[:1] in (["a"], ["weekly"], ["daily"], ["per"], ["every"]))
-            )
-        ):
+        elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
             return True
         elif word == "yet" and following[:1] == ["to"]:
             return True
@@ -285,9 +278,20 @@ class _Pair:
         if not reach:
             stated = self._linked(self._relates.match) and not self._only_named()
             return Assertion.STATED if stated else Assertion.APART
+        if len(reach) == 1 and self._is_presupposed(reach[0]):
+            return Assertion.STATED
         if len(reach) > 1:
             return Assertion.STATED if self._turns_back(reach) else Assertion.APART
         return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
+
+    def _is_presupposed(self, at: int) -> bool:
+        """Tell if a denial is of something done to a relation: "C did not affect the binding of A to B"."""
+        clause, a, b = self._clause, self._a, self._b
+        verb = next((i for i in range(at, b) if is_in("something_else", clause[i])), b)
+        nouns = [i for i in range(verb + 1, min(b + 3, len(clause))) if is_in("mutual", clause[i])]
+        if is_in("takes_away", clause[at]) or any(is_finite(clause, i) for i in range(a + 1, b) if i > verb):
+            return False
+        return any((verb < a and at < a) or clause[i - 1] in ("its", "their") for i in nouns)
 
     def _only_named(self) -> bool:
         """Tell if a relation is spoken of and not stated: "little is known of the role of A in B"."""

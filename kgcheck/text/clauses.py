@@ -67,7 +67,12 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
     goes_on = (
         goes_on or (word == "yet" and is_in("denies", before)) or (word == "however" and before == following == ",")
     )
-    if is_in("contrasts", word) and word != before and not goes_on:
+    set_against = before == "," and " ".join(words[i : i + 3]) in (
+        "in contrast to",
+        "in contrast with",
+        "as opposed to",
+    )
+    if set_against or (is_in("contrasts", word) and word != before and not goes_on):
         return "contrast"
     if is_in("relatives", word) or (
         word == "that" and _verb_at(words, i + 1) and i and not is_in("finds", words[i - 1])
@@ -152,6 +157,10 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     first, second = sorted((ONE, TWO), key=words.index)
     x, y = (marks[(ONE, TWO).index(mark)] for mark in (first, second))
     earlier, later = _words(words, found[x]), _words(words, found[y])
+    subject, predicate = _parts(later)
+    if x > y and found[x].opener == "but" and earlier[:1] == ["not"] and second in predicate:
+        # "C, but not A, binds B"
+        return [first, "not", *predicate]
     if x > y or any(_verbless_or_own(_words(words, found[k])) for k in range(x + 1, y)):
         return []
     opener = found[y].opener
@@ -161,7 +170,9 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     own, rest = _parts(later)
     if not rest:
         without = (
-            opener in _STOPS or opener in ("except", "unlike", "rather") or (opener == "instead" and later[0] == "of")
+            opener in _STOPS
+            or opener in ("except", "unlike", "rather", "in", "as")
+            or (opener == "instead" and later[0] == "of")
         )
         return [] if without else _elliptic(earlier, later, opener)
     if second in own and len(rest) <= 3 and any(is_in("denies", w) for w in rest) and first in predicate:
