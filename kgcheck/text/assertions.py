@@ -214,12 +214,9 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
             return True
         elif word == "yet" and following[:1] == ["to"]:
             return True
-        elif (
-            word == "could"
-            and not any(is_in("finds", w) for w in following[1:2])
-            and not any(is_in("denies", w) for w in clause)
-        ):
-            return True
+        elif word == "could" and not any(is_in("denies", w) for w in clause):
+            if not any(is_in("finds", w) for w in following[1:2]):
+                return True
         elif is_in("denies", word) and any(is_in("leaves_open", w) for w in clause[i + 1 : i + 1 + _OPENS]):
             if not any(w in ("significant", "significantly") for w in following):
                 return True
@@ -230,7 +227,7 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
 
 def _is_question(clause: Sequence[str], at: int) -> bool:
     before, word = clause[at - 1] if at else "", clause[at]
-    if word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
+    if (before != "to" or at > 1) and word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
         return False
     if word.endswith("ed") and before.endswith("ly") and clause[at - 2 : at - 1] in (["the"], ["this"], ["these"]):
         # "the recently investigated role"
@@ -278,7 +275,7 @@ class _Pair:
         if not reach:
             stated = self._linked(self._relates.match) and not self._only_named()
             return Assertion.STATED if stated else Assertion.APART
-        if len(reach) == 1 and self._is_presupposed(reach[0]):
+        if len(reach) == 1 and is_in("denies_verbs", self._clause[reach[0]]) and self._is_presupposed(reach[0]):
             return Assertion.STATED
         if len(reach) > 1:
             return Assertion.STATED if self._turns_back(reach) else Assertion.APART
@@ -287,9 +284,11 @@ class _Pair:
     def _is_presupposed(self, at: int) -> bool:
         """Tell if a denial is of something done to a relation: "C did not affect the binding of A to B"."""
         clause, a, b = self._clause, self._a, self._b
-        verb = next((i for i in range(at, b) if is_in("something_else", clause[i])), b)
-        nouns = [i for i in range(verb + 1, min(b + 3, len(clause))) if is_in("mutual", clause[i])]
-        if is_in("takes_away", clause[at]) or any(is_finite(clause, i) for i in range(a + 1, b) if i > verb):
+        verb = next((i for i in range(at, b) if is_in("disturbs", clause[i])), b)
+        nouns = [i for i in range(max(verb + 1, a - 3), min(b + 3, len(clause))) if is_in("mutual", clause[i])]
+        seen = any(is_in("finds", w) or is_in("observed", w) for w in clause[at + 1 : verb])
+        other = any(is_in("qualifies", w) or w in ("that", "by", "lack", "failure") for w in clause[verb + 1 : a])
+        if seen or other or "in" in clause[a:b] or any(is_finite(clause, i) for i in range(max(a, verb) + 1, b)):
             return False
         return any((verb < a and at < a) or clause[i - 1] in ("its", "their") for i in nouns)
 

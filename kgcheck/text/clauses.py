@@ -15,6 +15,7 @@ _SUBJECT = 10
 """Words that a subject may have before its verb."""
 
 _NEAR_RELATIVE = 4
+_APPOSED = frozenset((", a", ", an", ", the", "is a", "is an", "is the", "are the"))
 
 
 class Clause(NamedTuple):
@@ -190,8 +191,8 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
 def _relative_clause(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
     """Complete a relative clause, so many words after a name, with the name or the words that it follows."""
     at = earlier.index(name)
-    following = earlier[at + 1 : at + 3]
-    apposed = following[:1] in ([","], ["is"], ["are"]) and following[1:] in (["a"], ["an"], ["the"], ["one"])
+    following = " ".join(earlier[at + 1 : at + 3])
+    apposed = following in _APPOSED and ("of" not in earlier[at:] or earlier[-1] in ("family", "superfamily", "class"))
     if apposed and not any(
         is_in("denies", w) or is_finite(earlier, at + 2 + i) for i, w in enumerate(earlier[at + 2 :])
     ):
