@@ -115,9 +115,8 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
             return True
         if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
             return True
-        reported = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
-        reported = reported and "we" not in part[max(0, i - 3) : i]
-        if reported and any(is_in("denies", w) for w in part[end:]):
+        reported = is_in("sources", word) and i < end and "we" not in part[max(0, i - 3) : i]
+        if reported and part[i + 1 : i + 2] in (["that"], ["which"]) and any(is_in("denies", w) for w in part[end:]):
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
             return True
@@ -201,7 +200,11 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
     for i, word in enumerate(clause):
         following = clause[i + 1 : i + 4]
         if is_in("doubts", word):
-            if i > b and following[:1] in (["through"], ["by"], ["via"], ["because"], ["due"]):
+            way = {"by", "through", "via"} & {*clause[i - 2 : i], *following[:1]} or following[:1] in (
+                ["because"],
+                ["due"],
+            )
+            if i > b and way:
                 continue
             if word.startswith("appear") and following[:1] in (["in"], ["on"], ["at"]):
                 continue

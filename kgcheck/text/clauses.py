@@ -65,21 +65,19 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
     before = words[i - 1] if i else ""
     goes_on = (word, following) == ("yet", "to") or (word == "rather" and following != "than")
     # "not yet", ", however,": adverbs
-    goes_on = (
-        goes_on or (word == "yet" and is_in("denies", before)) or (word == "however" and before == following == ",")
-    )
+    adverb = (word == "yet" and is_in("denies", before)) or (word == "however" and before == following == ",")
     set_against = before == "," and " ".join(words[i : i + 3]) in (
         "in contrast to",
         "in contrast with",
         "as opposed to",
     )
-    if set_against or (is_in("contrasts", word) and word != before and not goes_on):
+    if set_against or (is_in("contrasts", word) and word != before and not (goes_on or adverb)):
         return "contrast"
     if is_in("relatives", word) or (
         word == "that" and _verb_at(words, i + 1) and i and not is_in("finds", words[i - 1])
     ):
         return "relative"
-    if is_in("begins", word) and (has_verb or following.endswith("ing")):
+    if is_in("begins", word) and (has_verb or i == 0 or following.endswith("ing")):
         return "begins"
     if word not in (",", "and", "or") or following in ("and", "or", "but"):
         return ""
@@ -193,9 +191,7 @@ def _relative_clause(earlier: list[str], later: list[str], name: str, gap: int) 
     at = earlier.index(name)
     following = " ".join(earlier[at + 1 : at + 3])
     apposed = following in _APPOSED and ("of" not in earlier[at:] or earlier[-1] in ("family", "superfamily", "class"))
-    if apposed and not any(
-        is_in("denies", w) or is_finite(earlier, at + 2 + i) for i, w in enumerate(earlier[at + 2 :])
-    ):
+    if apposed and not any(is_in("denies", w) or is_finite(earlier, i) for i, w in enumerate(earlier) if i > at + 1):
         # "A, a kinase of the family that binds B"
         return [name, *later]
     if gap > _NEAR_RELATIVE:
