@@ -52,7 +52,9 @@ class TripleReader:
         for ref, names in ((triple.head, head), (triple.tail, tail)):
             if not names:
                 raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return EdgeClaim(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues)
+        return EdgeClaim(
+            form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues + form.wider_cues
+        )
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """Judge an edge by papers, and return those that were read."""
