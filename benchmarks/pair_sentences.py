@@ -82,7 +82,7 @@ def claim_of(head: str, head_type: str, tail: str, tail_type: str, relation: str
     if not forms:
         return EdgeClaim(f"{head} {relation.replace('_', ' ')} {tail}.", (head,), (tail,), "", ())
     form = forms[0]
-    return EdgeClaim(form.claim.format(head=head, tail=tail), (head,), (tail,), form.words, form.cues)
+    return EdgeClaim(form.claim.format(head=head, tail=tail), (head,), (tail,), form.words, form.cues + form.wider_cues)
 
 
 def _label(kind: str, relation: str) -> str:

@@ -25,7 +25,7 @@ LONGEST_VALUE = 300
 """Characters of a value or a quote that is shown."""
 
 Namer = Callable[[Ref], str]
-"""What a node is called."""
+"""Function that names a node."""
 
 
 def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:

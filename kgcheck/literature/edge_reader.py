@@ -1,4 +1,4 @@
-"""What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
+"""Evidence of papers on an edge: a claim in words, a search by its names, sentences that name both ends, a verdict."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -23,7 +23,7 @@ SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
 
 SEARCH = "search"
-"""What a piece of evidence is about that says: papers were looked for, and none speaks."""
+"""Subject of the evidence that papers were looked for, and none speaks."""
 
 _FOUND = 20
 _READ = 8
@@ -52,17 +52,19 @@ class TripleReader:
         for ref, names in ((triple.head, head), (triple.tail, tail)):
             if not names:
                 raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return EdgeClaim(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues)
+        return EdgeClaim(
+            form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues + form.wider_cues
+        )
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
-        """What papers say of an edge."""
+        """Judge an edge by papers, and return those that were read."""
         judged, read, _ = self._read(triple, self.claim(triple))
         return judged, read
 
     def _read(
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
-        """What `read` gives, and how many papers were looked at for sentences to read."""
+        """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
         hits, matches = self._search(claim, vector), claim.matches
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
@@ -111,7 +113,7 @@ class TripleReader:
         return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
-        """What papers say of an edge, as evidence of the tier `text` in an open world."""
+        """Collect what papers say of an edge, as evidence of the tier `text` in an open world."""
         return self.evidence_of_many([triple]).get(triple, ())
 
     def evidence_of_many(self, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
@@ -166,7 +168,7 @@ def read_sentences(
 
 
 def address(document: Document) -> str:
-    """Where a paper can be read, or nothing."""
+    """Return the address at which a paper can be read, or nothing."""
     for recipe in load_corpus_recipes():
         if recipe.url_template and document.paper_id.startswith(recipe.prefix or "\0"):
             return recipe.url_template.replace("{id}", quoted(document.paper_id.removeprefix(recipe.prefix), safe=""))
@@ -182,7 +184,7 @@ def _only_matching(document: Document, matches: Callable[[str], bool]) -> Docume
 
 
 def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document) -> Evidence:
-    """What a paper says, as evidence."""
+    """Return an opinion on a paper as evidence."""
     return Evidence(
         source=SOURCE,
         release=_release(index),

@@ -26,7 +26,7 @@ _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[
 
 
 class Names(Protocol):
-    """Who knows what things are called."""
+    """Source of the names of things."""
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, the one that is used most first."""
@@ -103,7 +103,7 @@ def others(names: Iterable[str], text: str) -> tuple[str, ...]:
 
 
 def naming(names: Sequence[str], *, joined: bool = False) -> re.Pattern[str] | None:
-    """What finds any of the names in a text as whole words, or joined by a hyphen; symbols by their case."""
+    """Compile a pattern that finds any of the names as whole words, or joined by a hyphen; symbols by their case."""
     if not names:
         return None
     parts = []

@@ -1,4 +1,4 @@
-"""What papers say of an edge, read from the sentences that name both of its ends: the verifier without a key.
+"""Verifier of an edge by the sentences of papers that name both of its ends: the one without a key.
 
 The trained model of `kgcheck.literature.pairs` says how likely a sentence has the two to do with each other. Only an
 outright denial that has both in its scope contradicts; where an edge has a direction, a sentence counts only if it has
@@ -21,10 +21,10 @@ from kgcheck.text.tokens import tokenize
 from kgcheck.text.words import is_in, word_pattern
 
 DENIED = 0.8
-"""How sure an outright denial is: of those of BioRelEx that were read, so many are denials (the model card)."""
+"""Probability of an outright denial: the share of those read in BioRelEx that are denials (the model card)."""
 
 _SURE_OF_UNLIKE, _SURE_OF_LIKE = 0.5, 0.55
-"""How sure the reader must be of two of different kinds and two of one: benchmarks/README.md has why."""
+"""Least probabilities for two of different kinds and two of one: benchmarks/README.md has why."""
 
 _MOST = 12
 """Places in a sentence where the two are named that are looked at."""
@@ -47,7 +47,7 @@ class EdgeClaim(NamedTuple):
 
     @property
     def matches(self) -> Callable[[str], bool]:
-        """Whether a sentence names both ends and holds a word of the relation, or one by which it may be denied."""
+        """Test if a sentence names both ends and holds a word of the relation, or one by which it may be denied."""
         places, relates = self.places, self.relates
 
         def found(text: str) -> bool:
@@ -58,7 +58,7 @@ class EdgeClaim(NamedTuple):
 
     @property
     def places(self) -> Callable[[str], list[tuple[Span, Span]]]:
-        """Where a sentence names the two, the nearest first."""
+        """Find the places where a sentence names the two, the nearest first."""
         head, tail = (naming(names, joined=True) for names in (self.head, self.tail))
 
         def found(sentence: str) -> list[tuple[Span, Span]]:
@@ -73,11 +73,12 @@ class EdgeClaim(NamedTuple):
     @property
     def relates(self) -> re.Pattern[str]:
         """Words of the relation."""
-        return word_pattern([cue.split()[0].lower() for cue in self.cues] or lexicon()["relates"])
+        general = lexicon()["relates"] + lexicon()["relates_also"]
+        return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
 
     @property
     def has_direction(self) -> bool:
-        """Whether the claim has one end do something to the other."""
+        """Direction of the claim: one end does something to the other."""
         return any(not act.mutual for act in acts(self.claim))
 
 
@@ -88,7 +89,7 @@ def _are_apart(sentence: str, first: Span, second: Span) -> bool:
 
 
 class _Reading(NamedTuple):
-    """What one sentence says of an edge."""
+    """Reading of one sentence for an edge."""
 
     span: Span
     chance: float
@@ -133,7 +134,7 @@ class PairVerifier:
         return Opinion.on(document, chances, stance, quotes, note)
 
     def _around(self, document: Document) -> tuple[Around, tuple[Span, ...]] | None:
-        """How an abstract names the two, with where its sentences are; nothing for a paragraph of a whole paper."""
+        """Find how an abstract names the two, and its sentences; nothing for a paragraph of a whole paper."""
         if document.paper or not self._head or not self._tail:
             return None
         # Those of the document may be the ones alone that are to be read.
@@ -155,9 +156,9 @@ class PairVerifier:
         if not places:
             return None
         read = {p: read_pair(sentence, *p, self._relates, unlike=self._unlike) for p in places}
-        said = _together({p: r.assertion for p, r in read.items()})
-        best = max((self._chance(r, around) for r in read.values() if r.assertion is said), default=0.0)
-        return _Reading(span, best, said)
+        assertion = _together({p: r.assertion for p, r in read.items()})
+        best = max((self._chance(r, around) for r in read.values() if r.assertion is assertion), default=0.0)
+        return _Reading(span, best, assertion)
 
     def _chance(self, reading: PairReading, around: Around | None) -> float:
         if not reading.clause or (self._directed and not directed(text_of(reading.clause)).straight):
@@ -166,7 +167,7 @@ class PairVerifier:
 
 
 def _together(asserted: Mapping[tuple[Span, Span], Assertion]) -> Assertion:
-    """What a sentence does that names the two in several places: it leaves open what those differ in."""
+    """Combine the readings of a sentence that names the two in several places: open where those differ."""
     stated = {span for places, a in asserted.items() if a is Assertion.STATED for span in places}
     spoken = {
         a

@@ -1,4 +1,4 @@
-"""Whether a sentence that names two things says that one has to do with the other: features of the pair, and a model.
+"""Model of a sentence that names two things: features of the pair, and the probability that it relates them.
 
 The features stand between, before and after the two names: words, distance, lists, clauses, denials, hedges, other
 names that are nearer, and who does what to whom; and, of an abstract, how often and where it names the two.
@@ -29,7 +29,7 @@ _UNLIKE = (
     *("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks"),
     "explained",
 )
-"""What means something else of two things of different kinds."""
+"""Features that mean something else of two things of different kinds."""
 
 _LIST = frozenset((",", "and", "or", "/", "-", "(", ")", "as", "well", "both", "the", "with"))
 OTHER = "Xname3"
@@ -55,7 +55,7 @@ class PairWeights(Value):
 
 
 class DirectedAs(NamedTuple):
-    """How a sentence has two names: the first does it to the second, the other way round, or both to each other."""
+    """Direction between two names: the first does it to the second, the other way round, or both to each other."""
 
     straight: bool
     turned: bool
@@ -68,7 +68,7 @@ def text_of(clause: Sequence[str]) -> str:
 
 
 def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
-    """How the text of a clause with marks for two names has them."""
+    """Read the direction between two names from the text of a clause with marks for them."""
     straight = turned = mutual = False
     ruled = {m[1] or m[2] for m in _RULES_OTHERS.finditer(text)}
     if len(ruled) == 1:
@@ -83,7 +83,7 @@ def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
 
 
 class Around(NamedTuple):
-    """How an abstract, its title included, names the two of a sentence of it."""
+    """Places at which an abstract, its title included, names the two of a sentence of it."""
 
     sentences: int
     ones: tuple[int, ...]
@@ -92,7 +92,7 @@ class Around(NamedTuple):
 
     @property
     def features(self) -> dict[str, float]:
-        """What is seen of it; all nought where there is no abstract."""
+        """Features of the abstract; all nought where there is none."""
         both, last = set(self.ones) & set(self.twos), self.sentences - 1
         least, most = sorted((len(self.ones), len(self.twos)))
         return {
@@ -112,7 +112,7 @@ class Around(NamedTuple):
 
 
 def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around | None = None) -> dict[str, float]:
-    """What is seen of two names in the words of a clause."""
+    """Compute the features of two names in the words of a clause."""
     text = text_of(clause)
     tokens = [OTHER if is_symbol(t) and t not in (ONE, TWO) else t for t in clause]
     a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
@@ -164,7 +164,7 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
 
 
 def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
-    """How the words that relate things, other names and clauses stand to the two names at two places."""
+    """Features of where words that relate things, other names and clauses stand to two names at two places."""
     between, gap = tokens[a + 1 : b], b - a
     others = [i for i, t in enumerate(tokens) if t == OTHER]
     relates = _relating()
@@ -210,7 +210,7 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
 
 
 def probability(features: Mapping[str, float], weights: PairWeights) -> float:
-    """How likely a sentence says that the two have to do with each other."""
+    """Compute how likely a sentence says that the two have to do with each other."""
     odds = weights.intercept + sum(weights.weights.get(name, 0.0) * value for name, value in features.items())
     return float(1 / (1 + np.exp(-odds)))
 

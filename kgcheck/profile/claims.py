@@ -23,6 +23,8 @@ class ClaimForm(Value):
     words: str = Field(default="", max_length=_LONGEST)
     # As the key was called in version 0.1.
     cues: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("cues", "says"))
+    wider_cues: tuple[str, ...] = ()
+    """Beginnings of further words that state the relation in a clause of the two; read in papers alone."""
     for_papers: bool = True
 
     @field_validator("claim")

@@ -1,4 +1,4 @@
-"""What a sentence does with a statement about two names: it states, denies or leaves it open, or has them apart."""
+"""Assertion status of a statement about two names: stated, denied, left open, or apart."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -31,9 +31,10 @@ _PHRASES = frozenset(
     (
         *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon")),
         *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
+        *(("null", "result"), ("null", "results"), ("null", "findings")),
     )
 )
-"""What leaves open, or denies, what its sentence speaks of."""
+"""Phrases that leave open, or deny, the statement of their sentence."""
 
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
@@ -41,7 +42,7 @@ _BE = frozenset("is are was were be been has have".split())
 
 
 class Assertion(Enum):
-    """What a sentence does with a statement."""
+    """Assertion status of a statement in a sentence."""
 
     STATED = "stated"
     DENIED = "denied"
@@ -50,7 +51,7 @@ class Assertion(Enum):
 
 
 class PairReading(NamedTuple):
-    """What a sentence does with a statement about two names, and the words of the clause that has both."""
+    """Assertion status of a statement about two names, and the words of the clause that has both."""
 
     assertion: Assertion
     clause: tuple[str, ...]
@@ -110,12 +111,12 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
         return True
     end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
     for i, word in enumerate(part):
-        if (is_in("conditions", word) and not _is_asked(part, i)) or part[i : i + 3] in _EVENTS:
+        if (is_in("conditions", word) and not _means_whether(part, i)) or part[i : i + 3] in _EVENTS:
             return True
         if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
             return True
-        told = is_in("sources", word) and part[i + 1 : i + 2] in (["that"], ["which"]) and i < end
-        if told and any(is_in("denies", w) for w in part[end:]):
+        reported = is_in("sources", word) and i < end and "we" not in part[max(0, i - 3) : i]
+        if reported and part[i + 1 : i + 2] in (["that"], ["which"]) and any(is_in("denies", w) for w in part[end:]):
             return True
         if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
             return True
@@ -173,7 +174,7 @@ def _refers_back(clause: Sequence[str], verb: int) -> bool:
     return "of" not in subject and any(is_in("said_before", w) for w in subject[:2])
 
 
-def _is_asked(words: Sequence[str], at: int) -> bool:
+def _means_whether(words: Sequence[str], at: int) -> bool:
     """Tell if "if" stands for "whether": "we tested if"."""
     before = words[max(0, at - 3) : at]
     return words[at] == "if" and any(is_in("asks", w) or w in ("know", "known", "unclear", "unknown") for w in before)
@@ -199,7 +200,13 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
     for i, word in enumerate(clause):
         following = clause[i + 1 : i + 4]
         if is_in("doubts", word):
-            if i > b and following[:1] in (["through"], ["by"], ["via"], ["because"], ["due"]):
+            way = {"by", "through", "via"} & {*clause[i - 2 : i], *following[:1]} or following[:1] in (
+                ["because"],
+                ["due"],
+            )
+            if i > b and way:
+                continue
+            if word.startswith("appear") and following[:1] in (["in"], ["on"], ["at"]):
                 continue
             denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
             if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
@@ -211,7 +218,8 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
         elif word == "yet" and following[:1] == ["to"]:
             return True
         elif word == "could" and not any(is_in("denies", w) for w in clause):
-            return True
+            if not any(is_in("finds", w) for w in following[1:2]):
+                return True
         elif is_in("denies", word) and any(is_in("leaves_open", w) for w in clause[i + 1 : i + 1 + _OPENS]):
             if not any(w in ("significant", "significantly") for w in following):
                 return True
@@ -222,6 +230,11 @@ def _clause_is_open(clause: Sequence[str]) -> bool:
 
 def _is_question(clause: Sequence[str], at: int) -> bool:
     before, word = clause[at - 1] if at else "", clause[at]
+    if (before != "to" or at > 1) and word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
+        return False
+    if word.endswith("ed") and before.endswith("ly") and clause[at - 2 : at - 1] in (["the"], ["this"], ["these"]):
+        # "the recently investigated role"
+        return False
     if before == "to" and is_in("asks_to", word):
         return not is_in("denies", clause[at - 2])
     return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
@@ -255,7 +268,7 @@ class _Pair:
 
     def assertion(self) -> Assertion:
         alias = not self._unlike and self._b == self._a + 1
-        if alias or "respectively" in self._clause or self._is_left_out() or self._is_place():
+        if alias or self._is_likened() or "respectively" in self._clause or self._is_left_out() or self._is_place():
             return Assertion.APART
         denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
         if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
@@ -265,9 +278,22 @@ class _Pair:
         if not reach:
             stated = self._linked(self._relates.match) and not self._only_named()
             return Assertion.STATED if stated else Assertion.APART
+        if len(reach) == 1 and is_in("denies_verbs", self._clause[reach[0]]) and self._is_presupposed(reach[0]):
+            return Assertion.STATED
         if len(reach) > 1:
             return Assertion.STATED if self._turns_back(reach) else Assertion.APART
         return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
+
+    def _is_presupposed(self, at: int) -> bool:
+        """Tell if a denial is of something done to a relation: "C did not affect the binding of A to B"."""
+        clause, a, b = self._clause, self._a, self._b
+        verb = next((i for i in range(at, b) if is_in("disturbs", clause[i])), b)
+        nouns = [i for i in range(max(verb + 1, a - 3), min(b + 3, len(clause))) if is_in("mutual", clause[i])]
+        seen = any(is_in("finds", w) or is_in("observed", w) for w in clause[at + 1 : verb])
+        other = any(is_in("qualifies", w) or w in ("that", "by", "lack", "failure") for w in clause[verb + 1 : a])
+        if seen or other or "in" in clause[a:b] or any(is_finite(clause, i) for i in range(max(a, verb) + 1, b)):
+            return False
+        return any((verb < a and at < a) or clause[i - 1] in ("its", "their") for i in nouns)
 
     def _only_named(self) -> bool:
         """Tell if a relation is spoken of and not stated: "little is known of the role of A in B"."""
@@ -285,6 +311,12 @@ class _Pair:
         start = clause.index(",", a) + 1
         verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
         return verb > start and not is_in("pronouns", clause[start])
+
+    def _is_likened(self) -> bool:
+        """Tell if two of a kind are only said to be alike: "A is identical in sequence to B"."""
+        between = self._clause[self._a + 1 : self._b]
+        likened = any(is_in("alike", w) for w in between) and bool({"to", "with", "between"} & set(between))
+        return likened and not (self._unlike or any(self._relates.match(w) for w in between))
 
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""
@@ -310,17 +342,20 @@ class _Pair:
             named = after[:1] in ([ONE], [TWO])
             return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[named : named + 1])
         if is_in("adjectives", word):
-            earlier = next((w for w in reversed(clause[:at]) if not w.endswith("ly")), "")
+            # "were A-negative"
+            end = at - 2 if before == "-" else at
+            earlier = next((w for w in reversed(clause[:end]) if not w.endswith("ly")), "")
             return earlier in _BE or following[:1] in (["in"], ["from"], ["of"])
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):
-            told = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
-            return self._unlike and bool(told) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
+            versus = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
+            return self._unlike and bool(versus) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
         if word in ("rule", "ruled"):
             return "out" in following
         if word.startswith("independent"):
-            return following[:1] == ["of"] and (self._a < at or is_in("denies", before))
+            joined = before == "-" and clause[at - 2] in (ONE, TWO)
+            return joined or (following[:1] == ["of"] and (self._a < at or is_in("denies", before)))
         if word == "unrelated":
             return following[:1] == ["to"] or before in _BE
         if word == "nor":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kgcheck.text.words import is_in
 
 ONE, TWO = "Xone1", "Xtwo2"
-"""What stands for two names among the words of a sentence."""
+"""Marks for two names among the words of a sentence."""
 
 _STOPS = frozenset((";", ":", "\u2014", ".", "?"))
 _PREPOSITIONS = frozenset("by with in to from for on at of between".split())
@@ -15,6 +15,7 @@ _SUBJECT = 10
 """Words that a subject may have before its verb."""
 
 _NEAR_RELATIVE = 4
+_APPOSED = frozenset((", a", ", an", ", the", "is a", "is an", "is the", "are the"))
 
 
 class Clause(NamedTuple):
@@ -51,7 +52,8 @@ def clauses_of(words: Sequence[str]) -> list[Clause]:
             current, has_verb = len(found) - 1, False
         else:
             found[current][0].append(i)
-        has_verb = has_verb or is_finite(words, i)
+        # "We show that": what follows has a verb of its own.
+        has_verb = word != "that" and (has_verb or is_finite(words, i))
     return [Clause(tuple(places), opener) for places, opener in found]
 
 
@@ -60,18 +62,26 @@ def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: boo
     word, following = words[i], words[i + 1] if i + 1 < len(words) else ""
     if word in _STOPS:
         return "stop"
+    before = words[i - 1] if i else ""
     goes_on = (word, following) == ("yet", "to") or (word == "rather" and following != "than")
-    if is_in("contrasts", word) and word not in words[i - 1 : i] and not goes_on:
+    # "not yet", ", however,": adverbs
+    adverb = (word == "yet" and is_in("denies", before)) or (word == "however" and before == following == ",")
+    set_against = before == "," and " ".join(words[i : i + 3]) in (
+        "in contrast to",
+        "in contrast with",
+        "as opposed to",
+    )
+    if set_against or (is_in("contrasts", word) and word != before and not (goes_on or adverb)):
         return "contrast"
     if is_in("relatives", word) or (
         word == "that" and _verb_at(words, i + 1) and i and not is_in("finds", words[i - 1])
     ):
         return "relative"
-    if is_in("begins", word) and (has_verb or following.endswith("ing")):
+    if is_in("begins", word) and (has_verb or i == 0 or following.endswith("ing")):
         return "begins"
     if word not in (",", "and", "or") or following in ("and", "or", "but"):
         return ""
-    opens = has_verb and _begins_clause(words, i + 1)
+    opens = has_verb and (_begins_clause(words, i + 1) or (word == "and" and following == "that"))
     if word == "," and has_verb and after_contrast:
         # "Although C is small, A bound to B": what was set against the sentence ends.
         opens = opens or any(is_in("verbs", w) for w in words[i + 1 : i + _SUBJECT])
@@ -82,7 +92,7 @@ def _begins_clause(words: Sequence[str], at: int) -> bool:
     """Tell if a finite verb stands at a place, or a subject with one."""
     if at >= len(words):
         return False
-    if is_in("pronouns", words[at]) or _verb_at(words, at):
+    if (is_in("pronouns", words[at]) and words[at] not in ("its", "their")) or _verb_at(words, at):
         return True
     joined = False
     for i in range(at, min(at + _SUBJECT, len(words))):
@@ -108,6 +118,8 @@ def _may_be_verb(words: Sequence[str], at: int) -> bool:
     """Tell if a verb may stand at a place after what was put in: "A, which is long, contribute to B"."""
     if _verb_at(words, at) or at >= len(words):
         return at < len(words)
+    while words[at].endswith("ly") and at + 1 < len(words):
+        at += 1
     return is_in("verbs", words[at]) and not words[at].endswith(("ing", "ed", "ion", "ions"))
 
 
@@ -121,7 +133,7 @@ def is_finite(words: Sequence[str], at: int) -> bool:
         ("ing", "ion", "ions", "ment", "ance", "or", "ors", "ive", "ity", "er")
     ):
         return False
-    if before in ("we", "they", "which", "that", "who", "it"):
+    if before in ("we", "they", "which", "that", "who", "it") or (before == "and" and following == "that"):
         return True
     if is_in("determiners", before) or before == "-" or not before:
         return False
@@ -144,16 +156,22 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     first, second = sorted((ONE, TWO), key=words.index)
     x, y = (marks[(ONE, TWO).index(mark)] for mark in (first, second))
     earlier, later = _words(words, found[x]), _words(words, found[y])
+    subject, predicate = _parts(later)
+    if x > y and found[x].opener == "but" and earlier[:1] == ["not"] and second in predicate:
+        # "C, but not A, binds B"
+        return [first, "not", *predicate]
     if x > y or any(_verbless_or_own(_words(words, found[k])) for k in range(x + 1, y)):
         return []
     opener = found[y].opener
     subject, predicate = _parts(earlier)
     if (is_in("relatives", opener) or opener == "that") and later[:1] not in (["it"], ["they"]):
-        return _told_of(earlier, later, first, min(found[y].places, default=0) - 1 - words.index(first))
+        return _relative_clause(earlier, later, first, min(found[y].places, default=0) - 1 - words.index(first))
     own, rest = _parts(later)
     if not rest:
         without = (
-            opener in _STOPS or opener in ("except", "unlike", "rather") or (opener == "instead" and later[0] == "of")
+            opener in _STOPS
+            or opener in ("except", "unlike", "rather", "in", "as")
+            or (opener == "instead" and later[0] == "of")
         )
         return [] if without else _elliptic(earlier, later, opener)
     if second in own and len(rest) <= 3 and any(is_in("denies", w) for w in rest) and first in predicate:
@@ -168,9 +186,14 @@ def clause_of_pair(words: Sequence[str]) -> list[str]:
     return []
 
 
-def _told_of(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
-    """What a relative clause, so many words after a name, tells of it or of the words that it follows."""
+def _relative_clause(earlier: list[str], later: list[str], name: str, gap: int) -> list[str]:
+    """Complete a relative clause, so many words after a name, with the name or the words that it follows."""
     at = earlier.index(name)
+    following = " ".join(earlier[at + 1 : at + 3])
+    apposed = following in _APPOSED and ("of" not in earlier[at:] or earlier[-1] in ("family", "superfamily", "class"))
+    if apposed and not any(is_in("denies", w) or is_finite(earlier, i) for i, w in enumerate(earlier) if i > at + 1):
+        # "A, a kinase of the family that binds B"
+        return [name, *later]
     if gap > _NEAR_RELATIVE:
         # "A causes C, which is a B"
         is_kind = later[:1] in (["is"], ["are"]) and later[1:2] in (["a"], ["an"], ["the"])

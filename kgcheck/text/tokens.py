@@ -9,7 +9,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class TextToken(NamedTuple):
     """A word or mark of a text between two places: in lower case, but for what is written like a symbol."""
 
     start: int
@@ -17,7 +17,7 @@ class Token(NamedTuple):
     word: str
 
 
-def tokenize(text: str) -> Iterator[Token]:
+def tokenize(text: str) -> Iterator[TextToken]:
     """Tokens of a text, in order.
 
     >>> [token.word for token in tokenize("IL-2 wasn't seen.")]
@@ -28,7 +28,7 @@ def tokenize(text: str) -> Iterator[Token]:
         if written == ":" and not text[found.end() : found.end() + 1].isspace():
             written = "/"
         word = written if is_symbol(written) else written.lower().replace("\u2019", "'")
-        yield Token(found.start(), found.end(), word)
+        yield TextToken(found.start(), found.end(), word)
 
 
 def is_symbol(word: str) -> bool:

@@ -156,7 +156,7 @@ def test_the_example_of_a_note_has_four_faults_and_the_rest_is_confirmed(shown: 
         3: ("verified", {"edge_verified"}),
         4: ("verified", {"edge_verified", "symbol_outdated"}),
         5: ("contradicted", {"edge_denied"}),
-        6: ("verified", {"cited_supports", "edge_verified"}),
+        6: ("supported", {"cited_supports"}),
         7: ("contradicted", {"edge_verified", "marker_out_of_range"}),
         8: ("verified", {"papers_support", "number_verified", "cited_supports"}),
     }
