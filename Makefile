@@ -16,7 +16,7 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-random test-slow lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-random test-slow test-nightly lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,10 @@ test-random: setup ## Run the property tests on new examples; KGCHECK_TEST_SEED=
 	KGCHECK_TEST_SEED=$${KGCHECK_TEST_SEED:-$$(date +%s)} $(PYTEST) $(SPREAD) -m "(hypothesis or seeded) and not slow" --timeout 600 $(ARGS)
 
 test-slow: setup ## Run the slow tests
-	$(PYTEST) $(SPREAD) -m slow --timeout 1200 --durations 20 $(ARGS)
+	$(PYTEST) $(SPREAD) -m "slow and not nightly" --timeout 1200 --durations 20 $(ARGS)
+
+test-nightly: setup ## Run what .ci/nightly adds: more cases of what slow tests try
+	$(PYTEST) $(SPREAD) -m nightly --timeout 1200 --durations 20 $(ARGS)
 
 lint: setup ## Check style, format, types and the layers
 	$(BIN)/ruff check

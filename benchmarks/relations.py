@@ -13,16 +13,18 @@ import sys
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.claim_attacks import _DIRECTED, _SHAPES, _symbols
+from benchmarks.pair_sentences import claim_of, wilson
 from benchmarks.relation_data import PPI, Pair, abstracts, biorelex, gad, in_abstract, marked_pairs, ppi
-from kgcheck.literature.pair_verifier import denies
-from kgcheck.literature.pairs import PairWeights, directed, masked, pair_features, probability
+from kgcheck.literature.pairs import PairWeights, directed, pair_features, probability, text_of
 from kgcheck.resources import resource_dir
+from kgcheck.text.assertions import Assertion, pair_words, read_pair
 
 Array = np.ndarray[Any, Any]
 
@@ -39,8 +41,14 @@ WORTH = 0.5
 FEWEST = 8
 """Sentences or documents, of two corpora at least, in which a word must stand to be a feature."""
 
+NOT_LEARNT = ("GAD",)
+"""Its labels call denials related."""
+
 THRESHOLDS = np.linspace(0.05, 0.9, 69)
 SURE = 0.6
+COUNTS = (0.5, 0.55, 0.6)
+"""From where a pair counts, in the tables with Wilson's lower bound."""
+
 BINDS = re.compile(
     r"(?:interact|bind|bound|complex|associat|recruit|coprecip|co-precip|immunoprec|coimmuno|affinit|contact|dock|recogni|coupl"
     r"|link|form|precipit|assembl|react|attach)"
@@ -52,11 +60,12 @@ VERBS = re.compile(
 
 
 class Found(NamedTuple):
-    """All pairs with their features, and the pairs of each two things of an abstract."""
+    """All pairs, the features of those that a clause states, and the pairs of each two things of an abstract."""
 
     pairs: list[Pair]
     features: list[dict[str, float]]
     together: list[tuple[str, str, str, int, range]]
+    stated: Array
 
 
 def main() -> None:
@@ -82,6 +91,7 @@ def main() -> None:
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _abstracts(found, p, how)
     _sure(found, left_out)
+    _bounds(found, left_out)
     _denials(asked.data, found)
     _directions(found)
     if asked.write:
@@ -102,8 +112,27 @@ def read(data: Path) -> Found:
                     continue
                 together.append((corpus, abstract.name, kind, label, range(len(pairs), len(pairs) + len(here))))
                 pairs += here
-    seen = [pair_features(p.text, p.one, p.two, unlike=_unlike(p), around=p.around) for p in pairs]
-    return Found(pairs, seen, together)
+    readings = [read_pair(p.text, p.one, p.two, _relates(p), unlike=_unlike(p)) for p in pairs]
+    stated = np.array([r.assertion is Assertion.STATED for r in readings])
+    seen = [
+        pair_features(r.clause, unlike=_unlike(p), around=p.around) if r.assertion is Assertion.STATED else {}
+        for p, r in zip(pairs, readings, strict=True)
+    ]
+    return Found(pairs, seen, together, stated)
+
+
+def _relates(pair: Pair) -> re.Pattern[str]:
+    """Words of relation of the claims that are made of such pairs."""
+    if pair.corpus == "GAD" or pair.kind == "disease-gene":
+        return _claim("protein", "disease", "associated_with")
+    if pair.corpus == "BioRelEx":
+        return BINDS
+    return _claim("protein", "protein", "regulates") if _like(pair.kind) else _claim("chemical", "other", "affects")
+
+
+@cache
+def _claim(head: str, tail: str, relation: str) -> re.Pattern[str]:
+    return claim_of("A", head, "B", tail, relation).relates
 
 
 def fit(found: Found, rows: Array) -> PairWeights:
@@ -111,6 +140,7 @@ def fit(found: Found, rows: Array) -> PairWeights:
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
+    rows = np.array([i for i in rows if found.stated[i] and found.pairs[i].corpus not in NOT_LEARNT])
     groups, corpora = defaultdict(set), defaultdict(set)
     for i in rows:
         for name in found.features[i]:
@@ -146,7 +176,7 @@ def fit(found: Found, rows: Array) -> PairWeights:
 
 def chances(found: Found, rows: Array, weights: PairWeights) -> Array:
     """What a model makes of some of the pairs."""
-    return np.array([probability(found.features[i], weights) for i in rows])
+    return np.array([probability(found.features[i], weights) if found.stated[i] else 0.0 for i in rows])
 
 
 def best_threshold(found: Found, p: Array, sets: Sequence[tuple[str, Array]]) -> float:
@@ -238,11 +268,28 @@ def _sure(found: Found, p: Array) -> None:
     sys.stdout.write("\n".join(told) + "\n")
 
 
+def _bounds(found: Found, p: Array) -> None:
+    """How many are right of those that count, in each set left out, with Wilson's lower bound."""
+    labels, marked = _labels(found), np.array([x.kind != "unmarked" for x in found.pairs])
+    told = ["", f"| corpus left out | {' | '.join(f'from {q:.2f}' for q in COUNTS)} |", "|---|---|---|---|"]
+    for name, rows in _sets(found):
+        cells = []
+        for q in COUNTS:
+            count = rows[(p[rows] >= q) & marked[rows]]
+            right = int(labels[count].sum())
+            shown = (
+                f"{right / len(count):.2f} of {len(count)} ({wilson(right, len(count))[0]:.2f})" if len(count) else ""
+            )
+            cells.append(shown)
+        told.append(f"| {name} | {' | '.join(cells)} |")
+    sys.stdout.write("\n".join(told) + "\n")
+
+
 def _denials(data: Path, found: Found) -> None:
     """BioRelEx marks denials: how many of those read are some, and how many true bindings are called denied."""
     told: Counter[tuple[int, bool]] = Counter()
     for label, text, mentions in marked_pairs(data):
-        told[label, any(denies(text, one, two, BINDS) for one, two in mentions)] += 1
+        told[label, any(_denies(text, one, two) for one, two in mentions)] += 1
     read = sum(n for (_, was), n in told.items() if was)
     denied = sum(n for (label, _), n in told.items() if label == -1)
     true = sum(n for (label, _), n in told.items() if label == 1)
@@ -252,9 +299,13 @@ def _denials(data: Path, found: Found) -> None:
         f" {told[1, True]} of {true} true bindings called denied\n"
     )
     other = Counter(
-        p.corpus for p in found.pairs if p.corpus not in ("BioRelEx", "GAD") and denies(p.text, p.one, p.two, BINDS)
+        p.corpus for p in found.pairs if p.corpus not in ("BioRelEx", "GAD") and _denies(p.text, p.one, p.two)
     )
     sys.stdout.write(f"called denied elsewhere: {dict(other)}\n")
+
+
+def _denies(text: str, one: tuple[int, int], two: tuple[int, int]) -> bool:
+    return read_pair(text, one, two, BINDS).assertion is Assertion.DENIED
 
 
 def _directions(found: Found) -> None:
@@ -269,7 +320,7 @@ def _directions(found: Found) -> None:
 
 
 def _way(text: str, one: tuple[int, int], two: tuple[int, int]) -> str:
-    way = directed(masked(text, one, two))
+    way = directed(text_of(pair_words(text, one, two)))
     return "not read" if way.straight == way.turned else "straight" if way.straight else "turned"
 
 

@@ -11,13 +11,13 @@ DEFAULT_STORE = ".kgcheck/graph.lbdb"
 """The store where none is named."""
 
 BRAINS = ("rules", "llm")
-"""What decides an agent's next step."""
+"""Deciders of an agent's next step."""
 
 VERIFIERS = ("trained", "llm")
-"""Who reads papers for a claim."""
+"""Readers of papers for a claim."""
 
 SCOPES = ("corpus", "documents", "passages")
-"""What is read for a claim of a batch."""
+"""Texts that are read for a claim of a batch."""
 
 PAPER_SOURCES = ("europepmc", "pubmed", "semantic_scholar", "openalex")
 """Services where papers are gathered."""

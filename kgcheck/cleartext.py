@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from kgcheck.errors import ConfigurationError
 
 NAMED = "name the host in KGCHECK_CLEARTEXT_HOSTS"
-"""What to do where a network is trusted as it is."""
+"""Advice for a network that is trusted as it is."""
 
 
 def is_cleartext_host(host: str, named: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is opened and must be closed, closed at the end of its ``with`` block."""
+"""Base class of resources that are closed at the end of their ``with`` block."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType

@@ -227,7 +227,7 @@ class Context(Closing):
         return self._opened.get("name index", lambda: nullcontext(NameIndex.from_store(graph)))
 
     def resolver(self) -> "NameResolver":
-        """What takes an id or a name, as people write it, to a node."""
+        """Return the resolver, which takes an id or a name, as people write it, to a node."""
         from kgcheck.questions.resolver import NameResolver
 
         graph, known = self.graph_if_there(), self._snapshot_names()

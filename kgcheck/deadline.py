@@ -1,4 +1,4 @@
-"""When the work under way must be done, known to whatever waits below: live calls end with the seconds of a check."""
+"""Deadline of the work under way, known to what waits below: live calls end with a check's seconds."""
 
 import time
 from collections.abc import Iterator

@@ -57,22 +57,22 @@ EXIT_INCOMPLETE = 3
 
 
 LET_READ = "see that the file is whole, and that you may read it"
-"""What to do about a file that cannot be read."""
+"""Advice about a file that cannot be read."""
 
 LET_WRITE = "see that there is room, and that you may write there"
-"""What to do about a place that cannot be written."""
+"""Advice about a place that cannot be written."""
 
 NAME_THERE = "name one that is there"
-"""What to do about a file that is not there."""
+"""Advice about a file that is not there."""
 
 AS_UTF8 = "write it again as UTF-8"
-"""What to do about a text of another encoding."""
+"""Advice about a text of another encoding."""
 
 FROM_A_COPY = "it was changed by another program: put it back from a copy"
-"""What to do about rows that kgcheck did not write."""
+"""Advice about rows that kgcheck did not write."""
 
 INSTALL_AGAIN = "it comes with kgcheck: install it again"
-"""What to do about a file of the package that was changed or lost."""
+"""Advice about a file of the package that was changed or lost."""
 
 
 class KgcheckError(Exception):
@@ -97,7 +97,7 @@ class KgcheckError(Exception):
 
 
 class UsageError(KgcheckError):
-    """What was asked for cannot be understood."""
+    """A request that cannot be understood."""
 
 
 class NotUnderstood(UsageError):
@@ -129,7 +129,7 @@ class AmbiguousName(UsageError):
 
 
 class ChangedMeanwhile(UsageError):
-    """What somebody looked at before they decided is not as it was any more; nothing was done.
+    """A decision on something that has changed since it was looked at; nothing was done.
 
     Args:
         message: What has changed.
@@ -301,9 +301,9 @@ class MissingExtra(KgcheckError):
         alone: A package to install beside it, without what that depends on.
     """
 
-    def __init__(self, what: str, extra: str, alone: str = "") -> None:
+    def __init__(self, feature: str, extra: str, alone: str = "") -> None:
         command = f"pip install 'kgcheck[{extra}]'" + (f" && pip install --no-deps {alone}" if alone else "")
-        super().__init__(f"{what} needs the extra '{extra}'", command)
+        super().__init__(f"{feature} needs the extra '{extra}'", command)
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -40,7 +40,10 @@ DEEPEST = 200
 """Lists and objects within each other."""
 
 MOST_UNPACKED = 100
-"""How many times larger a packed file may become. Text becomes 3 to 20 times larger; gzip can do 1,032 times."""
+"""Largest ratio of unpacked to packed size.
+
+Text becomes 3 to 20 times larger; gzip can do 1,032 times.
+"""
 
 UNPACKED_FREELY = 64 * MIB
 """Bytes below which that does not count."""
@@ -175,7 +178,7 @@ def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = Fals
 
 
 def wrong_parts(error: ValueError, most: int = 3) -> str:
-    """What is wrong with a value that was not of its form, part by part, without what stood there."""
+    """Describe the faults of a value that was not of its form, part by part, without what stood there."""
     if not isinstance(error, ValidationError):
         return str(error)
     parts = error.errors(include_url=False, include_context=False, include_input=False)[:most]
@@ -261,7 +264,10 @@ def refuse_outside(folder: Path, path: Path) -> None:
 
 
 def read_only_address(path: Path) -> str | None:
-    """How SQLite can read a database in a folder in which nothing may be written."""
+    """Return the address by which SQLite can read a database in a folder without write permission.
+
+    None where it is not needed.
+    """
     if not path.is_file() or os.access(path.parent, os.W_OK):
         return None
     log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))

@@ -73,13 +73,13 @@ def in_use(path: Path) -> StoreLocked:
 
 
 @contextmanager
-def only_one(folder: Path, what: str) -> Iterator[None]:
+def only_one(folder: Path, activity: str) -> Iterator[None]:
     """Keep other processes out of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not lock_open_file(descriptor, exclusive=True):
-            raise JobUnderWay(f"another process {what} in {folder}", "wait until it ends, or stop it")
+            raise JobUnderWay(f"another process {activity} in {folder}", "wait until it ends, or stop it")
         yield
     finally:
         os.close(descriptor)

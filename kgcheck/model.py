@@ -24,7 +24,7 @@ class Value(BaseModel):
 
 
 class CheckType(StrEnum):
-    """What is checked about a node or an edge."""
+    """Kinds of checks on a node or an edge."""
 
     EXISTENCE = "existence"
     ATTRIBUTE = "attribute"
@@ -34,7 +34,7 @@ class CheckType(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What sources say of the statement that was checked, whatever the graph says.
+    """Outcome of a check: the sources' answer on the statement, whatever the graph says.
 
     ``insufficient``: looked, cannot tell. ``unavailable``: could not look.
     """
@@ -46,7 +46,7 @@ class Outcome(StrEnum):
 
 
 class GraphState(StrEnum):
-    """How a graph stands to a statement that is decided."""
+    """State of a graph regarding a statement that is decided."""
 
     HAS_IT_WRONGLY = "has_it_wrongly"
     LACKS_IT = "lacks_it"
@@ -55,7 +55,10 @@ class GraphState(StrEnum):
 
 
 class TallyMark(StrEnum):
-    """How a task is counted and shown, the worst first: by its outcome, and an edge that the graph lacks by that."""
+    """Marks by which tasks are counted and shown, the worst first.
+
+    A mark is the outcome of the task, and of an edge that the graph lacks, that it lacks it.
+    """
 
     REFUTED = "refuted"
     LACKS_IT = "lacks_it"
@@ -90,7 +93,7 @@ class TallyMark(StrEnum):
 
     @property
     def graph(self) -> GraphState | None:
-        """How the graph stands to it; None where nothing is decided."""
+        """State of the graph regarding the statement; None where nothing is decided."""
         return _GRAPH_STATES.get(self)
 
 
@@ -111,7 +114,7 @@ _GRAPH_STATES = {
 
 
 class Stance(StrEnum):
-    """What one observation says about the thing checked."""
+    """Stance of one observation on the thing checked."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -119,14 +122,14 @@ class Stance(StrEnum):
 
 
 class World(StrEnum):
-    """Whether a source claims to list everything of its kind (``closed``) or only what somebody found."""
+    """Completeness of a source: ``closed`` claims to list everything of its kind, ``open`` only finds."""
 
     CLOSED = "closed"
     OPEN = "open"
 
 
 class Tier(StrEnum):
-    """How close a source is to the fact; ``owner`` issues the identifier."""
+    """Closeness of a source to the fact; ``owner`` issues the identifier."""
 
     OWNER = "owner"
     CURATED = "curated"
@@ -140,7 +143,7 @@ class Tier(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a verdict is what it is. Of several reasons, a verdict gives the first in this order; see docs/reasons.md."""
+    """Reason of a verdict. Of several, a verdict gives the first in this order; see docs/reasons.md."""
 
     words: str
     """In plain words, as reports have it."""
@@ -407,7 +410,7 @@ class Verdict(Value):
 
 
 class ChangeKind(StrEnum):
-    """What a proposed change does to the graph. Nothing is ever silently deleted."""
+    """Kinds of changes that are proposed for a graph. Nothing is ever silently deleted."""
 
     REPOINT = "repoint"
     RENAME = "rename"
@@ -442,7 +445,7 @@ class Finding(Value):
 
     @property
     def mark(self) -> TallyMark:
-        """How it is counted and shown."""
+        """Mark by which it is counted and shown."""
         return TallyMark.of(self.task.type, self.verdict.outcome)
 
     def as_row(self) -> dict[str, Any]:
@@ -518,7 +521,7 @@ class Target(Value):
 
 
 class Tally(Value):
-    """How many tasks of one kind ended alike: every task is counted, also those that make no finding."""
+    """Number of tasks of one kind that ended alike: every task is counted, also without a finding."""
 
     type: CheckType
     target: Target
@@ -531,7 +534,7 @@ class Tally(Value):
 
     @property
     def mark(self) -> TallyMark:
-        """How its tasks are counted and shown."""
+        """Mark by which its tasks are counted and shown."""
         return TallyMark.of(self.type, self.outcome)
 
     @property

@@ -29,7 +29,7 @@ PIECE_TASKS = 100_000
 
 
 def _is_number(value: Any) -> Any:
-    """Of JSON, whose true and "1" are no numbers, as Python would have it."""
+    """Refuse JSON's true and "1", which are no numbers, though Python takes them for such."""
     if isinstance(value, (bool, str)):
         raise ValueError("this is no number")
     return value
@@ -102,7 +102,7 @@ class Spending(Value):
 
 
 class LoadOptions(Value):
-    """How an import directory is loaded."""
+    """Options of loading an import directory."""
 
     prune: StrictBool = Field(default=False, description="take away what no file of the directory states any more")
     full: StrictBool = Field(
@@ -118,7 +118,7 @@ class LoadOptions(Value):
 
 
 class AuditScope(Value):
-    """What an audit looks at, and how: all that whoever asks for it may choose. Empty filters mean everything."""
+    """Scope of an audit: all that the person who asks may choose. Empty filters mean everything."""
 
     types: tuple[CheckType, ...] = Field(
         default=tuple(CheckType), description="what to check; all where none is named, or all is"
@@ -167,15 +167,15 @@ class AuditScope(Value):
 
     @property
     def scope(self) -> "AuditScope":
-        """What stands in this class alone."""
+        """The fields that this class itself declares, without those of its subclasses."""
         return AuditScope(**{name: getattr(self, name) for name in AuditScope.model_fields})
 
     def wants_label(self, name: str) -> bool:
-        """Whether nodes of a label are asked for."""
+        """Tell whether nodes of a label are asked for."""
         return not self.relations and (not self.labels or name in self.labels)
 
     def wants_edges(self, head: str, relation: str, tail: str) -> bool:
-        """Whether edges of a relation between two labels are asked for."""
+        """Tell whether edges of a relation between two labels are asked for."""
         if self.relations and relation not in self.relations:
             return False
         return not self.labels or head in self.labels or tail in self.labels
@@ -190,7 +190,7 @@ class AuditOptions(AuditScope):
 
 
 class CheckLimits(Value):
-    """How one check is made."""
+    """Options of one check."""
 
     graph_date: Day | None = Field(
         default=None, description="of when the graph is: a source that is older cannot refute what it does not know"
@@ -200,17 +200,17 @@ class CheckLimits(Value):
 
 
 class CheckOptions(CheckLimits, Spending):
-    """How one check is made, also by a language model."""
+    """Options of one check, also by a language model."""
 
 
 class BatchOptions(Spending):
-    """How a batch of items is done."""
+    """Options of a batch of items."""
 
     workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
 
 
 class ClaimOptions(BatchOptions):
-    """How a batch of claims is verified."""
+    """Options of a batch of claims to verify."""
 
     verifier: VerifierName = "trained"
     scope: Annotated[str, *one_of("scope", SCOPES)] = Field(
@@ -238,7 +238,7 @@ class ClaimOptions(BatchOptions):
 
 
 class VerifyOptions(Spending):
-    """How a claim or an edge is verified by papers."""
+    """Options of verifying a claim or an edge by papers."""
 
     documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
@@ -265,7 +265,7 @@ class GroundLimits(Value):
 
 
 class TextOptions(Spending):
-    """What a manuscript is held against beside graph and papers, and the most that a model may take for all of it."""
+    """Options of checking a manuscript: sources beside graph and papers, and the most a model may take."""
 
     bibliography: Path | None = Field(
         default=None,

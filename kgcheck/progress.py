@@ -1,4 +1,4 @@
-"""How long work reports where it stands. The command line shows it with rich; libraries pass it through."""
+"""Progress of long work. The command line shows it with rich; libraries pass it through."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ class ProgressStep(Protocol):
 
 
 class Progress(Protocol):
-    """Where steps are shown."""
+    """Display of steps."""
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:

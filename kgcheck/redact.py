@@ -61,7 +61,7 @@ def _without_name(part: re.Match[str]) -> str:
 
 
 def carries_credentials(address: str) -> bool:
-    """Whether an address names somebody before its host, however that is written.
+    """Tell whether an address names somebody before its host, in whatever spelling.
 
     >>> carries_credentials("bolt://me%40host"), carries_credentials("bolt://host:7687")
     (True, False)
@@ -70,7 +70,7 @@ def carries_credentials(address: str) -> bool:
 
 
 def is_secret_path(path: str) -> bool:
-    """Whether what is to be a path is an address with a password: with no scheme, or with a mistyped one."""
+    """Tell whether a path is really an address with a password: with no scheme, or with a mistyped one."""
     somebody, at, _ = _plain(path).rpartition("@")
     return bool(at) and ":" in somebody
 

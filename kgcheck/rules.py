@@ -29,7 +29,7 @@ _LONGEST_NAME = 40
 
 
 class RuleRepair(StrEnum):
-    """How a fault is repaired."""
+    """Kinds of repair of a fault."""
 
     REVIEW = "review"
     RETIRE = "retire"

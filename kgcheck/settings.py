@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     @field_validator("ledger")
     @classmethod
     def _without_credentials(cls, place: str | None) -> str | None:
-        """Where the ledger is goes into messages."""
+        """Refuse credentials in the place of the ledger: it goes into messages."""
         if place and (("://" in place and carries_credentials(place)) or is_secret_path(place)):
             raise ValueError("it must not carry a user or a password: KGCHECK_LEDGER_USER and ..._PASSWORD do")
         return place or None
@@ -179,7 +179,7 @@ class Settings(BaseSettings):
 
     @property
     def ledger_file(self) -> Path:
-        """Where the ledger is unless one is named."""
+        """Path of the ledger unless one is named."""
         return self.home / "ledger.sqlite"
 
 

@@ -73,7 +73,7 @@ class Unsupported(UsageError):
 
 
 class Quantity(NamedTuple):
-    """Where a number comes from, and the nodes that it counts, if it counts nodes."""
+    """Number with its origin, and the nodes that it counts, if it counts nodes."""
 
     what: str
     refs: tuple[Ref, ...] = ()
@@ -121,7 +121,7 @@ class ShownResults:
                 self._rows(arguments.query, result)
 
     def path(self, ref: Ref) -> Path | None:
-        """How a node was reached; empty where it was only looked up, None where nothing shows it."""
+        """Return the path to a node; empty where it was only looked up, None where nothing shows it."""
         if ref in self.paths:
             return self.paths[ref]
         if ref in self._passed and ref.id.casefold() in self._question:
@@ -131,13 +131,13 @@ class ShownResults:
         return None
 
     def why_not(self, ref: Ref) -> str:
-        """Why a node cannot be an answer."""
+        """Return the reason why a node cannot be an answer."""
         if ref in self._passed:
             return f"{ref} is an id of your own that no tool came to: go to it from what the question names"
         return f"no tool has shown {ref}"
 
     def lacks(self, triple: Triple) -> bool:
-        """Whether a complete look-up has shown that an edge is not there."""
+        """Return whether a complete look-up has shown that an edge is not there."""
         if triple in self._absent:
             return True
         ways = (
@@ -164,7 +164,7 @@ class ShownResults:
                 self.counts[value] = Quantity(f"{name} of {ref}")
 
     def _relations(self, result: RelationsResult) -> None:
-        """What stands between two nodes; nothing does where one of them is not there."""
+        """Record what stands between two nodes; nothing does where one of them is not there."""
         if result.missing:
             return
         for between in result.relations:
@@ -216,15 +216,15 @@ class ShownResults:
         # A way there says more than a look-up by name.
         self.paths[ref] = self.paths.get(ref) or path
 
-    def _total(self, what: str, refs: list[Ref], result: NodesResult) -> None:
-        self._cut(what, result.cut_off)
-        self.counts[result.total] = Quantity(what, tuple(refs))
+    def _total(self, noun: str, refs: list[Ref], result: NodesResult) -> None:
+        self._cut(noun, result.cut_off)
+        self.counts[result.total] = Quantity(noun, tuple(refs))
         if not result.total:
-            self.none.append(what)
+            self.none.append(noun)
 
-    def _cut(self, what: str, cut: bool) -> None:
+    def _cut(self, noun: str, cut: bool) -> None:
         if cut:
-            self.cut.append(what)
+            self.cut.append(noun)
 
 
 def _values(value: Any) -> Iterator[Any]:
@@ -242,7 +242,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, resolver: NameResolver) -> tuple[Edge, ...]:
-    """Whether a yes or a no rests on what was shown."""
+    """Return the edges that a yes or a no rests on; Unsupported unless it rests on what was shown."""
     candidates = _edges_in_question(question, resolver)
     found = tuple(shown.edges[t] for t in candidates if t in shown.edges)
     if holds and not found:
@@ -302,7 +302,7 @@ def _more(rest: str, lexicon: Lexicon) -> str:
 
 
 def _way_fits(lexicon: Lexicon, pattern: Pattern, rest: str, forth: bool) -> bool:
-    """Whether an edge may stand in this direction; it is asked only where both ends are of one label."""
+    """Return whether an edge may stand in this direction; asked only where both ends are of one label."""
     if pattern.symmetric or pattern.head != pattern.tail:
         return True
     words = lexicon.relation(pattern.type)
@@ -322,7 +322,7 @@ def _holds(phrases: tuple[str, ...], rest: str) -> bool:
 
 
 def _mentions(question: str, resolver: NameResolver) -> list[NameLink]:
-    """What a question names, the longest names first; nothing twice."""
+    """Find what a question names, the longest names first; nothing twice."""
     found: list[NameLink] = []
     for link in sorted(resolver.links(question), key=lambda link: link.start - link.end):
         if any(n.start < link.end and link.start < n.end for n in found):
@@ -448,7 +448,7 @@ class _Conversation:
         ]
 
     def form(self) -> type[BaseModel]:
-        """What the next step can be: for a weak model, a step over what was shown, and an answer after one."""
+        """Return the form of the next step; a weak model's step is over what was shown, its answer after one."""
         if not self._small:
             return form_of_steps(self._offers)
         schema, known = self._store.schema, list(self._known)
@@ -505,7 +505,7 @@ class _Conversation:
         return None
 
     def without_answer(self, because: str) -> Answer:
-        """What a conversation comes to that ends without an answer."""
+        """Return the result of a conversation that ends without an answer."""
         if not self._unsupported:
             return Answer(question=self._question, status=Status.STOPPED, because=because)
         because = f"{because}; its last one rests on nothing that its tools have shown: {self._unsupported[-1]}"

@@ -1,4 +1,4 @@
-"""How a model is shown its tools, and how what it answers becomes a step.
+"""Tools as they are shown to a model, and its answers as steps.
 
 The chat templates of small models leave tools out, so that the model never hears of them. Such a model gets its tools
 in words, and answers with JSON: which tool, and its arguments. Its text is bound to that form where the endpoint can.
@@ -24,15 +24,15 @@ example: EXAMPLE. Your tools and their arguments:
 
 
 class Offer(Protocol):
-    """What a model may do next: a tool of the toolbox, or the form with which it ends its part."""
+    """Next step that a model may take: a tool of the toolbox, or the form with which it ends its part."""
 
     @property
     def name(self) -> str:
-        """What it is called by."""
+        """Name of the tool or form."""
 
     @property
     def purpose(self) -> str:
-        """What it is for."""
+        """Purpose of the tool or form."""
 
     @property
     def arguments(self) -> type[BaseModel]:

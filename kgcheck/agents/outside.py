@@ -1,4 +1,4 @@
-"""What the tools beside the reference look-up show of the outside world: entries, networks and papers.
+"""Tools for the outside world beside the reference look-up: entries, networks and papers.
 
 A tool whose source is not there says so; it never says that nothing was found. With papers, what an index says of an
 edge is evidence of the tier `text`, beside that of the reference sources.
@@ -39,13 +39,13 @@ class Outside:
         return EntryResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
     def lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
-        """What became of an accession."""
+        """Look up what became of an accession."""
         if self._lookups:
             return self._lookups.lifecycle(wanted.accession)
         return LifecycleResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
     def pair(self, wanted: PairArguments) -> PairResult:
-        """Whether a network links two accessions."""
+        """Look up whether a network links two accessions."""
         if self._lookups:
             return self._lookups.pair(wanted.one, wanted.other, wanted.network)
         return PairResult(**wanted.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
@@ -78,7 +78,7 @@ class ListsRetractions(ReferenceSource, Protocol):
     """A reference source that knows of retracted papers."""
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
-        """Which of some papers were retracted."""
+        """Return those of some papers that were retracted."""
 
 
 class WithLiterature:
@@ -99,6 +99,6 @@ class WithLiterature:
 def with_papers(
     source: SnapshotSource, schema: Schema, live: LiveSource | None, reader: "TripleReader | None"
 ) -> tuple[ReferenceSource, Outside]:
-    """Where a team looks: evidence by one path, and the look-ups beside it."""
+    """Return the sources of a team: evidence by one path, and the look-ups beside it."""
     sources = WithLiterature(source, reader) if reader else source
     return sources, Outside(SourceLookups(source, schema, live), reader)

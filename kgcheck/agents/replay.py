@@ -44,7 +44,7 @@ class Replayed(Value):
 
     @property
     def same(self) -> bool:
-        """Whether the verdict is what it was."""
+        """Tell whether the verdict is what it was."""
         return self.checked.verdict == self.recorded
 
 

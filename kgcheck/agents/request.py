@@ -1,4 +1,4 @@
-"""What the team is asked, read from words.
+"""Request to the team, read from words.
 
 Four forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``, and
 ``attribute P04637 ACTS_ON Q00987 score`` for a score of an edge.
@@ -15,7 +15,7 @@ from kgcheck.questions.resolver import NameResolver, Taken, taken_names
 
 
 def forms(schema: Schema) -> str:
-    """What words may ask, with an example of the profile."""
+    """Describe the forms of a request in words, with an example of the profile."""
     return (
         "HEAD RELATION TAIL, or existence LABEL ID, or attribute LABEL ID NAME, or attribute HEAD RELATION TAIL NAME;"
         f" for example: {schema.edge_example}"
@@ -172,13 +172,13 @@ def _with_names(tokens: list[str], schema: Schema) -> list[str]:
 
 
 def _is_node(label: str, names: Sequence[str], schema: Schema) -> bool:
-    """Whether the words between ``attribute`` and an attribute are a label and a name."""
+    """Return whether the words between ``attribute`` and an attribute are a label and a name."""
     is_name = label in schema.label_names and not set(names) & set(schema.relation_types)
     return len(names) == 1 or (len(names) > 1 and is_name)
 
 
 def _is_edge(head: str, relation: str, schema: Schema) -> bool:
-    """Whether the words after ``attribute`` begin with an edge, its relation perhaps misspelled, or with a node."""
+    """Return whether an edge follows ``attribute``, its relation perhaps misspelled, and not a node."""
     return relation in schema.relation_types or head not in schema.label_names
 
 

@@ -30,11 +30,11 @@ from kgcheck.llm.budget import Limits, Meter
 from kgcheck.model import Change, CheckTask, Outcome, Reason, Value, Verdict
 
 CHECK_LIMITS = Limits(turns=30, seconds=60.0)
-"""How much a check may take where nothing else is given; a turn is one step of an agent."""
+"""Limits of a check where nothing else is given; a turn is one step of an agent."""
 
 
 class ModelCost(Value):
-    """What a model took to choose a step; nothing, where no model did."""
+    """Cost of a model to choose a step; nothing, where no model did."""
 
     tokens: int = 0
     cost: float | None = None
@@ -81,7 +81,7 @@ class Brain(Protocol):
 
 
 class TeamConclusion(Value):
-    """What a check came to."""
+    """Result of a check."""
 
     task: CheckTask
     verdict: Verdict
@@ -91,7 +91,7 @@ class TeamConclusion(Value):
 
     @property
     def differs(self) -> bool:
-        """Whether a model concluded something else than the evidence gives."""
+        """Tell whether a model concluded something else than the evidence gives."""
         return self.concluded is not None and self.concluded is not self.verdict.outcome
 
 
@@ -209,7 +209,7 @@ def _judged(task: CheckTask) -> CheckTask:
 
 
 def _stopped(task: CheckTask, seen: TeamResults) -> TeamConclusion:
-    """What a check came to that ran out of turns or seconds: a verdict rests on evidence alone."""
+    """Conclude a check that ran out of turns or seconds: a verdict rests on evidence alone."""
     if seen.looked_up:
         judged = verdict(task.judged_as, seen.evidence, seen.gaps)
     else:
@@ -239,7 +239,7 @@ def _take_turn(stage: Stage, check: _Check) -> None:
 
 
 def _event(action: Action, check: _Check) -> dict[str, Any]:
-    """What the transcript keeps of a step; with the first one, also the request."""
+    """Return the event of a step for the transcript; with the first one, also the request."""
     event = action.model_dump(mode="json", include={"tool", "arguments", "tokens", "cost", "concluded", "task"})
     event["text"] = "" if isinstance(action, UseTool) else action.message
     if not check.transcript.events:

@@ -1,4 +1,4 @@
-"""What a team has seen, and whether what is to be validated rests on it."""
+"""Results that a team has seen, and checks that what is to be validated rests on them."""
 
 import json
 from typing import Any
@@ -33,11 +33,11 @@ class TeamResults(BaseModel):
     last: str = Field(default="", description="the last result, as JSON")
 
     def node(self, ref: Ref) -> NodeResult | None:
-        """What was seen of a node."""
+        """Return what was seen of a node."""
         return self.nodes.get(call_key("node", ref.model_dump()))
 
     def edges_between(self, head: Ref, relation: str, tail: Ref) -> EdgesResult | None:
-        """What was seen of the edges between two nodes."""
+        """Return what was seen of the edges between two nodes."""
         return self.edges.get(call_key("edges", edge_arguments(head, relation, tail)))
 
 
@@ -118,6 +118,6 @@ def _of_edge(task: CheckTask, request: Request, seen: TeamResults) -> bool:
 
 
 def _is_meant(end: Ref, id_: str | None, seen: TeamResults) -> bool:
-    """Whether a node is the one that a request names, and was seen in the graph."""
+    """Return whether a node is the one that a request names, and was seen in the graph."""
     node = seen.node(end)
     return end.id == id_ and node is not None and node.found

@@ -23,7 +23,7 @@ class NodeArguments(Value):
 
 
 class NodeResult(Value):
-    """Whether the graph has the node, and its properties."""
+    """Presence of a node in the graph, and its properties."""
 
     found: bool
     properties: dict[str, Any] = {}
@@ -146,7 +146,7 @@ class ReferenceArguments(Value):
 
 
 class ReferenceResult(Value):
-    """What the sources say of a task, and which could not be looked at."""
+    """Evidence of the sources on a task, and those that could not be looked at."""
 
     task: CheckTask
     evidence: tuple[Evidence, ...]

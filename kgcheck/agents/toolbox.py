@@ -179,15 +179,15 @@ class Toolbox:
         return ReferenceResult(task=task, evidence=evidence, gaps=gaps)
 
     def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
-        """What the entry of an identifier says."""
+        """Look up the entry of an identifier."""
         return self.outside.entry(wanted)
 
     def id_lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
-        """What became of an identifier."""
+        """Look up what became of an identifier."""
         return self.outside.lifecycle(wanted)
 
     def network_link(self, wanted: PairArguments) -> PairResult:
-        """Whether a network links two identifiers."""
+        """Look up whether a network links two identifiers."""
         return self.outside.pair(wanted)
 
     def literature_search(self, wanted: LiteratureArguments) -> LiteratureResult:

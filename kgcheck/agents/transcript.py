@@ -1,4 +1,4 @@
-"""What a team did, event by event; enough to run it again."""
+"""Transcript of a team, event by event; enough to run it again."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,7 +13,7 @@ from kgcheck.visible import safe_json
 
 
 class AgentRole(StrEnum):
-    """Who acts."""
+    """Role of an agent."""
 
     LEADER = "leader"
     KG = "kg agent"
@@ -22,7 +22,7 @@ class AgentRole(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where a check stands."""
+    """Stage of a check."""
 
     PLAN = "plan"
     KG_QUERY = "kg query"

@@ -26,7 +26,7 @@ from kgcheck.outputs import write_text
 from kgcheck.questions.resolver import NameResolver, Taken
 
 Subject = str | Sequence[str] | Triple | CheckTask
-"""What can be checked: words, an edge, or a task."""
+"""Subject of a check: words, an edge, or a task."""
 
 
 def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
@@ -139,7 +139,7 @@ def check(
 
 
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:
-    """What a model took, and whether it would have concluded something else."""
+    """Describe a model's tokens and cost, and its conclusion where that is another than the verdict."""
     tokens, costs = sum(e.tokens for e in events), [e.cost for e in events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
     if checked.differs and checked.concluded:

@@ -1,4 +1,4 @@
-"""What became of findings that a run did not find again: fixed, gone, or not looked at.
+"""Findings that a run did not find again: fixed, gone, or not looked at.
 
 That a finding is absent says nothing by itself. So it is asked, while graph and references are at hand: is what it is
 about still in the graph, was its task part of this run, and how does that task end now?
@@ -34,7 +34,7 @@ Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason
 """Judges the tasks of a select (head, tail, value, items): how each ended, by its ends."""
 
 Ended = tuple[ComparisonState, str]
-"""What became of a finding, and why, where there is more to say."""
+"""Present state of a former finding, and why, where there is more to say."""
 
 _FIXED, _GONE, _UNCHECKED, _CHANGED = (
     ComparisonState.FIXED,
@@ -93,7 +93,7 @@ class FormerFindings:
         }
 
     def since(self, before: Run, units: Iterable[Unit]) -> Iterator[FormerFinding]:
-        """What became of the findings of a run that cannot be seen from the findings of both."""
+        """Yield the findings of an earlier run whose fate cannot be seen from the findings of both."""
         pair = Pair(before.id, self._run.id)
         plan = {(unit.type, unit.target): unit for unit in units}
         yield from self._weakened(pair)
@@ -131,7 +131,10 @@ class FormerFindings:
             return None
 
     def _outside(self, key: _Key, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Of tasks that no unit of the run is of: gone where the graph has no such nodes or edges at all."""
+        """Return the states of tasks outside every unit of the run.
+
+        They are gone where the graph has no such nodes or edges at all.
+        """
         kind, of = key
         pattern = self._pattern(of.label or "", of.relation, of.object_label)
         is_gone = False
@@ -168,7 +171,7 @@ class FormerFindings:
             self._db.unregister("former_rows")
 
     def _looked_up_ended(self, unit: Unit) -> dict[str, Ended]:
-        """Of existence, attributes and edges: part of the graph, part of the run, and how it ends."""
+        """Return the states of existence, attribute and edge tasks: in the graph, in the run, and their end."""
         if unit.pattern:
             there = self._copy.pairs(unit.pattern)
         else:
@@ -195,7 +198,10 @@ class FormerFindings:
         return self._judge(unit, select) if (unit.type, unit.target) in self._could_not_look else {}
 
     def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
-        """Of edges that sources had and the graph had not: it may have them now, or the sources no more."""
+        """Return the states of edges that sources had and the graph had not.
+
+        The graph may have them now, or the sources no more.
+        """
         pattern = unit.pattern
         assert pattern  # noqa: S101  (every unit of this type has one)
         heads, tails = (self._copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
@@ -231,7 +237,10 @@ class FormerFindings:
         return ended
 
     def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Of rules, each of which was gone through as a whole: no hit any more, or nothing left that it could hit."""
+        """Return the states of structure tasks: no hit any more, or nothing left that the rule could hit.
+
+        Each rule was gone through as a whole.
+        """
         there = self._there(tasks)
         folds = self._folds_now()
         ended: dict[str, Ended] = {}

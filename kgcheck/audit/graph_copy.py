@@ -88,7 +88,7 @@ class GraphCopy:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether pairs are read as numbers, and not as the edges that structure looks at."""
+        """Tell whether pairs are read as numbers, and not as the edges that structure looks at."""
         return not self._whole
 
     def numbered(self, pattern: Pattern) -> Pairs:
@@ -129,7 +129,7 @@ class GraphCopy:
 
 
 def _cleaned(rows: pa.Table, ids: tuple[str, ...]) -> str:
-    """What a select of all columns does with ids that are not printable; nothing where all are, as nearly always."""
+    """Return the REPLACE clause that makes ids printable; empty where all are, as nearly always."""
     unclean = [name for name in ids if not _is_printable(rows.column(name))]
     return f"REPLACE ({', '.join(f'printable({name}) AS {name}' for name in unclean)})" if unclean else ""
 
@@ -144,7 +144,7 @@ def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _is_printable(column: pa.ChunkedArray) -> bool:
-    """Whether no id can need to be made printable: a glance at the bytes, where a pattern would read each id."""
+    """Tell whether no id needs to be made printable: a glance at the bytes, not a pattern over each id."""
     if column.type != pa.string() or column.null_count:
         return False
     sizes = pc.min_max(pc.binary_length(column)).as_py()

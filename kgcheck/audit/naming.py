@@ -21,11 +21,11 @@ _FEW = 500
 """So many nodes are asked for by their ids, however few there are of their label."""
 
 _OF_ALL = 20
-"""Of so many nodes of a label, one that is wanted makes it quicker to read them all than to ask for each."""
+"""Nodes of a label per wanted one, below which reading all is quicker than asking for each."""
 
 
 class NodeNames:
-    """What a graph calls its nodes, each read once."""
+    """Names of the nodes of a graph, each read once."""
 
     def __init__(self, store: GraphStore, counts: Mapping[str, int] | None = None) -> None:
         self._store = store

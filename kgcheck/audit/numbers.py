@@ -111,7 +111,7 @@ def stable_order(numbers: Numbers) -> npt.NDArray[np.int64]:
 
 
 def repeated(numbers: Numbers) -> npt.NDArray[np.bool_]:
-    """Of numbers in order, which stand there more than once."""
+    """Mark the numbers, which are in order, that occur more than once."""
     those = np.zeros(len(numbers), np.bool_)
     again = numbers[1:] == numbers[:-1]
     those[1:] = again
@@ -120,7 +120,7 @@ def repeated(numbers: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def are_in(numbers: Numbers, others: Numbers) -> npt.NDArray[np.bool_]:
-    """Whether each number, in order best, is one of others, which are in order."""
+    """Mark the numbers, in order best, that are among others, which are in order."""
     if not len(others):
         return np.zeros(len(numbers), np.bool_)
     places = np.searchsorted(others, numbers)

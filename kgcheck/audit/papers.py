@@ -19,7 +19,7 @@ MOST_EDGES = 2_000
 
 
 class PapersOnEdge(NamedTuple):
-    """What papers say of an edge, and what the references alone had come to."""
+    """Evidence from papers on an edge, beside the outcome by the references alone."""
 
     triple: Triple
     before: Outcome

@@ -9,11 +9,10 @@ import duckdb
 
 from kgcheck import clock
 from kgcheck.audit import judging, structure
-from kgcheck.audit.ahead import Ahead
 from kgcheck.audit.columns import finding_rows
+from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.former import FormerFindings
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain import Alike
@@ -65,12 +64,12 @@ class Worker:
         live: LiveSource | None = None,
         papers: Papers | None = None,
         verified: VerifiedFiles | None = None,
-        in_turn: InTurn | None = None,
-        ahead: Ahead[Looked | None] | None = None,
+        executor: SerialExecutor | None = None,
+        prefetcher: Prefetcher[Looked | None] | None = None,
     ) -> None:
         self._db = db
-        self._in_turn = in_turn
-        self._ahead = ahead
+        self._executor = executor
+        self._prefetcher = prefetcher
         self._units: Sequence[Unit] = ()
         self._verified = verified
         self._papers = papers
@@ -85,7 +84,7 @@ class Worker:
         self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy
-        self._plain_db = ahead.db if ahead else db
+        self._plain_db = prefetcher.db if prefetcher else db
         parts = (db, copy, self._schema, self._options)
         self._tasks = TaskSelection(*parts, records=verified is not None, plain=self._plain_db)
         self._structure = StructureRules(db, AuditedGraph(db, copy, store, run, before), self._options)
@@ -177,12 +176,12 @@ class Worker:
         tables.reset()
         return 0
 
-    def _write(self, what: Callable[..., object], *about: Any) -> None:
+    def _write(self, func: Callable[..., object], *args: Any) -> None:
         """Do it at once, or after what is still to be written."""
-        if self._in_turn:
-            self._in_turn.do(what, *about)
+        if self._executor:
+            self._executor.submit(func, *args)
         else:
-            what(*about)
+            func(*args)
 
     def _keep(self, pieces: Sequence[Piece], alike: Sequence[Alike | None]) -> None:
         """Keep what was judged, before the ledger says that the pieces are done."""
@@ -196,7 +195,7 @@ class Worker:
                 self._write(*writing)
 
     def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
-        """How the tasks of a select end, by their ends: judged as those of the run are."""
+        """Judge the tasks of a select as those of the run are, and return outcome and reason by their ends."""
         numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
         fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
@@ -213,12 +212,12 @@ class Worker:
 
     def _select(self, unit: Unit, done: Mapping[str, str]) -> Selected:
         """Select the tasks of a unit, and look for the plainly supported edges of the next ones that are not done."""
-        if not self._ahead:
+        if not self._prefetcher:
             return self._tasks.select(unit, self._look(unit))
-        looked = self._ahead.take(unit, self._look, unit)
+        looked = self._prefetcher.take(unit, self._look, unit)
         if self._tasks.is_numbered:
             for following in self._following(unit, done):
-                self._ahead.begin(following, self._look, following)
+                self._prefetcher.submit(following, self._look, following)
         return self._tasks.select(unit, looked)
 
     def _following(self, unit: Unit, done: Mapping[str, str]) -> Iterator[Unit]:
@@ -296,8 +295,8 @@ class Worker:
 
     def _work_structure(self, unit: Unit, done: Mapping[str, str]) -> None:
         self.finish()
-        if self._in_turn:
-            self._in_turn.wait()
+        if self._executor:
+            self._executor.wait()
         for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)

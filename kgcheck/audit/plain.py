@@ -14,11 +14,11 @@ from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.quoting import identifier, literal
 
 _OF_LINKS = {"record": pa.string(), "score": pa.float64()}
-"""What is said of links, beside their pairs and where they stand."""
+"""Columns of links beside their pairs and their origin."""
 
 
 class LinkOrigin(NamedTuple):
-    """Where a link stands."""
+    """Origin of a link."""
 
     source: str
     release_id: int
@@ -54,7 +54,7 @@ class PlainPairs:
         return alike, is_plain
 
     def _origins(self, plain: PlainEdges) -> list[LinkOrigin]:
-        """Where the links stand. Most sources have one release, so that no link need be asked."""
+        """List the origins of the links. Most sources have one release, so that no link need be asked."""
         releases = f"SELECT source, id FROM ref.release WHERE source IN ({', '.join(map(literal, plain.sources))})"
         rows = self._db.execute(f"{releases} LIMIT 2").fetchall()
         if len(rows) != 1:
@@ -122,7 +122,7 @@ class _FineEnds(NamedTuple):
 
 
 def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | None:
-    """What there is to say of the links of pairs that are plainly supported, see `Alike`."""
+    """Return what `Alike` keeps of the links of plainly supported pairs."""
     pairs = alike.pairs.numbers
     of_links = [name for name in _OF_LINKS if name in links.column_names]
     if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):

@@ -1,4 +1,4 @@
-"""What an audit looks at: units of one check type on one label, attribute or pattern."""
+"""Plan of an audit: units of one check type on one label, attribute or pattern."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
     first: int
     last: int
     plain: int = 0
-    """How many plainly supported tasks the first number stands for."""
+    """Number of plainly supported tasks that the first number stands for."""
 
 
 def place_sql(pieces: Sequence[Piece], task: str) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 import duckdb
 
 from kgcheck import clock
-from kgcheck.audit.ahead import Ahead
+from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.in_turn import InTurn
 from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.pieces import Worker
@@ -133,8 +132,8 @@ class Audit:
         with (
             working_database(limits) as db,
             damage_named(self._snapshot),
-            InTurn() as in_turn,
-            Ahead[Any](db) as ahead,
+            SerialExecutor() as executor,
+            Prefetcher[Any](db) as prefetcher,
         ):
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
@@ -142,7 +141,7 @@ class Audit:
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
             copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before more is asked.
-            waits = (None, None) if live or self._papers else (in_turn, ahead)
+            waits = (None, None) if live or self._papers else (executor, prefetcher)
             parts = (db, self._store, copy, join, self._ledger, run, before)
             worker = Worker(*parts, live, self._papers, verified, *waits)
             worker.prepare(units)
@@ -155,7 +154,7 @@ class Audit:
                     run = self._noted(run)
                     step.advance()
                 worker.finish()
-                in_turn.wait()
+                executor.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
             self._ledger.link_causes(run, {label.name: label.shares_ids_with for label in self._store.schema.labels})
@@ -173,12 +172,12 @@ class Audit:
         return self._settings.model_copy(update={"duckdb_threads": 1})
 
     def _is_at_most(self, elements: int, size: int, counts: Counts) -> bool:
-        """Whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
+        """Tell whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
         of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
         return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
 
     def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
-        """Where what is judged is kept; the working database may write there, and nowhere else."""
+        """Return the files of judged tasks; the working database may write there, and nowhere else."""
         if not self._settings.keep_verified:
             return None
         files = VerifiedFiles.of(self._ledger, self._settings.home)
@@ -225,7 +224,7 @@ class Audit:
 
 
 def store_place(store: GraphStore) -> str:
-    """Where a store is, the same from every folder."""
+    """Return the place of a store, the same from every folder."""
     return place_of(store.name) if store.backend == "embedded" else store.name
 
 
@@ -269,7 +268,7 @@ def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Sche
 
 
 def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
-    """What makes the references of a run less trustworthy: age, or no date."""
+    """Warn of what makes the references of a run less trustworthy: age, or no date."""
     if not snapshot and live:
         return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
     if not snapshot:

@@ -284,7 +284,7 @@ def digest(hits: Iterable[Fault]) -> str:
 
 @cache
 def _verdict(rule: Reason) -> Verdict:
-    """What every hit of a rule comes to: they differ in nothing that a verdict depends on."""
+    """Return the verdict of every hit of a rule: they differ in nothing that a verdict depends on."""
     hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
     return judge_evidence(CheckType.STRUCTURE, [judged(hit, clock.now())[1]])
 

@@ -42,7 +42,7 @@ class Selected(NamedTuple):
 
     @property
     def plain(self) -> int:
-        """How many are plainly supported."""
+        """Number of plainly supported tasks."""
         return len(self.alike.pairs.numbers) if self.alike else 0
 
 
@@ -118,7 +118,7 @@ class TaskSelection:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether all edges are looked at, read as numbers: then `look` has no use for the connection `db`."""
+        """Tell whether all edges are looked at, as numbers: then `look` has no use for the connection `db`."""
         return not self._options.ids and self._threshold is None and self._copy.is_numbered
 
     def _without_plain(self, pairs: Pairs, alike: Alike, is_plain: npt.NDArray[np.bool_]) -> Selected:
@@ -143,7 +143,7 @@ class TaskSelection:
         return pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
 
     def count(self, unit: Unit) -> int:
-        """How many tasks of a unit the filters and the sample leave."""
+        """Count the tasks of a unit that the filters and the sample leave."""
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
     def select_of(self, unit: Unit, *, whole: bool = False) -> str:
@@ -151,7 +151,7 @@ class TaskSelection:
         return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
 
     def about(self, ids: set[str]) -> bool:
-        """Whether a task about these ids is asked for."""
+        """Tell whether a task about these ids is asked for."""
         return not self._options.ids or bool(ids & set(self._options.ids))
 
     def _sampled(self, unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Which rows of judged tasks are kept as verified; the files are those of kgcheck.ledger.verified."""
+"""Rows of judged tasks to keep as verified; the files are those of kgcheck.ledger.verified."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -106,7 +106,7 @@ def alike_file(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
 def _confidences(
     check: EdgeCheck, scores: pa.ChunkedArray, is_one_of_several: npt.NDArray[np.bool_]
 ) -> pa.ChunkedArray:
-    """How sure it is by each link; not known of a pair that has several."""
+    """Return the confidence by each link; null for a pair that has several."""
     of_scores = pc.unique(scores)
     sure = pa.array([_confidence(check, score) for score in of_scores.to_pylist()], pa.float64())
     by_link = sure.take(pc.index_in(scores, of_scores))
@@ -114,7 +114,7 @@ def _confidences(
 
 
 def _confidence(check: EdgeCheck, score: float | None) -> float:
-    """How sure it is that an edge is right of which one link is all that was observed."""
+    """Return the confidence in an edge of which one link is all that was observed."""
     link = Observation(check.source, "fact", Stance.SUPPORTS, check.world, check.tier, None, score, 1)
     return judge(Signature(CheckType.TRIPLE, (link,), ())).confidence
 

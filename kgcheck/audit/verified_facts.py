@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 Subject = CheckTask | Triple | str
 
 
-def verified_of(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> "Verified | None":
-    """What the newest run that looked found of an edge, or of another task."""
-    return _fact(reader, resolver, what)[1]
+def verified_of(reader: "VerifiedReader", resolver: NameResolver, subject: Subject) -> "Verified | None":
+    """Return the result of the newest run that looked at an edge, or at another task."""
+    return _fact(reader, resolver, subject)[1]
 
 
 Fact = tuple[CheckTask, "Verified | None"]
 
 
 def edge_facts(reader: "VerifiedReader", resolver: NameResolver, edges: Iterable[str | Triple]) -> list[Fact]:
-    """What is verified of edges; see Workspace.verified_edges."""
+    """List the verified facts of edges; see Workspace.verified_edges."""
     return [_fact(reader, resolver, edge) for edge in edges]
 
 
 def node_facts(reader: "VerifiedReader", graph: "GraphStore", node: Ref, limit: int) -> tuple[list[Fact], bool]:
-    """What is verified of a node; see Workspace.verified_of_node."""
+    """List the verified facts of a node; see Workspace.verified_of_node."""
     tasks = list(islice(tasks_of_node(graph, node, limit), limit + 1))
     return [(task, reader.of(task)) for task in tasks[:limit]], len(tasks) <= limit
 
 
 def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckTask]:
-    """What can be verified of a node."""
+    """Yield the tasks on a node: its existence, its attributes and its edges."""
     schema = graph.schema
     yield CheckTask(type=CheckType.EXISTENCE, subject=node)
     for name in schema.label(node.label).attributes:
@@ -63,18 +63,18 @@ def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTa
                 yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
 
 
-def _fact(reader: "VerifiedReader", resolver: NameResolver, what: Subject) -> Fact:
-    if isinstance(what, CheckTask):
-        return what, reader.of(what)
-    tasks = [what] if isinstance(what, Triple) else list(_edges(resolver.schema, what))
+def _fact(reader: "VerifiedReader", resolver: NameResolver, subject: Subject) -> Fact:
+    if isinstance(subject, CheckTask):
+        return subject, reader.of(subject)
+    tasks = [subject] if isinstance(subject, Triple) else list(_edges(resolver.schema, subject))
     for triple in tasks:
         if found := reader.of(task := _task(triple)):
             return task, found
-    if not isinstance(what, Triple) and (edge := resolver.edge_in(what)):
+    if not isinstance(subject, Triple) and (edge := resolver.edge_in(subject)):
         tasks = [edge.triple]
     if not tasks:
         known = ", ".join(resolver.schema.relation_types)
-        raise UsageError(f"{what!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
+        raise UsageError(f"{subject!r} is no edge", f"write HEAD RELATION TAIL; the relations are {known}")
     return _task(tasks[0]), reader.of(_task(tasks[0]))
 
 

@@ -29,7 +29,7 @@ ITEM_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class BatchResult:
-    """How a batch of questions or checks went, with its metrics over all items and by type."""
+    """Result of a batch of questions or checks, with its metrics over all items and by type."""
 
     metrics: Mapping[str, Value]
     folder: Path
@@ -44,7 +44,7 @@ class BatchResult:
 
 @dataclass(frozen=True)
 class ClaimsResult:
-    """How a batch of claims went; ``stopped`` says why some are open, where the budget was spent."""
+    """Result of a batch of claims; ``stopped`` says why some are open, where the budget was spent."""
 
     metrics: "ClaimMetrics"
     folder: Path
@@ -212,7 +212,7 @@ def make_set(context: Context, truth_from: Path | None = None, *, per_type: int 
 
 @contextmanager
 def _truth(context: Context, reference: Path, truth_from: Path | None, notes: list[str]) -> "Iterator[TruthSource]":
-    """What says what is true; a set that is made and judged by the same data says so."""
+    """Open the source of truth; a set that is made and judged by the same data says so."""
     from kgcheck.bench.truth import LabelledFacts, Truths
     from kgcheck.reference.snapshot import Snapshot
 
@@ -267,10 +267,10 @@ def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
 
 
 def _brain(context: Context) -> dict[str, Any]:
-    """What a batch keeps about its brain."""
+    """Return a batch's record of its brain."""
     return {"brain": context.brain} | ({"model": context.settings.llm_model} if context.brain == "llm" else {})
 
 
 def _papers(context: Context) -> dict[str, str]:
-    """What a batch keeps about its papers, where there are any."""
+    """Return a batch's record of its papers, where there are any."""
     return {"index": str(context.literature)} if context.literature else {}

@@ -27,7 +27,7 @@ BenchLabel = Literal["support", "refute"]
 
 
 def label_of(kind: CheckType, outcome: Outcome) -> BenchLabel | None:
-    """What a verdict says in the words of the benchmark, which are about the graph; nothing where it cannot tell."""
+    """Return a verdict in the words of the benchmark, about the graph; None where it cannot tell."""
     match TallyMark.of(kind, outcome).graph:
         case GraphState.AGREES | GraphState.RIGHTLY_ABSENT:
             return "support"

@@ -1,4 +1,4 @@
-"""What a snapshot says outright about ids, names and links, for benchmarks: plain SQL, without the verdict function."""
+"""Ground truth of a snapshot on ids, names and links, for benchmarks: plain SQL, no verdict function."""
 
 from collections import defaultdict
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What is checked, and what decides a verdict. Pure: no module here opens a file or a connection."""
+"""Subjects of checks, and the rules of a verdict. Pure: no module here opens a file or a connection."""

@@ -21,7 +21,7 @@ SPLIT_SQL = (
 
 
 def separator_of(items: Sequence[str]) -> str | None:
-    """What parts the names of a list that a graph holds as one text; None where it is a list."""
+    """Return the separator of a list that a graph holds as one text; None where it is a list."""
     return next((s for s in ("|", ";", ",") if len(items) == 1 and s in items[0]), None)
 
 

@@ -1,4 +1,4 @@
-"""Which of several reasons a verdict gives: the first in the order of their table."""
+"""Precedence of reasons: of several, a verdict gives the first in the order of their table."""
 
 from collections.abc import Iterable
 
@@ -15,12 +15,12 @@ def first(reasons: Iterable[Reason]) -> Reason | None:
 
 
 def place(reason: Reason) -> int:
-    """Where a reason stands in the order; those of structure rules share the last place."""
+    """Return the place of a reason in the order; those of structure rules share the last place."""
     return _PLACE.get(reason, len(_PLACE))
 
 
 def agrees(one: Reason | None, other: Reason | None) -> bool:
-    """Whether two contradictions can both be right.
+    """Tell whether two contradictions can both be right.
 
     An edge may be denied by one source and lacking in another. Of a value, or of what became of an id, two different
     reasons exclude each other.

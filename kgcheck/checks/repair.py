@@ -1,4 +1,4 @@
-"""What to change when a check fails. A proposal only: nothing is applied, and nothing ever goes without a mark.
+"""Repairs of failed checks, as proposals: nothing is applied, and nothing ever goes without a mark.
 
 What a proposal is made of hangs on the signature and on how many ids the evidence offers: `plan_repair` decides it,
 once for all findings that are alike in these. `propose` fills a plan in for one finding, and kgcheck.audit.columns for
@@ -33,7 +33,7 @@ SEVERAL = 2
 
 
 class Filling(StrEnum):
-    """Where the value or the candidates of a change come from."""
+    """Origin of the value or the candidates of a change."""
 
     NOTHING = "nothing"
     REPLACEMENTS = "replacements"
@@ -57,14 +57,14 @@ class RepairPlan(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """How many different replacements and candidates the evidence against a task offers: 0, 1 or SEVERAL."""
+    """Number of different replacements and candidates in the evidence against a task: 0, 1 or SEVERAL."""
 
     replacements: int
     candidates: int
 
 
 class _Ended(Protocol):
-    """How a task ended: of a verdict and of a judgement alike."""
+    """Result of a task: of a verdict and of a judgement alike."""
 
     @property
     def outcome(self) -> Outcome: ...
@@ -102,7 +102,7 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
 
 
 def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
-    """What a change is made of."""
+    """Plan the change for a task by its verdict; None where there is nothing to change."""
     if TallyMark.of(signature.type, ended.outcome).severity:
         return None
     reason = ended.reason
@@ -128,7 +128,7 @@ def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_att
 
 
 def completed(value: str | None, lacking: str | None) -> str | None:
-    """What the graph says, with the names that it lacks.
+    """Complete the graph's value by the names that it lacks.
 
     A list keeps those that it has; one that stands as a text stays one.
     """

@@ -47,7 +47,7 @@ _ENDPOINT_REASONS = (
     Reason.ENDPOINT_UNKNOWN,
     Reason.ENDPOINT_MERGED,
 )
-"""What may be wrong with an end."""
+"""Faults of an end of an edge."""
 
 _SILENT_REASON: dict[CheckType, Reason] = {
     CheckType.EXISTENCE: Reason.UNKNOWN_ID,
@@ -56,11 +56,11 @@ _SILENT_REASON: dict[CheckType, Reason] = {
     CheckType.POTENTIAL: Reason.NOT_FOUND_ELSEWHERE,
     CheckType.STRUCTURE: Reason.NOTHING_FOUND,
 }
-"""What silence of a closed source means, and a contradiction that gives no reason of its own."""
+"""Reason for silence of a closed source, and for a contradiction that gives no reason of its own."""
 
 
 _OF_AN_ABSENT_EDGE = {Outcome.SUPPORTED: Reason.EDGE_MISSING, Outcome.REFUTED: Reason.NOT_FOUND_ELSEWHERE}
-"""Why an edge that the graph lacks is supported or refuted."""
+"""Reason of the verdict on an edge that the graph lacks."""
 
 
 class Judgement(NamedTuple):
@@ -148,7 +148,7 @@ def _decide(kind: CheckType, facts: list[Observation], gaps: tuple[Gap, ...]) ->
 
 
 def _is_one_paper_against(spoken: list[Observation], closed: list[Observation]) -> bool:
-    """Whether a single paper is all that supports what people who list everything of its kind do not have."""
+    """Tell whether a single paper is all that supports what a complete, curated list does not have."""
     if not any(o.tier in _CURATED_BY_PEOPLE for o in closed):
         return False
     if any(o.tier is not Tier.TEXT or o.stance is not Stance.SUPPORTS for o in spoken):

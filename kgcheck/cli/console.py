@@ -1,4 +1,4 @@
-"""What people see as tables and bars: results on stdout, progress on stderr; lines are in output.py."""
+"""Tables and progress bars: results on stdout, progress on stderr; lines are in output.py."""
 
 import os
 from collections.abc import Iterator

@@ -72,7 +72,7 @@ def _refuse_unclear(named: list[str], by_filter: list[str]) -> None:
 
 
 def _confirmed(count: int, action: str, yes: bool) -> bool:
-    """Whether to go on; asked only of a person, and never of a program."""
+    """Ask whether to go on; only of a person, never of a program."""
     from kgcheck.errors import UsageError
 
     if yes or not count:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
 
 _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
-"""What an earlier demo leaves and this one makes anew."""
+"""Files that an earlier demo leaves and this one makes anew."""
 
 
 @click.command("demo")

@@ -33,7 +33,7 @@ def command(workspace: "Workspace", format_: str) -> int:
 
 
 def _in_words(one: "Facility") -> str:
-    """What was found of a facility; of one that is missing, what needs it and the command that brings it."""
+    """Describe a facility; a missing one by what needs it and the command that brings it."""
     if one.state == "ok":
         return one.found
     return "; ".join(filter(None, (one.found, one.needed_for and f"for {one.needed_for}", one.command)))

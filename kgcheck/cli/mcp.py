@@ -102,7 +102,7 @@ def command(
 
 
 def _ways() -> tuple[Any, Any]:
-    """What serves over HTTP, and over stdin and stdout."""
+    """Return the functions that serve over HTTP, and over stdin and stdout."""
     from kgcheck.errors import MissingExtra
 
     try:

@@ -64,14 +64,14 @@ class Configured(click.Option):
         return extra
 
     def _configured(self) -> tuple[str, str] | None:
-        """What kgcheck.toml has, and where that is."""
+        """Return the value in kgcheck.toml, and its place there."""
         from kgcheck.curation.project_file import configured
 
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
 
 
 def given(name: str) -> bool:
-    """Whether an option of the command under way stands on the command line."""
+    """Tell whether an option of the command under way stands on the command line."""
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 

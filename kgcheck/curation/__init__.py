@@ -1,1 +1,1 @@
-"""What becomes of findings: compared from run to run, decided on, repaired, and looked for by themselves."""
+"""Comparison of findings from run to run, decisions about them, patches, and scheduled jobs."""

@@ -1,15 +1,15 @@
-"""Whether patches changed a store, found out with no more than that takes: most loads are of stores without any."""
+"""Check for applied patches in a store, with no more imports than that takes: most stores have none."""
 
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.loading.curated import Curated
 
 PREFIX = "patch "
-"""How the keys of what a store says of patches begin."""
+"""Prefix of the keys of the records of patches in a store."""
 
 
 def curated_in(store: OpenedStore) -> Curated:
-    """What the patches that are applied to a store changed in it."""
+    """Collect the changes of the patches applied to a store."""
     if not store.meta():
         return Curated()
     with store.statements(write=False) as run:

@@ -77,7 +77,7 @@ class ComparedFinding(Value):
 
     @property
     def why(self) -> str:
-        """Why it is in that state, where there is more to say."""
+        """Reason of that state, where there is more to say."""
         return self.former.why if self.former else ""
 
     def as_row(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class ComparedFinding(Value):
 
 
 class RunDiff:
-    """What became of the findings of one run in a later one. It is read from the ledger whenever it is asked."""
+    """Comparison of the findings of two runs. It is read from the ledger whenever it is asked."""
 
     def __init__(self, ledger: "LedgerPlace | URL", before: Run | None, after: Run) -> None:
         self.before = before
@@ -106,7 +106,7 @@ class RunDiff:
 
     @property
     def counts(self) -> Counter[ComparisonState]:
-        """How many findings are in each state."""
+        """Number of findings in each comparison state."""
         with self._opened() as (_, table):
             return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
@@ -120,7 +120,7 @@ class RunDiff:
             return table.states(self.pair, fingerprints)
 
     def fails(self, fail_on: str, today: date | None = None) -> bool:
-        """Whether findings of the later run are at or over a threshold.
+        """Tell whether findings of the later run are at or over a threshold.
 
         What was rejected as it is now, or deferred to a later day, does not count.
         """
@@ -156,7 +156,7 @@ class RunDiff:
         return {"before": self.before_id, "after": self.after.id, "counts": counts}
 
     def lines(self) -> list[str]:
-        """What became of the findings, in a line or two."""
+        """Summarise the comparison in a line or two."""
         counts, line = self.counts, f"run {self.after.id}"
         line += f" against {self.before.id}" if self.before else ", the first of this store and these options"
         numbers = ", ".join(f"{counts[state]:,} {state.value}" for state in ComparisonState)
@@ -188,10 +188,10 @@ class RunDiff:
         self,
         connection: Connection,
         states: Collection[ComparisonState] = (),
-        about: CompoundSelect[tuple[str]] | None = None,
+        fingerprints: CompoundSelect[tuple[str]] | None = None,
     ) -> tuple[Select[Any], Present]:
         """The findings of the later run, in the order of reports."""
-        found = present(comparison_of(connection, self.pair), {state.value for state in states}, about)
+        found = present(comparison_of(connection, self.pair), {state.value for state in states}, fingerprints)
         query = select(*FOUND).select_from(found.rows).where(found.where).order_by(*found.order)
         query = query.add_columns(count_consequences(found.of).label("consequences"))
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")

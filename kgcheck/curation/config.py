@@ -100,7 +100,7 @@ class LiteratureEntry(Value):
 
 
 class NotificationEntry(Value):
-    """Where messages go, and when."""
+    """Receiver of messages, and the occasions for them."""
 
     address_env: str = Field(description="the environment variable with the address, as apprise writes it")
     when: tuple[Occasion, ...] = Field(
@@ -118,7 +118,7 @@ class NotificationEntry(Value):
 
 
 class DefaultEntry(Value):
-    """What commands and jobs take where they name nothing else."""
+    """Defaults of commands and jobs that name nothing else."""
 
     store: str | None = Field(default=None, description="a name under [stores]; the only one unless set")
     reference: str | None = Field(default=None, description="a name under [references]; the only one unless set")
@@ -126,7 +126,7 @@ class DefaultEntry(Value):
 
 
 class RetryRule(Value):
-    """What comes after a failure."""
+    """Rule for retries after a failure."""
 
     times: int = Field(default=0, ge=0, le=100, description="how often it is tried again")
     wait: Duration = Field(default="1m", description="before the first time; each next wait is twice as long")
@@ -137,7 +137,7 @@ class RetryRule(Value):
 
 
 class Retention(Value):
-    """Which runs of a job stay in the ledger. Decisions, and the newest run, always do."""
+    """Retention of the runs of a job in the ledger. Decisions, and the newest run, always stay."""
 
     runs: int | None = Field(default=None, ge=1, description="so many of the newest")
     age: Duration | None = Field(default=None, description="those that are no older")
@@ -152,7 +152,7 @@ class ReportEntry(Value):
 
 
 class JobBase(Value):
-    """What jobs of every kind have."""
+    """Settings of jobs of every kind."""
 
     about: str = Field(default="", description="what it is for")
     store: str | None = Field(default=None, description="a name under [stores]; the default one unless set")
@@ -184,7 +184,7 @@ class LoadJob(JobBase, LoadOptions):
 
 
 class Checking(JobBase, AuditScope):
-    """What jobs that audit have."""
+    """Settings of jobs that audit."""
 
     reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
@@ -224,7 +224,7 @@ class BatchJob(JobBase, ClaimOptions):
 
 
 class CheckingFiles(JobBase):
-    """What jobs that check the files of a folder have."""
+    """Settings of jobs that check the files of a folder."""
 
     folder: Place = Field(description="where the files are")
     after: tuple[str, ...] = Field(default=(), description="names of jobs; it runs when one of them has ended")

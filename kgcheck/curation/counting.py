@@ -1,4 +1,4 @@
-"""What a job counts of a run: what is new or reopened, and what a decision has settled."""
+"""Counting the findings of a run for a job: new or reopened ones, less those settled by a decision."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from kgcheck.model import CheckType, Outcome, Tally, kept_reason
 
 
 class NewFindings(NamedTuple):
-    """What is new in a run, or reopened: how many of each kind, and some of them, the worst first."""
+    """New and reopened findings of a run: how many of each kind, and some of them, the worst first."""
 
     counted: list[Counted]
     total: int
@@ -49,7 +49,7 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
-    """What is new in a run, against the run before of the same store and options, or came back after a decision."""
+    """Count findings new against the run before of the same store and options, or back after a decision."""
     diff, day = diff_of(ledger, after=run), clock.today()
     with ledger.database.reading() as connection:
         rows, found = diff.present_rows(connection)

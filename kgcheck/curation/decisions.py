@@ -1,4 +1,4 @@
-"""What was decided about findings, and whether it still counts.
+"""Decisions about findings, and whether they still count.
 
 A decision belongs to a finding and to its basis. When the basis changes, the finding comes back as reopened.
 """
@@ -50,7 +50,7 @@ _OF = {
 
 
 class CurrentDecision(Value):
-    """Where a finding stands, and the decision that made it so.
+    """State of a finding by what was decided, and the decision that made it so.
 
     Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
     whose day has come. An inherited one is about the cause of the finding.
@@ -76,7 +76,7 @@ class Made(Value):
 
     @property
     def line(self) -> str:
-        """What was decided, and what it takes the place of."""
+        """Describe the decision, and the one that it takes the place of."""
         made, old = self.decision, self.before.decision
         chosen, until = f" {made.chosen!r}" if made.chosen else "", f" until {made.until}" if made.until else ""
         was = f"; {old.action.value} by {old.by} on {old.at:%Y-%m-%d %H:%M} stays in its history" if old else ""
@@ -84,7 +84,7 @@ class Made(Value):
 
 
 class Choice(Value):
-    """What somebody decides about one finding or many."""
+    """Decision to be made about one finding or many."""
 
     action: Action
     by: str
@@ -148,7 +148,7 @@ class Decisions:
     def states(
         self, bases: Mapping[str, str], causes: Mapping[str, "Cause"] | None = None, today: date | None = None
     ) -> dict[str, CurrentDecision]:
-        """Where findings stand, by their fingerprints with their bases, and those that follow from a cause with it."""
+        """Return the decision states of findings, by fingerprint with basis; consequences with their cause."""
         about: dict[str, list[Decision]] = defaultdict(list)
         known = causes or {}
         for decision in self.table.of({*bases, *(cause.fingerprint for cause in known.values())}):
@@ -178,7 +178,7 @@ class Decisions:
         return causes
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
-        """What decisions about findings belong to: where a source was away, what they were when it was there."""
+        """Return the bases of findings for decisions: where a source was away, those from when it was there."""
         table, by_run = ComparisonTable(self._ledger.database), defaultdict[str, list[str]](list)
         for finding in findings:
             by_run[finding.run].append(finding.fingerprint)
@@ -234,7 +234,7 @@ class Decisions:
 
 
 def version_of(basis: str, decided: CurrentDecision) -> str:
-    """What a finding is like for whoever decides: its basis, and the decision that counts."""
+    """Version of a finding for whoever decides: its basis, and the decision that counts."""
     return f"{basis}.{decided.decision.number if decided.decision else 0}"
 
 
@@ -258,7 +258,7 @@ def _is_text(text: str) -> bool:
 
 
 def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> CurrentDecision:
-    """Where a finding stands."""
+    """Work out the decision state of a finding."""
     known = list(decisions)
     present = [d for d in known if d.basis == basis]
     if not known:
@@ -274,7 +274,7 @@ def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> Curre
 
 
 def inherited(own: CurrentDecision, of_cause: CurrentDecision, cause: Cause) -> CurrentDecision:
-    """Where a consequence stands of which nothing was decided as it is now: with its cause, as that is now."""
+    """Work out the state of a consequence undecided as it is now: that of its cause, as that is now."""
     if of_cause.decision is None or of_cause.decision.basis != cause.basis:
         return own
     return of_cause.model_copy(update={"is_inherited": True})

@@ -1,4 +1,4 @@
-"""What an operation comes to in a graph, if what it touches stands as it expects."""
+"""Steps of an operation in a graph that stands as the operation expects."""
 
 import json
 from collections.abc import Iterable
@@ -28,18 +28,18 @@ from kgcheck.profile.schema import KEY, PropertyType, Schema
 from kgcheck.visible import visible
 
 ABSENT, THERE, GONE = "absent", "there", "retired"
-"""How an end of an edge stands, of which nothing else matters."""
+"""States of an end of an edge, of which nothing else matters."""
 
 
 class Stamp(NamedTuple):
-    """When and by whom a patch is applied."""
+    """Time and author of the application of a patch."""
 
     at: str
     by: str
 
 
 def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
-    """How that which an operation touches stands now."""
+    """Return the present state of all that an operation touches."""
     what = operation.what
     if isinstance(what, Triple):
         found = {str(what): _of_edges(active(graph.edges(what)))}
@@ -64,7 +64,7 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
 
 
 def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
-    """What an operation comes to, if the graph is as it expects."""
+    """Work out the steps of an operation, if the graph is as it expects."""
     _check_values(operation, graph.schema)
     found = expectations(operation, graph)
     for what in (*operation.expected, *found):
@@ -86,7 +86,7 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
 
 
 def meetings(steps: Iterable[Step]) -> str:
-    """What the steps of an operation make of edges that cannot stand where they would come to; empty where all can."""
+    """Describe the fate of edges that cannot stand where they would come to; empty if all can."""
     edges = [step for step in steps if isinstance(step, SetEdge | AddedEdge)]
     folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
     moved = sum(isinstance(step, AddedEdge) for step in edges)
@@ -154,10 +154,10 @@ class _Work:
         for edge in wrong:
             self._set_edge(edge, {name: operation.to} | self._changed)
 
-    def merge(self, what: Ref, into: Ref, *, new: bool) -> None:
-        node, other = self._present(what), self._draft.node(into)
-        if what == into:
-            raise NotAsExpected(f"{what} is that node already")
+    def merge(self, node_ref: Ref, into: Ref, *, new: bool) -> None:
+        node, other = self._present(node_ref), self._draft.node(into)
+        if node_ref == into:
+            raise NotAsExpected(f"{node_ref} is that node already")
         if new:
             if other is not None:
                 raise NotAsExpected(f"{into} is there already")
@@ -166,15 +166,15 @@ class _Work:
             self._do(AddedNode(ref=into, properties=properties, also=node.also))
         elif other is None or other.retired:
             raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
-        edges = active(self._draft.edges_of(what))
-        moves = [(edge, _replaced(edge.triple, what, into)) for edge in edges]
+        edges = active(self._draft.edges_of(node_ref))
+        moves = [(edge, _replaced(edge.triple, node_ref, into)) for edge in edges]
         own: dict[Triple, list[EdgeState]] = {}
         for _, triple in moves:
             there = next((own[t] for t in orders(self._draft.schema, triple) if t in own), None)
             own[triple] = _stating(self._draft, triple) if there is None else there
         for edge, triple in moves:
             self._move(edge, triple, own[triple])
-        self._retire_node(what)
+        self._retire_node(node_ref)
 
     def repoint(self, operation: Repoint) -> None:
         what, moved = operation.what, operation.moved
@@ -293,13 +293,13 @@ def _stating(graph: Editable, triple: Triple) -> list[EdgeState]:
 
 
 def presence(graph: Editable, ref: Ref) -> str:
-    """Whether a node is there."""
+    """Return the state of a node: there, retired or absent."""
     node = graph.node(ref)
     return ABSENT if node is None else GONE if node.retired else THERE
 
 
 def same_value(kind: Any, value: Any, other: Any) -> bool:
-    """Whether two values of a property are the same, one of which may be written as another type."""
+    """Tell whether two values of a property are the same, one of which may be written as another type."""
     if value in (None, "", []) or other in (None, "", []):
         return value in (None, "", []) and other in (None, "", [])
     return bool(value == other or (brought_to(kind, value) == brought_to(kind, other) is not None))
@@ -322,7 +322,7 @@ def _replaced(triple: Triple, old: Ref, new: Ref) -> Triple:
 
 
 def _together(kept: Properties, folded: Properties) -> Properties:
-    """What an edge takes over from one that is folded into it: texts and lists of both, and what it lacks itself."""
+    """Values that an edge takes over from one folded into it: texts and lists of both, and those lacking."""
     values: Properties = {}
     for name, value in folded.items():
         own = kept.get(name)
@@ -337,9 +337,9 @@ def _together(kept: Properties, folded: Properties) -> Properties:
     return {name: value for name, value in values.items() if value != kept.get(name)}
 
 
-def _written(what: str, properties: Properties) -> Properties:
+def _written(owner: str, properties: Properties) -> Properties:
     """Properties that can be written down exactly, to be put back some day."""
     with suppress(TypeError, ValueError):
         if digest(json.loads(json.dumps(properties))) == digest(properties):
             return properties
-    raise NotAsExpected(f"{what} has a value that cannot be written down exactly")
+    raise NotAsExpected(f"{owner} has a value that cannot be written down exactly")

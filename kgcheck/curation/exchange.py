@@ -49,7 +49,7 @@ class ExchangedDecision(Value):
 
 
 class Imported(Value):
-    """What an import came to."""
+    """Result of an import."""
 
     added: tuple[Decision, ...] = ()
     known: int = Field(default=0, description="that the ledger had already")
@@ -81,7 +81,7 @@ def export_decisions(ledger: Ledger, path: Path) -> int:
 
 
 def decisions_text(ledger: Ledger, form: str) -> str:
-    """What `export_decisions` writes: toml or jsonl."""
+    """Return the text that `export_decisions` writes: toml or jsonl."""
     return _text(_sorted(ledger), f".{form}")
 
 

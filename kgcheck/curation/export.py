@@ -49,11 +49,11 @@ class Unplaced(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """What was written."""
+    """Result of an export."""
 
     folder: Path
     rows: dict[str, int]
-    """How many rows of each file are others, added or gone."""
+    """Number of rows of each file that are others, added or gone."""
     unplaced: tuple[Unplaced, ...]
 
     def as_row(self) -> dict[str, Any]:
@@ -77,20 +77,20 @@ class _Unwritable(Exception):
 def export_patch(
     patch: Patch,
     store: OpenedStore,
-    of: Path,
+    import_dir: Path,
     out: Path,
     settings: Settings,
     *,
     progress: Progress | None = None,
 ) -> Exported:
     """Write an import directory with what a patch changes."""
-    _check_folders(of, out)
+    _check_folders(import_dir, out)
     check_place(patch, store)
     recorded, unplaced = _steps(patch, store)
     curated = curated_by(recorded)
     progress = progress or NoProgress()
     with working_database(settings) as db:
-        staging = Staging(db, store.schema, load_recipe(store.schema), of)
+        staging = Staging(db, store.schema, load_recipe(store.schema), import_dir)
         staging.stage(list(store.schema.holders), progress)
         edits = _Edits(db, staging)
         # What goes comes first: its rows may become those of what comes.
@@ -100,12 +100,12 @@ def export_patch(
             except _Unwritable as error:
                 unplaced.append(Unplaced(_shown(fact), str(error), fact.finding))
         edits.drop_the_rest()
-        _write(of, out, staging, edits, progress)
+        _write(import_dir, out, staging, edits, progress)
     return Exported(out, edits.counts(), tuple(unplaced))
 
 
 def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unplaced]]:
-    """What each operation came to, or would come to."""
+    """Collect the steps of each operation, done or still to do."""
     done = {r.number: r for r in recorded_in(store, patch.id)}
     found: list[Recorded] = []
     unplaced: list[Unplaced] = []
@@ -126,7 +126,7 @@ def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unpla
 
 
 class _Edits:
-    """What becomes of the lines of each file."""
+    """Edits of the lines of each file."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, staging: Staging) -> None:
         self._db = db
@@ -264,18 +264,18 @@ class _Edits:
 
 
 def _stated_alike(row: dict[str, Any], wanted: Properties, holder: Holder) -> bool:
-    """Whether a row states the same but for its keys; of a node, more may be different."""
+    """Tell whether a row states the same but for its keys; of a node, more may be different."""
     return isinstance(holder, Label) or all(row[n] == wanted.get(n) for n in holder.properties)
 
 
-def _write(of: Path, out: Path, staging: Staging, edits: _Edits, progress: Progress) -> None:
+def _write(import_dir: Path, out: Path, staging: Staging, edits: _Edits, progress: Progress) -> None:
     touched = {staging.files[name]: name for name in edits.counts()}
-    paths = sorted(p for p in of.rglob("*") if p.is_file())
+    paths = sorted(p for p in import_dir.rglob("*") if p.is_file())
     try:
         out.mkdir(parents=True, exist_ok=True)
         with progress.step(f"writing {out}", len(paths)) as step:
             for path in paths:
-                target = out / path.relative_to(of)
+                target = out / path.relative_to(import_dir)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if path in touched:
                     _rewrite(path, target, edits, touched[path])
@@ -353,11 +353,11 @@ def _quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if re.search(r'["\t]', cell) else cell
 
 
-def _check_folders(of: Path, out: Path) -> None:
+def _check_folders(import_dir: Path, out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not empty", "name a new folder with --out")
-    if out.resolve().is_relative_to(of.resolve()):
-        raise UsageError(f"{out} is in {of}", "name another folder with --out")
+    if out.resolve().is_relative_to(import_dir.resolve()):
+        raise UsageError(f"{out} is in {import_dir}", "name another folder with --out")
 
 
 def _shown(fact: CuratedFact) -> str:

@@ -32,7 +32,7 @@ _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relat
 
 
 class FacetKind(NamedTuple):
-    """What findings have alike that are counted together."""
+    """Values by which findings are counted together."""
 
     is_there: bool
     """The run has it; else it is one that the run did not find again."""
@@ -66,7 +66,7 @@ class FindingCounts(NamedTuple):
 
 
 class Facets:
-    """How many findings of a list there are, and how many each choice would leave."""
+    """Number of findings of a list, and number that each choice would leave."""
 
     def __init__(self, counts: FindingCounts, wanted: FindingFilter) -> None:
         self._counts = counts.findings
@@ -75,21 +75,21 @@ class Facets:
 
     @property
     def total(self) -> int:
-        """How many the list has."""
+        """Number of findings of the list."""
         return self._shown().total()
 
     @property
     def followed(self) -> int:
-        """How many more follow from one of the list, and stand under it."""
+        """Number of further findings that follow from one of the list, and stand under it."""
         return sum(n for kinds, n in self._followed.items() if all(self._fits(kind, "") for kind in kinds))
 
     @property
     def pairs(self) -> Counter[tuple[FacetKind, FacetKind]]:
-        """How many findings of each kind follow from those of another, whether or not the list has them."""
+        """Number of findings of each kind that follow from those of another, in the list or not."""
         return self._followed
 
     def listed(self, facet: str) -> dict[str, int]:
-        """How many of the list each choice of a facet has, the most first."""
+        """Count the findings of the list for each choice of a facet, the most first."""
         found = Counter[str]()
         for kind, count in self._shown().items():
             for choice in kind.choices(facet):
@@ -98,7 +98,7 @@ class Facets:
 
     @property
     def marks(self) -> Counter[TallyMark]:
-        """How many of the list are counted and shown alike; see TallyMark."""
+        """Number of findings of the list by mark; see TallyMark."""
         found = Counter[TallyMark]()
         for kind, count in self._shown().items():
             if kind.type and kind.outcome:
@@ -107,7 +107,7 @@ class Facets:
 
     @property
     def wrong(self) -> Counter[tuple[str, str, str]]:
-        """How many of the list the graph has wrongly or lacks, by mark, place and reason."""
+        """Number of findings on what the graph has wrongly or lacks, by mark, place and reason."""
         found = Counter[tuple[str, str, str]]()
         for kind, count in self._shown().items():
             if kind.type and kind.outcome and kind.reason:
@@ -178,7 +178,7 @@ def _open(kind: FacetKind) -> FacetKind:
 
 
 def _edition(run: str) -> Select[Any]:
-    """What is another where findings of a run, or what they are compared with, were written again or removed."""
+    """Key of the state of a run: other once its findings, or those compared, are rewritten or removed."""
     number = select(RUN.c.number).where(RUN.c.id == run).scalar_subquery()
     compared = select(COMPARISON.c.before, COMPARISON.c.at).where(COMPARISON.c.run == run).subquery()
     return select(
@@ -202,16 +202,16 @@ _counting, _deciding = Condition(), Condition()
 
 
 @cached(LRUCache(_KEPT), condition=_counting)
-def _everything(of: _Counted) -> FindingCounts:
+def _everything(counted: _Counted) -> FindingCounts:
     """All findings, as if nothing were decided."""
-    return FindingCounts(_counts(of.findings, None), _followed(of.findings, None))
+    return FindingCounts(_counts(counted.findings, None), _followed(counted.findings, None))
 
 
 @cached(LRUCache(_KEPT), condition=_deciding)
-def _decided(of: _Counted) -> FindingCounts:
+def _decided(counted: _Counted) -> FindingCounts:
     """The findings that somebody decided about, or about whose causes."""
     day = clock.today()
-    return FindingCounts(_counts(of.findings, day), _followed(of.findings, day))
+    return FindingCounts(_counts(counted.findings, day), _followed(counted.findings, day))
 
 
 def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
@@ -220,7 +220,7 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
     diff = findings.diff
     about = decided_about(diff.after.id) if day else None
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        here, there = diff.present_rows(connection, about=about)
+        here, there = diff.present_rows(connection, fingerprints=about)
         lost, lost_state = diff.absent_rows(connection)
         parts = [(here, there.of, there.state), (lost, FINDING, lost_state)]
         if findings.wanted.is_empty and not day:

@@ -62,7 +62,7 @@ _SOME, _MANY = 10, 100
 
 
 class FindingFilter(Value):
-    """Which findings are meant: what is left out means any, and of several values of one field one is enough.
+    """Filter of findings: what is left out means any, and of several values of one field one is enough.
 
     Options of commands, parameters of HTTP and arguments of tools are those of this model.
     """
@@ -109,12 +109,12 @@ class FindingFilter(Value):
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything is wanted."""
+        """Tell whether every finding is wanted."""
         return self == FindingFilter()
 
     @property
     def shows_all(self) -> bool:
-        """Whether what follows from a finding is listed by itself."""
+        """Tell whether the consequences of a finding are listed by themselves."""
         return self.unfold or self.cause is not None
 
     def check(self, run: Run) -> None:
@@ -127,10 +127,10 @@ class FindingFilter(Value):
 
 
 NOT_REJECTED = tuple(state for state in DecisionState if state is not DecisionState.REJECTED)
-"""Where findings stand that somebody is still to see: all but those that were rejected as false alarms."""
+"""Decision states that somebody is still to see: all but findings rejected as false alarms."""
 
 FACETS = tuple(name for name, field in FindingFilter.model_fields.items() if field.default == ())
-"""What a list can be narrowed by, each with its choices."""
+"""Fields by which a list can be narrowed, each with its choices."""
 
 
 def wanted(**filters: Any) -> FindingFilter:
@@ -176,7 +176,7 @@ class FindingList:
 
     @property
     def wanted(self) -> FindingFilter:
-        """Which ones."""
+        """Filter of the list."""
         return self._wanted
 
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
@@ -192,7 +192,7 @@ class FindingList:
                     yield one
 
     def count(self) -> int:
-        """How many there are."""
+        """Count the findings of the list."""
         with self._diff.opened() as ledger, ledger.database.reading() as connection:
             parts = [part.order_by(None).with_only_columns(func.count()) for part in self._parts(connection, None)]
             return sum(connection.execute(part).scalar_one() for part in parts)
@@ -218,7 +218,7 @@ class FindingList:
             yield query.where(named > after) if after and not here else query
 
     def _by_reason(self, query: Select[Any], here: tuple[Any, ...] | None) -> Iterator[Select[Any]]:
-        """What a select by reasons gives, in the same order: those of a reason stand together in a few places.
+        """Split a select by reasons into parts, in the same order: those of a reason stand in a few places.
 
         Asked of each place, nobody goes through the findings of other reasons.
         """
@@ -238,23 +238,23 @@ class FindingList:
                 yield part
 
     def _decided(self, connection: Connection) -> CompoundSelect[tuple[str]] | None:
-        """What people decided about, where all that is wanted is among it, and it is little."""
+        """Select the decided findings, if all that is wanted is among them, and they are few."""
         if not self._wanted.decisions or DecisionState.OPEN in self._wanted.decisions:
             return None
         few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
         return decided_about(self._diff.after.id) if few else None
 
     def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
-        """Where a finding stands in the order; None where the run has it not."""
+        """Look up the place of a finding in the order; None if the run does not have it."""
         number = number_of(self._diff.after.id, fingerprint).scalar_subquery()
         columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
         row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
-    def _stands_under(self, connection: Connection, of: FromClause) -> ColumnElement[bool]:
-        """What makes a finding one that follows from another of the list."""
+    def _stands_under(self, connection: Connection, table: FromClause) -> ColumnElement[bool]:
+        """Condition that a finding follows from another of the list."""
         link, key, cause = CONSEQUENCE.alias(), KEY.alias("cause_key"), FINDING.alias("cause")
-        same = (link.c.run == of.c.run) & (link.c.fingerprint == of.c.fingerprint)
+        same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
         if self._wanted.is_empty:
             return select(link.c.run).where(same).exists()
         rows = link.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == link.c.cause))
@@ -262,15 +262,15 @@ class FindingList:
         return select(link.c.run).select_from(rows).where(same, self.cause_condition(connection, cause)).exists()
 
     def cause_condition(self, connection: Connection, cause: FromClause) -> ColumnElement[bool]:
-        """What makes the cause of a finding of the run one of the list, as SQL over a row of FINDING."""
+        """Condition that the cause of a finding of the run is in the list, as SQL over a row of FINDING."""
         state = state_of(comparison_of(connection, self._diff.pair), cause)
         return self.condition(connection, cause, state, decided_basis(cause.c.run, cause.c.fingerprint))
 
     def condition(
-        self, connection: Connection, of: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
+        self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
-        """What makes a finding one of the list, as SQL."""
-        wanted, found = self._wanted, of.c
+        """Condition that a finding is in the list, as SQL."""
+        wanted, found = self._wanted, table.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
             (state, [one.value for one in wanted.states]),
             (found.type, [one.value for one in wanted.types]),
@@ -280,9 +280,9 @@ class FindingList:
         # the order that is wanted, and sorts a million of them for a page of fifty.
         conditions: list[ColumnElement[bool]] = [column.in_(values * 2) for column, values in named if values]
         if wanted.outcomes:
-            conditions.append(of_outcomes(of, wanted.outcomes))
+            conditions.append(of_outcomes(table, wanted.outcomes))
         if wanted.graph:
-            conditions.append(of_graph_states(of, wanted.graph))
+            conditions.append(of_graph_states(table, wanted.graph))
         if wanted.labels:
             conditions.append(found.subject_label.in_(wanted.labels) | found.object_label.in_(wanted.labels))
         if wanted.relations:
@@ -293,7 +293,7 @@ class FindingList:
             )
             conditions.append(found.fingerprint.in_(follows))
         # Of places, ids and texts stand with the findings.
-        texts = FINDING if of is PLACE else of
+        texts = FINDING if table is PLACE else table
         if wanted.text:
             parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
@@ -302,24 +302,24 @@ class FindingList:
             ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
             conditions.append(or_(*((texts.c[end] == label) & (texts.c[id_] == name) for end, id_ in ends)))
         if wanted.since:
-            conditions.append(self._not_before(connection, of, wanted.since))
+            conditions.append(self._not_before(connection, table, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
                 conditions.append(found.fingerprint.in_(decided_about(None)))
-            decided = state_column(of, basis, self._today)
+            decided = state_column(table, basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 
-    def _not_before(self, connection: Connection, of: FromClause, day: date) -> ColumnElement[bool]:
-        """What no audit of the store had found before a day."""
+    def _not_before(self, connection: Connection, table: FromClause, day: date) -> ColumnElement[bool]:
+        """Condition that no audit of the store had the finding before a day."""
         began = (RUN.c.store_id == self._diff.after.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
         earlier = set(connection.scalars(select(RUN.c.id).where(began)))
-        if not earlier or (of is PLACE and self._diff.after.id in earlier):
+        if not earlier or (table is PLACE and self._diff.after.id in earlier):
             # No finding has to be looked at: of a million that takes seconds.
             return literal(not earlier) == true()
         key = KEY.alias("earlier")
-        same = (key.c.fingerprint == of.c.fingerprint) & key.c.run.in_(sorted(earlier))
+        same = (key.c.fingerprint == table.c.fingerprint) & key.c.run.in_(sorted(earlier))
         return ~select(key.c.fingerprint).where(same).exists()
 
 

@@ -70,7 +70,7 @@ def history_table(decisions: Iterable[Decision]) -> RenderableType:
 
 
 def decision_line(decided: CurrentDecision) -> str:
-    """What was decided, by whom, when and why, in a line; empty where nothing was."""
+    """Describe a decision in a line: action, author, date and note; empty if there is none."""
     decision = decided.decision
     if not decision:
         return ""

@@ -14,12 +14,12 @@ from kgcheck.ledger.leases import Lease
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 
 EXAMPLES = 10
-"""What is new that a message shows."""
+"""Most new findings that a message shows."""
 
 
 @dataclass(frozen=True)
 class JobWork:
-    """What the work of a job came to."""
+    """Result of the work of a job."""
 
     severity: Severity
     message: str
@@ -48,7 +48,7 @@ class JobWork:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of a notification."""
+    """Result of sending a notification."""
 
     name: str
     sent: bool

@@ -68,9 +68,9 @@ class WatchedPart(NamedTuple):
     node: Properties = {}
     """All properties of the node that it is about."""
     beside: int = 0
-    """How many edges state the triple that it is about, those that are retired left out."""
+    """Number of edges that state the triple that it is about, without those that are retired."""
     retired: tuple[bool, bool] = (False, False)
-    """Whether the ends of a new edge are."""
+    """Retirement of the ends of a new edge: head, tail."""
 
 
 def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[WatchedPart, ...]:
@@ -94,7 +94,7 @@ def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tup
 
 
 def statements_of(patch: Patch, steps: Sequence[Sequence[WatchedPart]], schema: Schema) -> tuple[str, dict[str, Any]]:
-    """What a patch does to a Neo4j graph that is as it expects, as statements."""
+    """Write a patch as Cypher statements with parameters, for a Neo4j graph that is as it expects."""
     cypher = Catalogue("neo4j", schema.labels)
     every = (step for some in steps for step in some)
     lines = [
@@ -130,7 +130,7 @@ def _groups(steps: Iterable[WatchedPart], schema: Schema) -> Iterator[tuple[_Sha
 
 
 def _leaves_it_so(step: Step | Expected) -> bool:
-    """Whether an edge is afterwards as it was: the same step once more is then of the same edge, not of one alike."""
+    """Tell whether a step leaves its edge as it was: done once more, it is then of the same edge."""
     if not isinstance(step, SetEdge):
         return False
     was = _stated(step.properties)
@@ -188,7 +188,7 @@ def _as_found(ref: Ref, node: Properties, schema: Schema, before: Properties) ->
 
 
 def _can_be_written(value: Any) -> bool:
-    """Whether a value stands in JSON as it is: a date of the server does not."""
+    """Tell whether a value stands in JSON as it is: a date of the server does not."""
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
     except (TypeError, ValueError):
@@ -328,7 +328,7 @@ def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Opera
 
 
 def _effect(operation: Operation) -> tuple[object, ...]:
-    """What two operations may not both decide."""
+    """Key of the effect of an operation; no two operations may have the same one."""
     attribute = operation.attribute if isinstance(operation, SetValue) else ""
     kind = "move" if isinstance(operation, Merge | Repoint) else operation.kind
     return kind, operation.what, attribute
@@ -356,7 +356,7 @@ def _does_it_too(operation: Operation, nodes: Mapping[Ref, _NodeOperation]) -> _
 
 
 def _comes_with(item: LeftOut, nodes: Mapping[Ref, _NodeOperation], causes: Container[str | None]) -> str:
-    """Of what is repaired by what becomes of a node: which operation does it."""
+    """Name the operation on a node that repairs a left-out finding, too; empty if there is none."""
     finding, ends = item.finding, [end for end in (item.finding.task.subject, item.finding.task.object) if end]
     for operation in (nodes[end] for end in ends if end in nodes):
         is_moved = not isinstance(operation, Retire) and finding.change and operation.into.id == finding.change.to

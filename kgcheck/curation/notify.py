@@ -27,7 +27,7 @@ LONGEST_S = 60.0
 _LONGEST_VALUE = 2_000
 _SHORTEST_SECRET = 4
 _MARKS = str.maketrans({"<": "\u2039", "@": "\uff20", "`": "'", "[": "(", "]": ")"})
-"""What chats and mail programs take for markup, a link, or a call to everybody."""
+"""Characters that chats and mail programs take for markup, a link, or a call to everybody."""
 
 
 def plain(value: object) -> str:
@@ -146,7 +146,7 @@ def _is_in_the_clear(plugin: Any, cleartext_hosts: str) -> bool:
 
 
 def _without(text: str, address: str) -> str:
-    """What a plug-in logged, in one line, without any part of the address: it may hold the secret anywhere."""
+    """Remove all parts of an address from a plug-in's log, in one line: the secret may be anywhere in it."""
     parts = {part for word in (address, unquote(address)) for part in re.split(r"[:/@?&=#,\s]+", word)}
     for part in sorted(parts, key=len, reverse=True):
         if len(part) >= _SHORTEST_SECRET:

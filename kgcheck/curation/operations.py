@@ -29,7 +29,7 @@ PropertyValue = Scalar | list[str] | None
 
 
 class Cited(Value):
-    """Where a piece of evidence stands."""
+    """Citation of a piece of evidence."""
 
     source: str
     release: str
@@ -37,7 +37,7 @@ class Cited(Value):
 
 
 class _Operation(Value):
-    """What all operations have: the finding, what it was about, and how the graph must stand."""
+    """Fields of all operations: the finding, what it was about, and how the graph must stand."""
 
     finding: str = Field(pattern="^[0-9a-f]{16}$", description="fingerprint")
     basis: str
@@ -47,7 +47,7 @@ class _Operation(Value):
 
 
 class _Move(_Operation):
-    """What operations have that move edges."""
+    """Fields of operations that move edges."""
 
     meets: str = Field(default="", description="in words, what becomes of edges that cannot stand where they come to")
 
@@ -86,7 +86,7 @@ class Repoint(_Move):
 
     @property
     def into(self) -> Ref:
-        """What comes in its place."""
+        """Node that comes in its place."""
         return Ref(label=self.old.label, id=self.to)
 
     @property
@@ -221,7 +221,7 @@ def _header(path: Path, line: str) -> PatchHeader:
 
 
 def in_words(operation: Operation) -> str:
-    """What an operation does, in a few words."""
+    """Describe an operation in a few words."""
     what = operation.what
     match operation:
         case SetValue(attribute=name, was=was, to=to):

@@ -53,7 +53,7 @@ def make(
 
 
 def _consequences(ledger: Ledger, runs: Mapping[str, Run], wanted: Sequence[Wanted]) -> Iterator[Wanted]:
-    """What follows from findings, but for what was rejected or deferred by itself."""
+    """List the consequences of findings, but for those rejected or deferred by themselves."""
     named = {one.finding.fingerprint for one in wanted}
     for one in wanted:
         run = runs[one.finding.run]

@@ -48,7 +48,7 @@ class Conflict(NamedTuple):
 
 
 class PatchOutcome(NamedTuple):
-    """What became of a patch."""
+    """Result of applying, checking or undoing a patch."""
 
     patch: Patch
     state: PatchState
@@ -75,7 +75,7 @@ class PatchOutcome(NamedTuple):
 
 
 class PatchRecord(Value):
-    """What a store says of a patch."""
+    """Record of a patch in a store."""
 
     digest: str
     state: PatchState
@@ -85,7 +85,7 @@ class PatchRecord(Value):
 
 
 class Recorded(NamedTuple):
-    """What a store says of one operation: which it was, and the steps that were done."""
+    """Record of one operation in a store: which it was, and the steps that were done."""
 
     patch: str
     number: int
@@ -218,7 +218,7 @@ def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:
 
 
 def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
-    """What was done in a store for a patch, in order."""
+    """Read the records of the done operations of a patch from a store, in order."""
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
         for key in changes.records(f"{PREFIX}{patch} "):
@@ -331,7 +331,7 @@ def _note(changes: StoreChanges, patch: Patch, stamp: Stamp, state: PatchState) 
 
 
 def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp, turn: int) -> str:
-    """What is written down of an operation. Not by pydantic, which has no text for a number that is none."""
+    """Write an operation as a JSON line. Not by pydantic, which has no text for a number that is none."""
     line = {"operation": operation.model_dump(mode="json"), "steps": [s.model_dump() for s in steps]}
     return json.dumps(line | {"at": stamp.at, "by": stamp.by, "turn": turn})
 

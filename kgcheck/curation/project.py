@@ -113,7 +113,7 @@ class Project:
         ]
 
     def schedule_of(self, name: str) -> Schedule | None:
-        """When a job is to run, where that is stated."""
+        """Return the schedule of a job, if it has one."""
         job = self.job(name)
         return Schedule(job.schedule, job.time_zone or self.values.time_zone) if job.schedule else None
 
@@ -231,7 +231,7 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
 
 
 def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
-    """What is wrong with jobs that are right each by itself."""
+    """Find mistakes in jobs that are right each by itself."""
     values, mistakes = project.values, []
     for name, job in values.jobs.items():
         if job.store is None and values.defaults.store is None and len(values.stores) > 1:
@@ -279,7 +279,7 @@ def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
 
 
 def _shared(project: Project, one: str, other: str) -> str | None:
-    """What one of two jobs writes to and the other needs; empty where both only read a store; None: nothing."""
+    """Name what one of two jobs writes and the other needs; empty: both only read a store; None: nothing."""
     jobs = project.job(one), project.job(other)
     stores = [project.store_entry(job) for job in jobs]
     references = [project.reference_of(job) if isinstance(job, _Referring) else None for job in jobs]

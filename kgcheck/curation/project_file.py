@@ -47,7 +47,7 @@ def find_file(start: Path | None = None) -> FoundFile | None:
 
 
 def configured(field: str) -> tuple[str, str] | None:
-    """What kgcheck.toml has for an option."""
+    """Look up the value of an option in kgcheck.toml, with the path of the file."""
     found = find_file()
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Which operation a finding leads to: its proposed change, with what a person chose where there was a choice."""
+"""Operations from findings: the proposed change, with what a person chose where there was a choice."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
@@ -164,27 +164,27 @@ class _Reader:
         was = self._was(what, task.attribute, kind)
         return SetValue(what=what, attribute=task.attribute, was=was, to=value, source=source, **self._common)
 
-    def _was(self, what: Ref | Triple, attribute: str, kind: PropertyType) -> PropertyValue:
-        """What the graph says, which must be what the finding saw; a structure rule tells no value."""
+    def _was(self, subject: Ref | Triple, attribute: str, kind: PropertyType) -> PropertyValue:
+        """Return the graph's value, which must be what the finding saw; a structure rule tells no value."""
         seen = items_of(self._task.value) if kind == "strings" else self._task.value
-        if isinstance(what, Triple):
-            values = [e.properties.get(attribute) for e in self._graph.edges(what) if not e.retired]
+        if isinstance(subject, Triple):
+            values = [e.properties.get(attribute) for e in self._graph.edges(subject) if not e.retired]
             known = [v for v in values if same_value(kind, v, seen)] or [_typed(kind, self._task.value)]
             found: PropertyValue = known[0]
             return found
-        node = self._graph.node(what)
+        node = self._graph.node(subject)
         value: PropertyValue = node.properties.get(attribute) if node else None
         if self._task.type is CheckType.ATTRIBUTE and node and not same_value(kind, value, seen):
-            raise NotAsExpected(f"{what}.{attribute} is another value now than the finding saw")
+            raise NotAsExpected(f"{subject}.{attribute} is another value now than the finding saw")
         return value
 
-    def _move_node(self, what: Ref, to: str | None) -> Operation:
+    def _move_node(self, node: Ref, to: str | None) -> Operation:
         if not to:
             raise NotRepairable("it is not known what stands in its place")
-        into = Ref(label=what.label, id=to)
+        into = Ref(label=node.label, id=to)
         if presence(self._graph, into) == "absent":
-            return Repoint(what=what, to=to, **self._common)
-        return Merge(what=what, into=into, **self._common)
+            return Repoint(what=node, to=to, **self._common)
+        return Merge(what=node, into=into, **self._common)
 
     def _one_of_two(self, chosen: str | None) -> Operation:
         """Two nodes that are one: the other one goes into that which was chosen."""

@@ -1,4 +1,4 @@
-"""What patches changed in a store, for a load that is to leave it so."""
+"""Changes by patches in a store, for a load that is to leave them so."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from kgcheck.model import Ref, Triple
 
 
 def curated_by_patches(store: OpenedStore) -> Curated:
-    """What patches changed in a store that knows of some."""
+    """Collect the changes of patches in a store that knows of some."""
     recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
     return curated_by(sorted(recorded, key=lambda r: (r.turn, r.at, r.patch, r.number)))
 
 
 def curated_by(recorded: Iterable[Recorded]) -> Curated:
-    """What operations changed."""
+    """Collect the changes of recorded operations."""
     found = _Found()
     for done in recorded:
         found.add(done)

@@ -28,7 +28,7 @@ _DAY_RANGE = re.compile(f"{_DAY}-{_DAY}")
 _ONE_DAY = timedelta(days=1)
 
 LOOKED_AHEAD = timedelta(days=366)
-"""How far schedules are compared with each other."""
+"""Time ahead over which schedules are compared."""
 
 _COMPARED = 5_000
 """Most firings of one schedule that are compared."""

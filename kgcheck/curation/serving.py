@@ -79,7 +79,7 @@ class Server:
             self._executor.shutdown(wait=True)
 
     def _catch_up(self, name: str, schedule: Schedule) -> None:
-        """What was missed runs once, however often it was; what was cut off goes on."""
+        """Run once what was missed, however often it was; resume what was cut off."""
         since = self._runs.schedule_since(name, f"{schedule.text} {schedule.zone}", clock.now())
         if not self._project.job(name).catch_up:
             return

@@ -32,7 +32,7 @@ def take_back(ledger: Ledger, first: int, count: int, action: Action, by: str) -
 
 
 def _findings(ledger: Ledger, decisions: list[Decision]) -> Iterator[Finding]:
-    """What was decided about, as it was then: one by one they would take minutes."""
+    """Read the findings of decisions, as they were then: one by one they would take minutes."""
     for start in range(0, len(decisions), _TOGETHER):
         some = decisions[start : start + _TOGETHER]
         named = FINDING.c.fingerprint.in_([one.fingerprint for one in some])

@@ -1,4 +1,4 @@
-"""When a job warns, and when it fails: counts and shares of what an audit found, as dbt has them."""
+"""Thresholds of a job, for warnings and failures: counts and shares of findings, as dbt has them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _BOUND = re.compile(r"\s*+(>=|<=|==|!=|>|<|=)\s*+(\d++(?:\.\d++)?)\s*+(%?)\s*+")
 
 
 class Severity(StrEnum):
-    """How bad it is for the job, the worst last. A finding has none: it is the job's thresholds that give it."""
+    """Severity for the job, the worst last. A finding has none: the job's thresholds give it."""
 
     OK = "ok"
     WARN = "warn"
@@ -27,12 +27,12 @@ class Severity(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """What `kgcheck job run` ends with."""
+        """Exit code of `kgcheck job run`."""
         return _EXIT_CODES.get(self, EXIT_CLEAN)
 
     @classmethod
     def of(cls, exit_code: int) -> "Severity":
-        """What it is for a job that a check ends with this code.
+        """Return the severity for a job of the exit code of a check.
 
         >>> Severity.of(EXIT_INCOMPLETE).value
         'unavailable'
@@ -64,12 +64,12 @@ class Bound(NamedTuple):
     number: float
     is_share: bool
 
-    def holds(self, count: int, of: int) -> bool:
-        """Whether it holds for so many tasks; a share of nothing is none."""
-        if self.is_share and not of:
+    def holds(self, count: int, total: int) -> bool:
+        """Tell whether the bound holds for a count of tasks; a share of nothing is none."""
+        if self.is_share and not total:
             return False
         # Multiplied, not divided: 1 of 100 is 1 %, and not a little less.
-        left, right = (count * 100.0, self.number * of) if self.is_share else (float(count), self.number)
+        left, right = (count * 100.0, self.number * total) if self.is_share else (float(count), self.number)
         return bool(_COMPARISONS[self.sign](left, right))
 
 
@@ -102,7 +102,7 @@ BoundText = Annotated[str, AfterValidator(_readable), Field(examples=["> 10", ">
 
 
 class Threshold(Value):
-    """What is counted, and from when on it is a warning or an error. What is left out means any."""
+    """Filter of tasks, and the counts from which on it warns or fails. What is left out means any."""
 
     outcome: Outcome = Field(
         default=Outcome.REFUTED,
@@ -129,7 +129,7 @@ class Threshold(Value):
 
     @property
     def what(self) -> str:
-        """What it counts, in words."""
+        """Description of the counted tasks."""
         parts = (self.type, self.label, self.relation, self.reason)
         counted = self.graph or self.outcome
         return " ".join([counted.value, *(str(part) for part in parts if part)])
@@ -146,7 +146,7 @@ class Counted:
     reason: Reason
     count: int
     cause: "Counted | None" = None
-    """What they follow from, all of which ended alike, too."""
+    """Cause of the tasks, all of which ended alike, too."""
 
 
 class Crossed(Value):

@@ -1,1 +1,1 @@
-"""What sources say of a task, looked up as joins between tasks and a snapshot."""
+"""Evidence of sources on tasks, looked up as joins between tasks and a snapshot."""

@@ -1,4 +1,4 @@
-"""Which edges a snapshot supports so plainly that all of them have one verdict: of a whole graph, nearly all.
+"""Edges that a snapshot supports so plainly that all have one verdict: nearly all of a whole graph.
 
 An edge is plainly supported when both ends are ids of their labels and what they were, a deciding source of the best
 tier states the very link, all links of the pair support it, and whatever else there is to look up ends the same for
@@ -23,14 +23,14 @@ from kgcheck.reference.snapshot import is_bare
 
 
 class PlainEnd(NamedTuple):
-    """What plainly supported edges ask of one of their ends: SQL over the column id."""
+    """Conditions of plain support on one end of an edge: SQL over the column id."""
 
     filed: str
     fine: str
 
 
 class PlainEdges(NamedTuple):
-    """What the edges of a pattern ask that are plainly supported: of each end, and that there is a link."""
+    """Conditions of plain support on the edges of a pattern: on each end, and that there is a link."""
 
     links: str
     head: PlainEnd
@@ -41,7 +41,7 @@ class PlainEdges(NamedTuple):
 
 
 def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Label, tail: Label) -> PlainEdges | None:
-    """What the edges of a pattern ask that a snapshot plainly supports."""
+    """Return the conditions by which a snapshot plainly supports edges of a pattern; None if it cannot."""
     if not pattern.checks or (tail.site and not head.site):
         return None
     topics = Topics(db)
@@ -72,7 +72,7 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
 
 
 def _looped(db: duckdb.DuckDBPyConnection, checks: list[EdgeCheck]) -> bool:
-    """Whether a link leads from a node to itself, which supports no edge where none may."""
+    """Tell whether a link leads from a node to itself, which supports no edge where none may."""
     links = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in checks)
     return bool(db.execute(f"SELECT 1 FROM ref.link WHERE head_now = tail_now AND ({links}) LIMIT 1").fetchall())
 

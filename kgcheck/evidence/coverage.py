@@ -1,4 +1,4 @@
-"""What a snapshot's releases speak about, and what becomes of tasks that none speaks of."""
+"""Coverage of a snapshot's releases, and the evidence on tasks outside it."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class _Release(NamedTuple):
 
 
 class Topics:
-    """Which releases speak of which topics: a small table, of which much is asked, read once."""
+    """Topics of the releases of a snapshot: a small table, of which much is asked, read once."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self._releases: dict[tuple[str, str], list[_Release]] = {}
@@ -36,11 +36,11 @@ class Topics:
         return max(whole, key=lambda r: (r.recency, r.id)).id if whole else None
 
     def speak(self, source: str, topic: str) -> bool:
-        """Whether any release speaks of a topic."""
+        """Tell whether any release speaks of a topic."""
         return (source, topic) in self._releases
 
     def dates(self, source: str, topic: str) -> int:
-        """Of how many different dates the releases are that speak of a topic."""
+        """Count the different dates of the releases that speak of a topic."""
         return len({r.recency for r in self._releases.get((source, topic), ())})
 
 

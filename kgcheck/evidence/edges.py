@@ -30,7 +30,7 @@ Cited = Callable[[], str]
 
 
 def cited_by(stated: Iterable[tuple[str, str, str]]) -> Cited | None:
-    """What edges cite, as head, tail and source, for a few tasks; None where they cite nothing."""
+    """Return what edges cite, as head, tail and source, for a few tasks; None where they cite nothing."""
     rows = ", ".join(f"({literal(head)}, {literal(tail)}, {literal(source)})" for head, tail, source in stated)
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
@@ -145,7 +145,7 @@ def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
     )
 
 
-def _moved_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, dated: str) -> None:
+def _moved_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, dated: str) -> None:
     later = named_later(tables.db, topics, label.authority.source, dated, "e.id")
     tables.add_evidence(
         f"""
@@ -161,7 +161,7 @@ def _moved_ends(tables: WorkingTables, topics: Topics, about: str, label: Label,
         ON l.source = {authority(label)} AND l.id = {base(label, "e.id")} AND l.state <> 'current'
         {join_of_other_label(label)}
         """,
-        {"about": about, "dated": dated},
+        {"about": end, "dated": dated},
     )
 
 
@@ -173,11 +173,11 @@ def _find_doubtful_ends(
     Nearly all ends are none of these, so that what is to be said of them need not be asked of every edge.
     """
 
-    def doubtful(about: str, label: Label) -> str:
+    def doubtful(end: str, label: Label) -> str:
         return f"""
-        SELECT e.task, '{about}' AS about, d.* FROM ends e JOIN (
+        SELECT e.task, '{end}' AS about, d.* FROM ends e JOIN (
             SELECT id, {malformed(label, "id")} AS bad, {unlisted(topics, label, "id", "listed")} AS unknown, moved
-            FROM {about}_end WHERE bad OR unknown OR moved) d ON d.id = e.{about}"""
+            FROM {end}_end WHERE bad OR unknown OR moved) d ON d.id = e.{end}"""
 
     selects = " UNION ALL ".join(doubtful(about, label) for about, label in ends.items())
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE doubtful_end AS {selects}").fetchall()
@@ -186,13 +186,13 @@ def _find_doubtful_ends(
     ).fetchall()
 
 
-def _odd_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, dated: str) -> None:
+def _odd_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, dated: str) -> None:
     """Ends that are no ids of their label, or that a complete list lacks: the fault is the node's, not the edge's.
 
     Where one can tell which id was meant, the edge is looked up with that. A list that is older than the graph may lack
     an id that is newer than it.
     """
-    odd = f"FROM doubtful_end WHERE about = '{about}' AND (bad OR unknown)"
+    odd = f"FROM doubtful_end WHERE about = '{end}' AND (bad OR unknown)"
     find_intended_ids(tables, topics, label, f"SELECT id {odd}")
     listing = topics.complete(label.authority.source, "entity") or 0
     tables.add_evidence(
@@ -210,9 +210,9 @@ def _odd_ends(tables: WorkingTables, topics: Topics, about: str, label: Label, d
         WHERE bad OR intended IS NOT NULL OR is_impossible(id, '')
            OR NOT (SELECT coalesce(bool_or(is_older(released, $dated)), false) FROM ref.release WHERE id = {listing})
         """,
-        {"source": label.authority.source, "example": label.id_example, "about": about, "dated": dated},
+        {"source": label.authority.source, "example": label.id_example, "about": end, "dated": dated},
     )
-    tables.put_intended_ends(about, key(label, "intended"))
+    tables.put_intended_ends(end, key(label, "intended"))
 
 
 def _read_loops(tables: WorkingTables, label: Label) -> None:
@@ -305,7 +305,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
 def _look_at_silence(
     tables: WorkingTables, topics: Topics, pattern: Pattern, check: EdgeCheck, head: Label, tail: Label, dated: str
 ) -> None:
-    """Of the tasks without a link: silence where the source would have stated one, else a gap."""
+    """Add evidence for tasks without a link: silence where the source would have stated one, else a gap."""
     complete = topics.complete(check.source, check.link)
     if check.both_ends_mapped:
         looked = _mapped_pairs(check.source, check.link)

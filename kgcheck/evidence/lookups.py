@@ -38,7 +38,7 @@ _WHY = {
 
 
 class LookupResult(Value):
-    """What came of a look-up, and where it was made. ``nothing_found`` is only said where the source was looked at."""
+    """Result of a look-up, and its source. ``nothing_found`` is only said where the source was looked at."""
 
     status: Status
     reason: Reason | None = Field(default=None, description="why nothing is shown")
@@ -50,7 +50,7 @@ class LookupResult(Value):
 
 
 class LifecycleResult(LookupResult):
-    """What became of an accession."""
+    """Lifecycle of an accession: its state and its replacements."""
 
     accession: str
     state: str | None = None
@@ -74,7 +74,7 @@ class Involved(Value):
 
 
 class EntryResult(LookupResult):
-    """What UniProt says of a protein. Diseases, tissues and papers are there live only."""
+    """UniProt's entry of a protein. Diseases, tissues and papers are there live only."""
 
     accession: str
     state: str | None = None
@@ -89,7 +89,7 @@ class EntryResult(LookupResult):
 
 
 class PairResult(LookupResult):
-    """Whether STRING links two proteins. The channels are there live only."""
+    """STRING's link between two proteins, if any. The channels are there live only."""
 
     one: str
     other: str
@@ -101,16 +101,16 @@ class PairResult(LookupResult):
 
 
 class Lookups(Protocol):
-    """What shows entries, lifecycles and pairs."""
+    """Source of entries, lifecycles and pairs to show."""
 
     def entry(self, accession: str) -> EntryResult:
-        """What UniProt says of a protein."""
+        """Look up a protein in UniProt."""
 
     def lifecycle(self, accession: str) -> LifecycleResult:
-        """What became of an accession."""
+        """Look up the lifecycle of an accession."""
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
-        """Whether STRING links two proteins."""
+        """Look up the link between two proteins in STRING."""
 
 
 class SourceLookups:
@@ -207,7 +207,7 @@ class SourceLookups:
         return Ref(label=self._protein.name if self._protein else "", id=accession)
 
     def _refused(self, accession: str) -> dict[str, Any]:
-        """Why an accession cannot be asked for, or nothing."""
+        """Return the reason why an accession cannot be asked for, or nothing."""
         if self._protein is None:
             return self._gap(UNIPROT, ())
         if not self._protein.matches(accession):
@@ -216,7 +216,7 @@ class SourceLookups:
         return {}
 
     def _gap(self, source: str, gaps: tuple[Gap, ...]) -> dict[str, Any]:
-        """What is said of a source that could not be looked at."""
+        """Describe a source that could not be looked at."""
         reason = next((gap.cause for gap in gaps if gap.source == source), Reason.REFERENCE_MISSING)
         why = _WHY.get(reason, "")
         if self._live and reason in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_REFUSED):

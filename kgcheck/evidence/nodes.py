@@ -282,11 +282,11 @@ class EvidenceJoin:
     def plainly_supported(
         self, pattern: Pattern, head: Label, tail: Label, db: duckdb.DuckDBPyConnection | None = None
     ) -> PlainEdges | None:
-        """What edges ask that all have the verdict of any of them, see kgcheck.evidence.confirmed."""
+        """Return the conditions under which edges share one verdict, see kgcheck.evidence.confirmed."""
         return plainly_supported(db or self._db, pattern, head, tail)
 
     def _lifecycles(self, topics: Topics, label: Label, dated: str) -> None:
-        """What the authority says of each id that it knows; see `named_later` for what a later release may say."""
+        """Add the authority's statement on each id that it knows; see `named_later` for later releases."""
         later = named_later(self._db, topics, label.authority.source, dated, "a.head")
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
@@ -390,7 +390,7 @@ _NEWER = "', and the graph is of ' || $dated"
 _STATING = """list({{'value': {value}, 'release_id': release_id, 'record': record}}
     ORDER BY recency DESC, release_id DESC, record)"""
 _PLACE = "list_filter({of}, lambda x: folded(x.value) = folded(a.value))[1]"
-"""Where values stand, and where that stands which the graph has."""
+"""SQL for the places of values, and for the place of the value that the graph has."""
 
 _VALUE_COMPARISON = f"""
     CASE WHEN folded(coalesce(a.value, '')) = '' THEN '{Reason.VALUE_MISSING.value}'
@@ -410,4 +410,4 @@ _LIST_COMPARISON = f"""
          ELSE {JOINED_SQL.format(items="s.every")} END AS value,
     NULL::VARCHAR[] AS candidates
 """
-"""Of a list, the names that it lacks are what the source says."""
+"""Comparison of a list: the names that it lacks are what the source says."""

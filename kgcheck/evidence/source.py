@@ -32,16 +32,16 @@ class ReferenceSource(Protocol):
     """Anything that can be asked about a task: a snapshot now, live services later."""
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
-        """What the source says of a task, and which deciding sources could not be looked at."""
+        """Look up the source's evidence on a task, and the deciding sources that could not be looked at."""
 
 
 class LiveSource(Protocol):
     """Services that lay what they say over a snapshot, see kgcheck.reference.live."""
 
     failures: dict[str, str]
-    """Why a source could not be looked at, where one could not, and may be later."""
+    """Cause of a gap that may be closed later: the source could not be looked at."""
     refusals: dict[str, str]
-    """Why a source will never be looked at for some tasks: it does not take the question."""
+    """Cause of a gap that stays: the source does not take the question."""
 
     @property
     def releases(self) -> Mapping[str, tuple[str, ...]]:
@@ -70,7 +70,10 @@ class LiveSource(Protocol):
 
 
 class Stated(NamedTuple):
-    """What a source states of one id: attribute, value and status; relation and other end; and where that stands."""
+    """Statements of a source about one id.
+
+    Attribute, value and status; relation and other end; and where that stands.
+    """
 
     values: list[tuple[str, str, str]]
     links: list[tuple[str, str]]
@@ -117,7 +120,7 @@ class SnapshotSource(Closing):
     def observe_all(
         self, tasks: Sequence[CheckTask], cited: Mapping[str, Sequence[str]] | None = None
     ) -> list[Observed]:
-        """What is said of many tasks: those of one label, attribute or pattern are looked up together."""
+        """Look up many tasks: those of one label, attribute or pattern together."""
         alike: dict[tuple[CheckType, Target], list[int]] = {}
         for place, task in enumerate(tasks):
             alike.setdefault((task.type, Target.of(task)), []).append(place)
@@ -130,7 +133,7 @@ class SnapshotSource(Closing):
         return [found[place] for place in range(len(tasks))]
 
     def _observe(self, tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> list[Observed]:
-        """What is said of tasks of one label, attribute or pattern."""
+        """Look up tasks of one label, attribute or pattern."""
         tables, task = self._join.tables, tasks[0]
         tables.reset()
         for number, each in enumerate(tasks, 1):
@@ -198,7 +201,7 @@ class SnapshotSource(Closing):
         return Stated(values, links, release or "", address(template or "", identifier), at and at.replace(tzinfo=UTC))
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
-        """Which of some papers, ``PMID:1``, the snapshot lists as retracted."""
+        """Return those of some papers, ``PMID:1``, that the snapshot lists as retracted."""
         with self.turn, damage_named(self._snapshot):
             return retracted_among(self._db, papers)
 

@@ -157,7 +157,7 @@ NODE_NAME = WorkingTable(
 
 _OF_ONE_LOOK_UP = (TASK, ENDS, INTENDED_ID, UNSEEN)
 LOOK_UP_TABLES = (*_OF_ONE_LOOK_UP, LOOKED_UP, EVIDENCE, GAP)
-"""What look-ups hand to each other, and empty before the next ones."""
+"""Tables that look-ups hand to each other, and empty before the next ones."""
 
 WORKING_TABLES = (*LOOK_UP_TABLES, CHOSEN, SIGNATURE_VERDICT, JUDGED, NODE_NAME)
 
@@ -206,7 +206,7 @@ class WorkingTables:
 
     @cached_property
     def links_have_places(self) -> bool:
-        """Whether a row of the links has a place: in a table, or a view of one; not in a view over several."""
+        """Tell whether a row of the links has a place: in a table, or a view of one, but not of several."""
         there = """
             SELECT 1 FROM duckdb_tables() WHERE database_name = 'ref' AND table_name = 'link' UNION ALL
             SELECT 1 FROM duckdb_columns()
@@ -214,7 +214,7 @@ class WorkingTables:
         return bool(self.db.execute(there).fetchall())
 
     def has(self, table: str) -> bool:
-        """Whether a table has any row."""
+        """Tell whether a table has any row."""
         return bool(self.db.execute(f"SELECT 1 FROM {identifier(table)} LIMIT 1").fetchall())
 
     def add_task(
@@ -373,7 +373,7 @@ def _evidence(row: _EvidenceRow) -> Evidence:
 
 @lru_cache(10_000)
 def address(template: str, record: str, ends: str = "") -> str:
-    """Where a record can be read.
+    """Return the address at which a record can be read.
 
     >>> address("https://example.org/{record}", "P04637")
     'https://example.org/P04637'

@@ -29,8 +29,10 @@ IMPOSSIBLE_RE2 = "|".join(
         rf"(?i:^(?:[0-9]{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-[0-9]{{2}}|[0-9]{{1,2}}-(?:{_MONTHS})-[0-9]{{2,4}})$)",
     )
 )
-"""What no release has, however new it is: text that hides something, letters that only look Latin, and what a
-spreadsheet makes of the symbols MARCH1 and SEPT2."""
+"""Pattern of ids that no release has, however new it is.
+
+Text that hides something, letters that only look Latin, and what a spreadsheet makes of the symbols MARCH1 and SEPT2.
+"""
 
 
 def bare(column: str) -> str:

@@ -65,7 +65,7 @@ class _Walk:
     def __init__(self) -> None:
         self._known: dict[str, ValueBound] = {}
         self.answer: dict[ParserRuleContext, ValueBound] = {}
-        """What is returned, by the item that says so."""
+        """Returned values, by the item that states them."""
 
     def visit(self, node: Any) -> None:
         """Bound all values under a node."""

@@ -61,7 +61,7 @@ class ChangedStore(Protocol):
         """Make ready for what is written down beside the graph."""
 
     def statements(self, *, write: bool) -> AbstractContextManager[Run]:
-        """What sends statements: to write, in one transaction that is undone if the block ends with an error."""
+        """Open a sender of statements; writes are one transaction, undone if the block ends with an error."""
 
 
 class Editable(Protocol):
@@ -192,7 +192,7 @@ class StoreChanges:
     # What kgcheck writes down beside the graph
 
     def record(self, key: str) -> str | None:
-        """What was written down under a key."""
+        """Return the record under a key."""
         return next((value for (value,) in self._rows("record_get", {}, key=key)), None)
 
     def records(self, prefix: str) -> list[str]:

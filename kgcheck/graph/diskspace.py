@@ -1,4 +1,4 @@
-"""What is said where the disk of an embedded store is full."""
+"""Messages for a full disk of an embedded store."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from kgcheck.errors import StoreError
 
 AGAIN = "run the same kgcheck load again, which finishes it; until then a store that is not finished refuses readers"
-"""What to do once there is room: a load that broke off leaves the store as it was, or unfinished and marked so."""
+"""Advice for later: a load that broke off leaves the store as it was, or unfinished and marked so."""
 
 MEND = f"free disk space, then {AGAIN}"
 
@@ -14,7 +14,7 @@ _SIGNS = ("No space left", "Cannot write to file", "Cannot read from file", "che
 
 
 def free_space(store: str) -> str:
-    """How much is free where a store is, in words."""
+    """Describe the free disk space where a store is, in words."""
     # The load may not have come so far as to make its folder.
     folder = next(parent for parent in Path(store).absolute().parents if parent.is_dir())
     try:

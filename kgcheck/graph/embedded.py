@@ -358,7 +358,7 @@ class EmbeddedStore(CatalogueReads):
         return [variable for variable, table in names.items() if self._hides(table)]
 
     def _hides(self, table: str) -> bool:
-        """Whether something in a table is retired and to be left out: where nothing is, statements stay as quick."""
+        """Return whether a table has something retired to leave out; where not, statements stay as quick."""
         if self.with_retired or self._database is None:
             return False
         if not self._database.read_only:

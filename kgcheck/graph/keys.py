@@ -1,4 +1,4 @@
-"""What tells nodes apart on a server that kgcheck did not fill: a property of any name, of texts or of whole numbers.
+"""Keys of nodes on a server that kgcheck did not fill: of any name, and texts or whole numbers.
 
 Statements of the catalogue are written for what kgcheck makes, keys called ``id`` that are texts. For labels of which
 the profile says otherwise, they are brought to that here; ids stay texts on this side.

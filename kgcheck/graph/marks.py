@@ -10,13 +10,13 @@ RETIRED: Final = "kgcheck_retired"
 """The finding for which a node or edge was retired."""
 
 RETIRED_AT: Final = "kgcheck_retired_at"
-"""When: ISO time, UTC."""
+"""Time of the retirement: ISO time, UTC."""
 
 CHANGED: Final = "kgcheck_changed"
 """The finding for which a node or edge was changed or made."""
 
 CHANGED_AT: Final = "kgcheck_changed_at"
-"""When: ISO time, UTC."""
+"""Time of the change: ISO time, UTC."""
 
 CHANGED_BY: Final = "kgcheck_changed_by"
 """By whom."""

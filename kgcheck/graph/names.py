@@ -134,7 +134,7 @@ class NameIndex:
 
     @property
     def knows_species(self) -> bool:
-        """Whether the lexicon has words for the one species that its graphs are of."""
+        """Tell whether the lexicon has words for the one species that its graphs are of."""
         return self._species is not None
 
     @property
@@ -227,7 +227,7 @@ class NameIndex:
         return ()
 
     def _keys(self, words: list[str]) -> Iterator[tuple[str, bool]]:
-        """What is named so, or so but for a hyphen, a plural or a British spelling, and whether it varies."""
+        """Yield the keys of words and of variants (hyphen, plural, British spelling), and whether they vary."""
         key = " ".join(words)
         yield key, False
         if key in self._adjectives:

@@ -1,4 +1,4 @@
-"""What is near some nodes in a graph: their neighbours along every pattern, a few of each, with names."""
+"""Neighbourhood of nodes in a graph: neighbours along every pattern, a few of each, with names."""
 
 from collections.abc import Iterable
 
@@ -17,11 +17,11 @@ class NearNode(Value):
     id: str
     name: str | None = None
     is_there: bool | None = None
-    """Whether the graph has it; None of a label that the profile does not describe, so that nobody can look."""
+    """Presence in the graph; None of a label that the profile does not describe, so that nobody can look."""
 
 
 class NearEnd(Value):
-    """Which node an edge ends at."""
+    """Node at an end of an edge."""
 
     label: str
     id: str
@@ -45,7 +45,7 @@ class Neighbourhood(Value):
 
 
 def neighbourhood(store: GraphStore, refs: Iterable[Ref], each: int) -> Neighbourhood:
-    """What is near some nodes."""
+    """Return the neighbourhood of some nodes."""
     centres = list(dict.fromkeys(refs))
     ends = dict.fromkeys(NearEnd(label=ref.label, id=ref.id) for ref in centres)
     edges: dict[NearEdge, None] = {}

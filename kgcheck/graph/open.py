@@ -54,12 +54,12 @@ def open_store(
 
 
 def place_of(name: str) -> str:
-    """Where the store of that name is, the same from every folder, without opening it."""
+    """Return the place of a store by its name, the same from every folder, without opening it."""
     return name if is_address(name) else str(Path(name).resolve())
 
 
 def is_address(name: str) -> bool:
-    """Whether a store of that name is a server, which is sent credentials, and not a file."""
+    """Return whether a store of that name is a server, which is sent credentials, and not a file."""
     return "://" in name
 
 

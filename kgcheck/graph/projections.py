@@ -1,4 +1,4 @@
-"""What the rows of a statement hold: only what it reads from the graph, or what its writer put in."""
+"""Origin of the rows of a statement: only read from the graph, or put in by its writer."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _DIGITS = frozenset("0123456789")
 
 
 class Rows(NamedTuple):
-    """What is known of the rows of a statement from its tree."""
+    """Facts about the rows of a statement, from its tree."""
 
     invents: bool
     limited: bool
@@ -50,7 +50,7 @@ def _givers(node: Any) -> Iterator[Any]:
 
 
 def _reads(node: Any, limited: bool) -> bool:
-    """Whether an expression gives nothing but what stands in the graph; whatever is not named here does not."""
+    """Return whether an expression gives only what stands in the graph; anything not named here does not."""
     match node:
         case CypherParser.SymbolContext():
             # To this grammar a whole number is a symbol, and 4.0 the property 0 of a symbol 4.

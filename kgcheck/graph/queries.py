@@ -51,7 +51,7 @@ def _read(backend: str, name: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Whether a name is one that a schema may hold."""
+    """Return whether a name is one that a schema may hold."""
     return NAME_OF_GRAPH.fullmatch(name) is not None
 
 

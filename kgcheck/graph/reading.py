@@ -37,7 +37,7 @@ class KeepingWriter(Writer):
     _conditions: list[str] = field(default_factory=list)
     _has_range: bool = False
     _known_names: dict[str, None] = field(default_factory=dict)
-    """What the writer of the statement named, in order, as far as it can be seen from where the statement is."""
+    """Names that the writer gave, in order, as far as they can be seen from where the statement is."""
 
     def _patternWhere(self, node: ParserRuleContext) -> str:
         around, self._conditions = self._conditions, []
@@ -143,7 +143,10 @@ def _where(conditions: list[str]) -> str:
 
 _DEEPEST = 8
 _MOST_SECONDS = 4.0
-"""Of a processor, so that a busy machine refuses nothing; what a person writes takes a tenth of one."""
+"""Most seconds of a processor, so that a busy machine refuses nothing.
+
+What a person writes takes a tenth of one.
+"""
 
 _MOST_LEARNT = 10_000
 """States that the parser keeps of what it has read: about 50 MB."""

@@ -1,4 +1,4 @@
-"""What both kinds of stores do alike: they differ in how a statement is sent, and in what is known before it is."""
+"""Reads common to both kinds of stores; how a statement is sent, and what is known before, differs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class CatalogueReads(ABC):
 
     @abstractmethod
     def _has(self, *names: str) -> bool:
-        """Whether the store may hold labels and relations of these names; where not, it is not asked."""
+        """Return whether the store may hold labels and relations of these names; where not, it is not asked."""
 
     @abstractmethod
     def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
@@ -43,7 +43,7 @@ class CatalogueReads(ABC):
 
     @abstractmethod
     def _key(self, label: Label) -> str:
-        """What the store calls the key of a node."""
+        """Return the store's name for the key of a node."""
 
     @abstractmethod
     def _own_id(self) -> str:

@@ -1,4 +1,4 @@
-"""What a process may do that runs what came from outside: compute, and reach the files that it is given.
+"""Sandbox of a process that runs what came from outside: it computes, and reaches files it is given.
 
 Landlock takes the file system away, but for those; seccomp takes away the network, new processes and every other call
 of the kernel that the work does not need. Both hold for the calling thread and for those that it starts later, and
@@ -18,7 +18,7 @@ from kgcheck.errors import StoreUnguarded
 
 _CLONE_THREAD = 0x00010000
 _FILE_RIGHTS = 0b111 | 1 << 14
-"""Of the rights of Landlock, those that a file can have: execute, write, read, truncate."""
+"""Rights of Landlock that a file can have: execute, write, read, truncate."""
 
 
 class KernelCall(NamedTuple):
@@ -41,7 +41,7 @@ _CALLS = """
 
 
 def check() -> None:
-    """Whether this machine can guard a process."""
+    """Raise StoreUnguarded unless this machine can guard a process."""
     missing = missing_guard()
     if missing:
         raise StoreUnguarded(
@@ -51,7 +51,7 @@ def check() -> None:
 
 
 def missing_guard() -> str:
-    """What this machine lacks to guard a process; empty where it lacks nothing."""
+    """Return what this machine lacks to guard a process; empty where it lacks nothing."""
     try:
         from landlock import LandlockError, landlock_abi_version
     except (ImportError, AttributeError, OSError) as error:

@@ -1,4 +1,6 @@
-"""Which score of an edge is compared with that of the source that it cites: in SQL for a graph, here for one edge.
+"""Choice of the score of an edge that is compared with that of the source that it cites.
+
+It is made in SQL for a graph, and here for one edge.
 
 Only edges that cite the source have a score to check, and a placeholder is none. Parallel edges are one task. Of their
 scores the first of their kind is checked, and a missing one before all: an edge without its score is not hidden by one
@@ -42,5 +44,5 @@ def scores_of(pattern: Pattern, attribute: str, edges: Iterable[Mapping[str, Any
 
 
 def cites(pattern: Pattern, attribute: str, edge: Mapping[str, Any]) -> bool:
-    """Whether an edge cites the source of a score."""
+    """Return whether an edge cites the source of a score."""
     return str(edge.get("source") or "").lower() == cited_source(pattern, attribute).lower()

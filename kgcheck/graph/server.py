@@ -1,4 +1,4 @@
-"""What the two Neo4j stores share: everything but the way a statement is sent."""
+"""Common base of the two Neo4j stores: everything but the way a statement is sent."""
 
 import time
 from abc import abstractmethod
@@ -74,7 +74,7 @@ _READ_AS: dict[PropertyType, str] = {
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 Row = Sequence[Any]
-"""What a statement returns, in the order of its RETURN."""
+"""Values that a statement returns, in the order of its RETURN."""
 Rows = Generator[Row, None, None]
 
 
@@ -83,7 +83,7 @@ class CypherServerStore(CatalogueReads):
 
     backend = "neo4j"
     _changes: ClassVar[int] = 0
-    """How often this process has changed a graph on any server, other than by a load."""
+    """Number of times that this process has changed a graph on any server, other than by a load."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class CypherServerStore(CatalogueReads):
                 yield typed_table(keys, pattern.properties, values, wanted)
 
     def _leads_to_many(self, pattern: Pattern) -> bool:
-        """Whether the relation leads from this head to several labels, and to this tail from no other head."""
+        """Return whether a relation leads from this head to several labels, to this tail from no other head."""
         patterns = self.schema.patterns(pattern.type)
         return sum(p.head == pattern.head for p in patterns) > 1 and sum(p.tail == pattern.tail for p in patterns) == 1
 
@@ -299,7 +299,7 @@ class CypherServerStore(CatalogueReads):
         return self._cypher.text("count_side", relation=quoted(relation), **ends)
 
     def _numbers(self, statements: Sequence[str]) -> list[int]:
-        """What statements return that return one number each, asked together: to ask takes longer than to answer."""
+        """Run statements that return one number each, together: to ask takes longer than to answer."""
         together = (statements[at : at + _TOGETHER] for at in range(0, len(statements), _TOGETHER))
         return [int(n) for some in together for (n,) in self._read("\nUNION ALL ".join(some), {})]
 
@@ -314,7 +314,7 @@ class CypherServerStore(CatalogueReads):
         return {"where": where(variables if self._hides_some() else ())}
 
     def _hides_some(self) -> bool:
-        """Whether anything was ever retired, and is to be left out."""
+        """Return whether anything was ever retired, and is to be left out."""
         # A server never forgets the name of a property: yes is true for good. No is true until somebody retires
         # something: where that is another process, it is seen a moment later; where it is this one, at once.
         if self.with_retired:

@@ -30,7 +30,7 @@ lacks (``split``, ``head``, ``toString``), what differs (``log``, ``round``), wh
 """
 
 _EMBEDDED = {"type": "label({})", "labels": "[label({})]"}
-"""How LadybugDB spells what it has under another name."""
+"""Spelling in LadybugDB of what it has under another name."""
 
 LONGEST_STATEMENT = 4000
 """Characters that a statement may have."""
@@ -369,7 +369,7 @@ def text_of(literal: ParserRuleContext) -> str:
 
 
 def as_written(node: ParserRuleContext) -> str:
-    """What was written there, for a message or the name of a column: never sent."""
+    """Return the text that was written there, for a message or the name of a column: never sent."""
     texts = (" " if token.type == CypherLexer.SP else str(token.text) for token in _tokens(node))
     return " ".join("".join(texts).split())[:80]
 

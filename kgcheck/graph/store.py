@@ -36,7 +36,7 @@ STORE_ID = "store_id"
 """Key of the name that a store keeps wherever it is copied or moved to."""
 
 STATE = "state "
-"""How the keys begin that say in which state a label or pattern is: a fresh id after each change, empty meanwhile.
+"""Prefix of keys for the state of a label or pattern: a fresh id after each change, empty meanwhile.
 
 Fresh ids and no counter, which would be equal in two copies of a store that were changed apart.
 """
@@ -91,7 +91,7 @@ SUBSET = (
     " relations and properties of the schema; one label a node; CASE, IN, STARTS WITH, ENDS WITH, CONTAINS, IS NULL;"
     " no parameters, subqueries, UNION or procedures"
 )
-"""What `kgcheck.graph.reading` accepts, in words for who writes statements."""
+"""Cypher that `kgcheck.graph.reading` accepts, in words for who writes statements."""
 
 
 class Reading(NamedTuple):
@@ -118,12 +118,12 @@ class Reading(NamedTuple):
     longest_list: int | None = None
 
     def leaving_out(self) -> "Reading":
-        """What is sent to a store in which something is retired."""
+        """Return the statement for a store in which something is retired."""
         return self._replace(text=self.kept or self.text)
 
 
 class LoadTarget(Protocol):
-    """What a graph is loaded into. Writes are bulk.
+    """Target of a load of a graph. Writes are bulk.
 
     Every method may raise StoreUnavailable when the store stops answering.
     """
@@ -132,7 +132,7 @@ class LoadTarget(Protocol):
     backend: str
     name: str
     with_retired: bool
-    """Whether what is retired is read as if it were not; a load looks at both."""
+    """Switch to read what is retired as if it were not; a load looks at both."""
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         """All nodes of a label: columns id, one a property of the schema, and AS_TEXT."""
@@ -141,10 +141,10 @@ class LoadTarget(Protocol):
         """All edges of a pattern: columns head, tail, one a property of the schema, and AS_TEXT."""
 
     def counts(self) -> Counts:
-        """How much of the profile's graph the store holds."""
+        """Count what the store holds of the profile's graph."""
 
     def meta(self) -> dict[str, str]:
-        """What kgcheck wrote down about the store; empty for a graph that it did not load."""
+        """Return what kgcheck wrote down about the store; empty for a graph that it did not load."""
 
     def set_meta(self, key: str, value: str) -> None:
         """Write down one thing about the store."""
@@ -213,7 +213,7 @@ class GraphStore(LoadTarget, Protocol):
         """
 
     def unknown(self) -> dict[str, int]:
-        """What the graph holds that the profile does not describe, with counts; see kgcheck.graph.unknown."""
+        """Count what the graph holds that the profile does not describe; see kgcheck.graph.unknown."""
 
     def close(self) -> None:
         """Give up connections and locks."""
@@ -238,10 +238,10 @@ class SurveyedStore(GraphStore, Protocol):
     """A graph that can be looked at whatever it holds."""
 
     def label_sets(self) -> list[tuple[list[str], int]]:
-        """Which labels stand together on nodes, and on how many; of any graph."""
+        """Count the nodes of each set of labels that stand together; of any graph."""
 
     def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        """Which labels the edges of each type join, and how many: type, labels of the head, of the tail, number."""
+        """Count the edges of each type by the labels they join: type, labels of head and of tail, number."""
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
         """Rows of a statement named ``survey_...``, with names that need not be of the schema."""

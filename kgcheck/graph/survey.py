@@ -127,12 +127,12 @@ class _Survey:
         found = RelationSurvey(type=relation, head=head, tail=tail, edges=edges, properties=properties)
         return [found.model_copy(update={"loops": loops, "mutual": max(0, mutual)})]
 
-    def _properties(self, of: str, sample: Sequence[Mapping[str, Any]]) -> list[PropertySurvey]:
+    def _properties(self, owner: str, sample: Sequence[Mapping[str, Any]]) -> list[PropertySurvey]:
         found = []
         for name in dict.fromkeys(name for values in sample for name in values):
             values = [v[name] for v in sample if v.get(name) is not None]
             if not is_name(name) or ":" in name:
-                self._left_out.append(f"property {name!r} of {of}: not a plain name")
+                self._left_out.append(f"property {name!r} of {owner}: not a plain name")
             elif values:
                 found.append(PropertySurvey(name=name, type=_type_of(values), filled=len(values)))
         return found

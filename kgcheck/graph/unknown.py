@@ -1,4 +1,4 @@
-"""What a graph holds that its profile does not describe: nothing of it is checked, and a person should know."""
+"""Contents of a graph outside its profile: nothing of it is checked, and a person should know."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

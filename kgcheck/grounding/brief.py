@@ -14,8 +14,7 @@ from pydantic import Field
 from kgcheck.errors import UnknownName
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
-from kgcheck.literature.edge_reader import SURE_ENOUGH, SURE_OF_PAIR, TripleReader, address
-from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
@@ -26,7 +25,7 @@ LONGEST_VALUE = 300
 """Characters of a value or a quote that is shown."""
 
 Namer = Callable[[Ref], str]
-"""What a node is called."""
+"""Function that names a node."""
 
 
 def stated(task: CheckTask, schema: Schema, name: Namer, value: str = "") -> str:
@@ -250,10 +249,9 @@ class BriefMaker:
             self.unread += 1
             return ()
         self.retracted |= dict.fromkeys(verdict.retracted)
-        enough = SURE_OF_PAIR if verdict.verifier == TrainedVerifier.name else SURE_ENOUGH
         against: list[str] = []
-        for opinion in verdict.opinions:
-            if opinion.stance is Stance.SILENT or opinion.probability < enough or not opinion.quotes:
+        for opinion in sure_opinions(verdict):
+            if not opinion.quotes:
                 continue
             document = read[opinion.document]
             name = self._cite(document.paper_id, opinion.title, opinion.year, address(document))

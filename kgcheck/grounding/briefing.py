@@ -84,7 +84,7 @@ def _value(values: "dict[str, object]", task: CheckTask) -> str:
 
 
 def _missing(context: Context, node: Ref, notes: list[str]) -> list[Finding]:
-    """What the newest audit found that sources know of a node and the graph lacks."""
+    """List what the newest audit found that sources know of a node and the graph lacks."""
     try:
         with context.reading() as ledger:
             found = list_findings(ledger, graph=["lacks_it"], node=str(node))

@@ -47,7 +47,7 @@ $abstract$
 </blockquote>$endif$
 $body$
 """
-"""What pandoc fills in of a page; the rest is ours."""
+"""Page template for pandoc; the rest of the page is ours."""
 
 
 class _Figure(NamedTuple):

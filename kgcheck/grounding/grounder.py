@@ -165,7 +165,7 @@ def open_grounder(context: Context, options: TextOptions, reader: "ModelReader |
 
 
 def open_works(context: Context, bibliography: Path | None, opened: ExitStack) -> Works | None:
-    """Where references are looked up: the snapshot first, then the services."""
+    """Open the works for looking up references: the snapshot first, then the services."""
     places: list[Works] = []
     if bibliography:
         places.append(opened.enter_context(closing(Bibliography(bibliography))))
@@ -221,7 +221,7 @@ def _passages(context: Context, query: str, most: int) -> "list[GivenPassage]":
 
 
 def _corpus(context: Context, text: Manuscript, notes: list[str]) -> "CorpusFigures | None":
-    """How a manuscript stands to the papers; None where none are named."""
+    """Compare a manuscript with papers; None if none are named."""
     from kgcheck.grounding.score import corpus_figures
 
     if context.literature is None:

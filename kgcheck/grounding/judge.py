@@ -21,13 +21,13 @@ from kgcheck.llm.forms import narrowed, with_schema
 from kgcheck.progress import NoProgress, Progress
 
 MOST_CHARACTERS = 24_000
-"""Of a manuscript in one question; what is longer is cut in the middle, and the model is told."""
+"""Most characters of a manuscript in one question; more is cut in the middle, and the model is told."""
 
 FEW_CHARACTERS = 4_000
 """The same for a weak model."""
 
 LEAST_WORDS = 4
-"""Of a quote, or else the whole of a line."""
+"""Fewest words of a quote, unless it is the whole of a line."""
 
 MOST_CHOICES = 40
 """Sentences among which a weak model chooses its quote."""

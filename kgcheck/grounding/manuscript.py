@@ -59,7 +59,7 @@ def _spans_between(text: str, ends: Sequence[int]) -> list[Span]:
 BlockKind = Literal["heading", "paragraph", "legend", "footnote"]
 
 MarkerForm = Literal["numeric", "author_year", "key", "footnote"]
-"""How a citation is written: ``[3]``, ``(Lee et al., 2020)``, a key such as ``\\cite{lee2020}``, a note."""
+"""Form of a citation: ``[3]``, ``(Lee et al., 2020)``, a key such as ``\\cite{lee2020}``, a note."""
 
 
 class Marker(Value):

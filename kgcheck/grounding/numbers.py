@@ -39,7 +39,7 @@ _WORD = re.compile(rf"(?<!\w){_IN_WORDS}(?!\w)")
 _HUNDRED = Decimal(100)
 
 _FAR = 5
-"""What is so many times another number was not meant to be it."""
+"""Greatest ratio of two numbers of which one may have been meant to be the other."""
 
 _BOUNDED = 10
 """A bound says something of what is at most so many times it: p < 0.001 of 0.0003, and not of 0.9 or 40."""
@@ -57,7 +57,7 @@ _ROUNDING = Decimal("0.06")
 """More than the greatest share by which equal numbers differ where it is not half a step of the written one."""
 
 _PLACES = 2
-"""Of digits that changed places."""
+"""Number of digits that changed places."""
 
 _KEPT = 128
 """Numbers whose results are kept, and pairs of numbers: those of some sentences."""
@@ -245,14 +245,14 @@ def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
 
 
 def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """That a number is a result."""
+    """Remark that a number is a result."""
     state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
     note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
 def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """That another number stands where it would have to."""
+    """Remark that another number stands where a result would have to."""
     note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
     state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
@@ -268,7 +268,7 @@ def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, agains
 
 
 def _unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:
-    """That no result is a number."""
+    """Remark that a number is no result."""
     shown = _shown(sentence, quantity)
     note = f"no result in {against.source} is {shown}" if against.canonical else f"the rest of the text has no {shown}"
     state = SentenceState.NOT_CHECKABLE if where else SentenceState.UNSUPPORTED
@@ -277,7 +277,7 @@ def _unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, wher
 
 
 def _share_differs(sentence: Sentence, share: _Share, manuscript: Manuscript) -> Remarked:
-    """That a percentage is not that of the counts beside it."""
+    """Remark that a percentage is not that of the counts beside it."""
     right = f"{100 * share.part / share.whole:.{max(1, -int(share.percent.as_tuple().exponent))}f}%"
     counts = f"{share.part} of {share.whole}"
     evidence = Evidence(
@@ -366,7 +366,7 @@ class _StatedElsewhere:
         named = {number for text in texts for number in _TABLE.findall(text)}
         read = sum(bool(table.rows) for table in manuscript.tables)
         self.lacks = "not all of its tables could be read" if len(named) > read else ""
-        """Why a number that was not found may stand there all the same, as in a table that is an image."""
+        """Reasons why a number that was not found may stand there all the same, as in a table that is an image."""
 
     def __contains__(self, number: str) -> bool:
         found = _DIGITS.search(with_points(number))

@@ -44,7 +44,7 @@ _SECTIONS = ("abstract", "conclusion", "discussion", "results")
 
 _WORDS = 6
 _POINTS = re.compile(r"\b(?:Figs?|Figures?|Tables?|Movie|Video|Text S|Dataset)\b(?![^()]*\))")
-"""What points to a figure, and not in brackets, tells what is there to be seen."""
+"""Pattern of mentions of figures, not in brackets: such a sentence tells what is to be seen there."""
 
 _NAMED = ("name", "label")
 _NAMES = 2
@@ -75,7 +75,7 @@ class PaperSupport:
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
 
     def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
-        """That not all of a manuscript was looked up, where that is so."""
+        """Note that not all of a manuscript was looked up, if so."""
         count = len(claims_of(manuscript))
         if count <= self._most:
             return ()

@@ -105,7 +105,7 @@ REMARKS: dict[Remark, str] = {
 """Every remark in plain words."""
 
 LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))
-"""What a limit can be on."""
+"""Names of remarks and states that a limit can be set on."""
 
 
 class Repair(Value):

@@ -101,7 +101,7 @@ def text_digest(text: str) -> str:
 
 
 MOST_CHARACTERS = 24_000
-"""Of a section that is sent; a longer one is left alone."""
+"""Most characters of a section that is sent; a longer one is left alone."""
 
 _MOST_RESULTS = 200
 _MOST_REFERENCES = 200

@@ -1,4 +1,4 @@
-"""Who may use a service: tokens and sessions are made, checked and ended here. No secret of either is kept anywhere.
+"""Accounts of a service: tokens and sessions are made, checked and ended, and no secret of them kept.
 
 A token is ``kgc_`` with the id of its row and 32 random bytes: the id finds the row, and the digests of the whole are
 compared in constant time. A session is 32 random bytes, of which the row has the digest.
@@ -21,13 +21,13 @@ from kgcheck.ledger.sessions import SessionEntry, SessionTable
 from kgcheck.ledger.users import Role, TokenEntry, TokenTable
 
 IDLE = timedelta(hours=2)
-"""How long a session lasts that nobody uses."""
+"""Lifetime of a session that nobody uses."""
 
 LONGEST = timedelta(hours=12)
-"""How long a session lasts at most."""
+"""Longest lifetime of a session."""
 
 _SELDOM = timedelta(minutes=2)
-"""How often it is written down that a token or a session is used: not at every request."""
+"""Interval at which the use of a token or a session is written down: not at every request."""
 
 _BYTES = 32
 _TOKEN = re.compile(r"kgc_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
@@ -51,7 +51,7 @@ class Users:
         self._there_are_any = False
 
     def there_are_any(self) -> bool:
-        """Whether there ever was a token: revoking the last one does not open the door."""
+        """Return whether there ever was a token: revoking the last one does not open the door."""
         # What was so once stays so, and need not be looked up at every request.
         self._there_are_any = self._there_are_any or self._tokens.there_are_any()
         return self._there_are_any
@@ -84,7 +84,7 @@ class Users:
         return found
 
     def by_token(self, token: str) -> TokenEntry | None:
-        """Whose token that is."""
+        """Look up the entry of an active token."""
         form, at = _TOKEN.fullmatch(token), clock.now()
         entry = self._tokens.one(form[1]) if form else None
         same = hmac.compare_digest(digest_of(token), entry.digest if entry else "")
@@ -111,7 +111,7 @@ class Users:
         return secret, SignedIn(session, entry)
 
     def by_session(self, secret: str) -> SignedIn | None:
-        """Whose session that is; one that is used goes on."""
+        """Look up an active session with its token; one that is used goes on."""
         if not _SESSION.fullmatch(secret):
             return None
         digest, at = digest_of(secret), clock.now()
@@ -133,7 +133,7 @@ class Users:
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret; whatever was sent has one."""
+    """Return the digest that is kept of a secret; whatever was sent has one."""
     return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -153,7 +153,7 @@ def checked_name(name: str) -> str:
 
 
 def whoami() -> str:
-    """Who is at work, as the system knows them."""
+    """Return the name of the user, as the system knows it."""
     try:
         return getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""What was done through a service, by whom, and with what outcome. Rows are added and never changed.
+"""Record of actions through a service, by whom and with what outcome. Rows are added, never changed.
 
 Nothing of what was sent stands here but the names in a path: no body, no token, no question.
 """

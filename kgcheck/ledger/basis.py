@@ -13,7 +13,7 @@ WITHIN = "\x1e"
 
 
 BY_SEVERITY = ("refuted", "insufficient", "unavailable", "supported")
-"""How bad it is for the graph, in the words of the first bases: decisions of then hold."""
+"""Words for the severities, those of the first bases: decisions of then hold."""
 
 
 def basis_of(finding: Finding) -> str:
@@ -31,7 +31,7 @@ def basis_of(finding: Finding) -> str:
 
 
 def is_deciding(evidence: Evidence) -> bool:
-    """Whether an observation may decide: it speaks, or is the silence of a source that claims to list everything."""
+    """Return whether an observation may decide: it speaks, or a source claiming completeness is silent."""
     speaks = evidence.stance is not Stance.SILENT or evidence.world is World.CLOSED
     return speaks and evidence.about != "search"
 

@@ -67,7 +67,7 @@ _REASON_OF_ENDPOINT = {
         Reason.ENDPOINT_MERGED,
     ),
 }
-"""What an edge says of an end whose id has a reason; of ids that are gone, ENDPOINT_DELETED."""
+"""Reason of an edge by that of the id of its end; of ids that are gone, ENDPOINT_DELETED."""
 
 
 class _Node(NamedTuple):
@@ -79,7 +79,10 @@ class _Node(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """What is looked at of a finding. A row of SQLAlchemy looks each name up anew, which takes longer than the rest."""
+    """Columns of a finding that are looked at.
+
+    A row of SQLAlchemy looks each name up anew, which takes longer than the rest.
+    """
 
     subject_label: str
     subject_id: str
@@ -235,7 +238,7 @@ def cause_of(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> Scalar
 
 
 def count_consequences(found: FromClause) -> ScalarSelect[int]:
-    """How many findings follow from one, as SQL."""
+    """Count the findings that follow from one, as SQL."""
     of = CONSEQUENCE.alias()
     follow = select(func.count()).where(of.c.run == found.c.run, of.c.cause == found.c.fingerprint)
     return follow.correlate_except(of).scalar_subquery()
@@ -246,7 +249,7 @@ FOUND = (*FINDING.columns, cause_of(FINDING.c.run, FINDING.c.fingerprint).label(
 
 
 def consequences_of(connection: Connection, run: str, causes: Sequence[str] | None = None) -> Counter[str]:
-    """How many consequences findings of a run have, by fingerprint; those that have none are left out."""
+    """Count the consequences of findings of a run, by fingerprint; those that have none are left out."""
     query = select(CONSEQUENCE.c.cause, func.count()).where(CONSEQUENCE.c.run == run).group_by(CONSEQUENCE.c.cause)
     query = query if causes is None else query.where(CONSEQUENCE.c.cause.in_(causes))
     return Counter({cause: count for cause, count in connection.execute(query)})

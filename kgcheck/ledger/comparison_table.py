@@ -62,7 +62,7 @@ class ComparisonTable:
         return counts
 
     def counts(self, pair: Pair) -> dict[str, int]:
-        """How many findings are in each state."""
+        """Count the findings in each state."""
         kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
         with self._database.reading() as connection:
             found: dict[str, int] | None = connection.execute(kept).scalar()
@@ -84,7 +84,7 @@ class ComparisonTable:
         return found
 
     def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
-        """Which of some findings are known to be wrong after a run."""
+        """Return those of some findings that are known to be wrong after a run."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for start in range(0, len(fingerprints), _TOGETHER):

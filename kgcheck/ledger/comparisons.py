@@ -1,4 +1,4 @@
-"""What became of findings from one run to the next, in the ledger.
+"""Comparison of findings from one run to the next, in the ledger.
 
 That a finding is new, still there or changed is seen from the findings of two runs. What became of one that a run did
 not find again only that run could tell, while it had the graph and the references: it writes it down here.
@@ -85,7 +85,7 @@ Of one that is there and of which no more is to be said than its state, the text
 
 
 class ComparisonState(StrEnum):
-    """What became of a finding from one run to a later one.
+    """State of a finding in a later run, beside an earlier one.
 
     ``fixed``: it was checked again and holds no more. ``gone``: what it is about is no longer in the graph.
     ``unchecked``: nobody looked, or could look, this time.
@@ -123,7 +123,7 @@ _LOOKED_AT = (
     *("types", "labels", "relations", "ids", "without_rules", "sample", "seed"),
     *("unfold", "threshold", "live", "literature"),
 )
-"""What was asked for that decides what a run looks at, and in which sources."""
+"""Options that decide what a run looks at, and in which sources."""
 
 
 class Pair(NamedTuple):
@@ -145,7 +145,7 @@ class RunComparison(NamedTuple):
 
     @property
     def is_own(self) -> ColumnElement[bool]:
-        """That a row is of the two runs."""
+        """Condition that a row is of the two runs."""
         condition: ColumnElement[bool] = self.rows.c.run == self.pair.after
         return condition
 
@@ -162,38 +162,38 @@ class Present(NamedTuple):
     rows: FromClause
     """FINDING, ``of`` and ``became``."""
     of: Table
-    """What they are sorted and filtered by: PLACE; or FINDING, where they are few."""
+    """Table that they are sorted and filtered by: PLACE; or FINDING, where they are few."""
     became: NamedFromClause
     where: ColumnElement[bool]
     state: ColumnElement[Any]
 
     @property
     def basis(self) -> ColumnElement[Any]:
-        """To which decisions belong: what could not be looked at this time stands as it stood when it could."""
+        """Basis of decisions; what could not be looked at this time stands as it stood when it could."""
         became = self.became.c
         return case((became.state == ComparisonState.UNCHECKED.value, became.basis), else_=FINDING.c.basis)
 
     @property
     def order(self) -> tuple[ColumnElement[Any], ...]:
-        """In which findings are shown."""
+        """Order in which findings are shown."""
         return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
 def present(
     comparison: RunComparison,
     states: Collection[str] = (),
-    about: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
+    fingerprints: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
 ) -> Present:
     """The findings of the later run, so that a page needs no more than its rows."""
     pair, became = comparison.pair, comparison.rows
-    if about is None and states and comparison.rare.issuperset(states):
+    if fingerprints is None and states and comparison.rare.issuperset(states):
         # Those of few states are led by what became of them.
         same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
         few = became.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding)
         where = comparison.is_own & became.c.is_there & became.c.state.in_(sorted(states))
         return Present(few, FINDING, became, where, became.c.state)
     # Few are looked up one by one; all are gone through in the order of their places.
-    of, rows, lead = (PLACE, PLACED, PLACE) if about is None else (FINDING, _KEYED, KEY)
+    of, rows, lead = (PLACE, PLACED, PLACE) if fingerprints is None else (FINDING, _KEYED, KEY)
     where = (lead.c.run == pair.after) & of.c.severity.in_(OPEN_SEVERITIES)
     most = ComparisonState.STILL if pair.before else ComparisonState.NEW
     here: ColumnElement[bool] = comparison.is_own & (became.c.fingerprint == lead.c.fingerprint)
@@ -205,17 +205,17 @@ def present(
         rows=rows.outerjoin(became, here),
         of=of,
         became=became,
-        where=where if about is None else where & KEY.c.fingerprint.in_(about),
+        where=where if fingerprints is None else where & KEY.c.fingerprint.in_(fingerprints),
         state=state,
     )
 
 
-def state_of(comparison: RunComparison, of: FromClause) -> ColumnElement[Any]:
+def state_of(comparison: RunComparison, table: FromClause) -> ColumnElement[Any]:
     """The state of a finding of the later run, by its row of KEY or FINDING."""
     if not comparison.is_kept:
-        return _compared_state(comparison.pair, of)
+        return _compared_state(comparison.pair, table)
     one, most = COMPARED.alias(), ComparisonState.STILL if comparison.pair.before else ComparisonState.NEW
-    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == of.c.fingerprint)
+    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == table.c.fingerprint)
     return func.coalesce(became.correlate_except(one).scalar_subquery(), most.value)
 
 
@@ -228,11 +228,13 @@ def decided_basis(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> C
     return func.coalesce(left.correlate_except(kept).scalar_subquery(), own.correlate_except(key).scalar_subquery())
 
 
-def _compared_state(pair: Pair, of: FromClause) -> ColumnElement[Any]:
+def _compared_state(pair: Pair, table: FromClause) -> ColumnElement[Any]:
     """The state of a finding of the later run, by that which the earlier run has."""
     old, left = KEY.alias("old"), COMPARED.alias("left_over")
-    is_old = (old.c.fingerprint == of.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
-    is_left = (left.c.fingerprint == of.c.fingerprint) & (left.c.run == pair.before)
+    is_old = (
+        (old.c.fingerprint == table.c.fingerprint) & (old.c.run == pair.before) & old.c.severity.in_(OPEN_SEVERITIES)
+    )
+    is_left = (left.c.fingerprint == table.c.fingerprint) & (left.c.run == pair.before)
     is_left &= left.c.state == ComparisonState.UNCHECKED.value
 
     def before(of_left: ColumnElement[Any], of_old: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -243,7 +245,7 @@ def _compared_state(pair: Pair, of: FromClause) -> ColumnElement[Any]:
     # In this form the look-ups are made once for each finding.
     return case(
         (literal(_NO_BASIS), ComparisonState.NEW.value),
-        (func.coalesce((of if "basis" in of.c else FINDING).c.basis, ""), ComparisonState.STILL.value),
+        (func.coalesce((table if "basis" in table.c else FINDING).c.basis, ""), ComparisonState.STILL.value),
         value=func.coalesce(former_basis, _NO_BASIS),
         else_=ComparisonState.CHANGED.value,
     )
@@ -286,7 +288,7 @@ def compared_with(connection: Connection, run: str) -> str | None:
 
 
 def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
-    """What became of the findings of two runs."""
+    """Compare the findings of two runs."""
     columns = COMPARISON.c.before, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
     if not pair.before or (row and row.before == pair.before):
@@ -297,7 +299,7 @@ def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
 
 
 def compared_rows(pair: Pair) -> Iterator[Select[Any]]:
-    """What is to be written of two runs, or is worked out each time: rows of COMPARED."""
+    """Select the rows of COMPARED for two runs, to be written or worked out each time."""
     lost = lost_findings(pair).subquery("lost")
     texts: dict[str, ColumnElement[Any]] = {
         column.name: null() if column.nullable else literal("") for column in COMPARED.columns
@@ -334,7 +336,7 @@ def found_by(run: str) -> Subquery:
 
 
 def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
-    """What is known to be wrong after a run: what it found, and what it had to leave as it was found before."""
+    """Select what is known to be wrong after a run: what it found, and what it left as found before."""
     left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
     left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
     is_left = select(COMPARED.c.fingerprint).where(

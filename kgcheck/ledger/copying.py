@@ -28,11 +28,11 @@ _NOTHING_WRITTEN = "nothing was written: name an empty ledger"
 
 
 class Copied(NamedTuple):
-    """What became of one table."""
+    """Result of copying one table."""
 
     table: str
     rows: int
-    """How many the target has now, as many as the source."""
+    """Number of rows that the target has now, as many as the source."""
     added: int
 
 
@@ -156,7 +156,7 @@ def go_on_counting(connection: Connection, table: Table) -> None:
 
 
 class LedgerFacts(NamedTuple):
-    """What a ledger is, and how much is in it."""
+    """Facts about a ledger: its database, its format, and how much is in it."""
 
     ledger: str
     database: str
@@ -168,7 +168,7 @@ class LedgerFacts(NamedTuple):
 
 
 def facts_of(database: Database) -> LedgerFacts:
-    """What a ledger is, and how much is in it, at one moment."""
+    """Describe a ledger, and how much is in it, at one moment."""
     with database.reading() as connection:
         program, size = database.about(connection)
         rows = {table.name: _count(connection, _as_it_stands(table)) for table in METADATA.sorted_tables}

@@ -32,7 +32,7 @@ _ANOTHER = "name another ledger with --ledger"
 
 
 class Backend(Protocol):
-    """What one kind of database does in its own way."""
+    """Kind of database, with what it does in its own way."""
 
     name: str
     engine: Engine
@@ -50,22 +50,22 @@ class Backend(Protocol):
         """Wait for other writers, in a transaction that writes."""
 
     def prepare(self) -> None:
-        """What must be done before tables are made."""
+        """Prepare the database before tables are made."""
 
     def format(self, connection: Connection) -> int | None:
         """The format of the ledger, None where there is none yet."""
 
     def finish(self, connection: Connection, format_: int) -> None:
-        """What must be done when the tables are made or changed, before the transaction ends."""
+        """Finish the tables when they are made or changed, before the transaction ends."""
 
     def after_a_run(self, connection: Connection) -> None:
-        """What helps those who read a run that is whole now."""
+        """Prepare the database for those who read a run that is whole now."""
 
     def about(self, connection: Connection) -> tuple[str, int]:
         """The program with its version, and the bytes that the ledger takes."""
 
     def in_words(self, error: DatabaseError) -> LedgerError:
-        """What the database refused, in words that help."""
+        """Turn a refusal of the database into an error, in words that help."""
 
 
 class Database:
@@ -85,10 +85,10 @@ class Database:
             raise
 
     @contextmanager
-    def reading(self, *, of: str | None = None) -> Iterator[Connection]:
+    def reading(self, *, run: str | None = None) -> Iterator[Connection]:
         """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place."""
         with self._connected(self._backend.reading()) as connection:
-            if is_settled(connection, of):
+            if is_settled(connection, run):
                 yield connection
                 return
         with self.writing():

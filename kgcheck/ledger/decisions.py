@@ -58,7 +58,7 @@ _TOGETHER = 500
 
 
 class Action(StrEnum):
-    """What a person decides about a finding."""
+    """Kind of decision of a person about a finding."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -72,7 +72,7 @@ class Action(StrEnum):
 
 
 class DecisionState(StrEnum):
-    """Where a finding stands by what was decided about it."""
+    """State of a finding by what was decided about it."""
 
     OPEN = "open"
     REOPENED = "reopened"
@@ -82,7 +82,7 @@ class DecisionState(StrEnum):
 
 
 class Decision(Value):
-    """What somebody decided about a finding: who, when, what and why.
+    """Decision of somebody about a finding: who, when, what and why.
 
     It is about the finding of that fingerprint as it was then: its basis. ``about``, ``reason`` and ``proposed`` show
     what was seen.
@@ -104,7 +104,7 @@ class Decision(Value):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What makes it this decision and no other, in any ledger."""
+        """Identity of the decision, in any ledger."""
         return tuple(getattr(self, name) for name in _KEY)
 
 
@@ -177,7 +177,7 @@ def latest_decisions(name: str = "latest_decision") -> Subquery:
 
 
 def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
-    """Where a finding stands by what was decided about it, or about its cause, as SQL."""
+    """Return the state of a finding by decisions about it, or about its cause, as SQL."""
     number = _number_that_counts(found, basis)
     action, until = (_of_number(column, number) for column in _DECIDES)
     before = _newest(DECISION.c.action, DECISION.c.fingerprint == found.c.fingerprint)
@@ -203,7 +203,7 @@ def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
 
 
 def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
-    """Whether the day of a deferral has come, after one day and up to another, as SQL."""
+    """Check whether the day of a deferral has come, after one day and up to another, as SQL."""
     number = _number_that_counts(found, basis)
     action, until = (_of_number(column, number) for column in _DECIDES)
     return (action == Action.DEFER.value) & (until > after) & (until <= today)
@@ -212,8 +212,8 @@ def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: dat
 _DECIDES = (DECISION.c.action, DECISION.c.until)
 
 
-def _newest(column: ColumnElement[Any], *about: ColumnElement[bool]) -> ColumnElement[Any]:
-    newest = select(column).where(*about).order_by(DECISION.c.number.desc()).limit(1)
+def _newest(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> ColumnElement[Any]:
+    newest = select(column).where(*conditions).order_by(DECISION.c.number.desc()).limit(1)
     return newest.correlate_except(DECISION).scalar_subquery()
 
 

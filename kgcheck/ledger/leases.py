@@ -13,10 +13,10 @@ from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
 SIGN_EVERY = timedelta(seconds=10)
-"""How often a worker says that it is alive."""
+"""Interval at which a worker says that it is alive (heartbeat)."""
 
 LOOK_EVERY_S = 1.0
-"""How often progress is written down, at most, and those who want the work to end are heard."""
+"""Least seconds between records of progress, when requests to end the work are heard, too."""
 
 
 class Ending(Exception):

@@ -92,7 +92,7 @@ class Ledger(Closing):
             link_causes(connection, run.id, same_ids)
 
     def consequences(self, run: Run) -> Counter[str]:
-        """How many consequences findings of a run have; those that have none are left out."""
+        """Count the consequences of findings of a run; those that have none are left out."""
         with self._database.reading() as connection:
             return consequences_of(connection, run.id)
 
@@ -168,7 +168,7 @@ class Ledger(Closing):
         self._recorded[run.id] = kept
 
     def handed(self, run: Run) -> dict[str, str]:
-        """What came of each finding that was handed to the team, by fingerprint."""
+        """Return the result of each finding that was handed to the team, by fingerprint."""
         with self._database.reading() as connection:
             rows = connection.execute(select(HANDED.c.fingerprint, HANDED.c.result).where(HANDED.c.run == run.id))
             return {row.fingerprint: row.result for row in rows}
@@ -278,7 +278,7 @@ class Ledger(Closing):
             return finding_of(connection.execute(select(*FOUND).where(FINDING.c.number == number)).one())
 
     def known(self, fingerprints: Sequence[str]) -> set[str]:
-        """Which of some fingerprints any run has a finding of."""
+        """Return those of some fingerprints that any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for named in batches(fingerprints, _TOGETHER):

@@ -67,7 +67,7 @@ _CHUNK = 500
 
 
 class ClaimRelation(StrEnum):
-    """How two claims of different papers stand to each other."""
+    """Relation between two claims of different papers."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"

@@ -47,7 +47,7 @@ OPERATION = Table(
 
 
 class PatchState(StrEnum):
-    """How far a patch has come in its store."""
+    """State of a patch in its store."""
 
     MADE = "made"
     APPLYING = "applying"
@@ -57,7 +57,7 @@ class PatchState(StrEnum):
 
 
 class OperationState(StrEnum):
-    """What became of one operation."""
+    """State of one operation."""
 
     OPEN = "open"
     DONE = "done"

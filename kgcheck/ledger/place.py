@@ -1,4 +1,4 @@
-"""Where a ledger is: in a SQLite file, or in a PostgreSQL database, whose password the environment alone knows."""
+"""Place of a ledger: a SQLite file or a PostgreSQL database, its password in the environment alone."""
 
 import os
 from dataclasses import dataclass
@@ -67,11 +67,11 @@ class LedgerServer:
 
 
 LedgerPlace = Path | LedgerServer
-"""Where a ledger is."""
+"""Place of a ledger."""
 
 
 def checked_place(name: str) -> str:
-    """What somebody named as a ledger, unless it is neither a path nor the address of a database.
+    """Return the name of a ledger, unless it is neither a path nor the address of a database.
 
     A message has no part of an address that may hold a password.
 
@@ -117,7 +117,7 @@ def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
 
 
 def is_same_place(one: LedgerPlace, other: LedgerPlace) -> bool:
-    """Whether two names are surely of one ledger."""
+    """Return whether two names are surely of one ledger."""
     if isinstance(one, Path) and isinstance(other, Path):
         return one.resolve() == other.resolve()
     return str(one) == str(other)

@@ -16,7 +16,7 @@ _LOCK = 0x6B676331
 """Names the lock of ledgers among the advisory locks of a database; each schema has one of its own."""
 
 _WAIT_S = 30
-"""How long to wait for another process that is writing."""
+"""Seconds to wait for another process that is writing."""
 
 _CONNECTION = {
     "connect_timeout": "10",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.database import Database
 
 _OF_A_RUN = (COMPARED, COMPARISON, CONSEQUENCE, PLACE, KEY, UNSETTLED, FINDING, TALLY, PIECE, HANDED, RELEASE)
-"""What a run found and did. Decisions are about findings of any run, and stay."""
+"""Tables of what a run found and did. Decisions are about findings of any run, and stay."""
 
 
 def needed(ledger: Ledger) -> set[str]:

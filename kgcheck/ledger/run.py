@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from kgcheck.model import Value
 
 LAST = "#last"
-"""How the name of the piece ends that makes a unit whole."""
+"""End of the name of the piece that makes a unit whole."""
 
 
 CHANGED = "changed"
@@ -88,7 +88,7 @@ class Run(Value):
 
     @property
     def is_check(self) -> bool:
-        """Whether it is of one task only, by kgcheck check."""
+        """Tell whether the run is of one task only, by kgcheck check."""
         return "check" in self.options
 
     def as_row(self) -> dict[str, Any]:

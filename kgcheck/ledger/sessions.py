@@ -20,7 +20,7 @@ SESSION = Table(
 )
 
 _KEPT = timedelta(days=30)
-"""How long a session that has ended is kept, for who looks what happened."""
+"""Retention of a session that has ended, for whoever looks what happened."""
 
 
 class SessionEntry(Value):

@@ -17,7 +17,7 @@ _SETTLED = tuple(
     (table, [FINDING.c["number" if column.name == "finding" else column.name] for column in table.columns])
     for table in (KEY, PLACE)
 )
-"""What is kept of a finding in each table."""
+"""Columns that are kept of a finding in each table."""
 
 _WAITING = select(UNSETTLED.c.run).limit(1)
 _WAITING_OF = _WAITING.where(UNSETTLED.c.run == bindparam("of"))
@@ -36,7 +36,7 @@ def leave_unsettled(connection: Connection, run: str, after: int) -> None:
 
 
 def is_settled(connection: Connection, run: str | None = None) -> bool:
-    """Whether every finding has its key and its place, or every one of a run."""
+    """Return whether every finding, or every one of a run, has its key and its place."""
     if run is None:
         return connection.scalar(_WAITING) is None
     return connection.scalar(_WAITING_OF, {"of": run}) is None

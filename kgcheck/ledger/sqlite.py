@@ -19,12 +19,12 @@ from kgcheck.ledger.tables import KEY, PLACE, UNSETTLED
 from kgcheck.outputs import close_to_others, make_folder, make_private_file
 
 APPLICATION = 0x6B676331
-"""What SQLite writes at the head of the file ("kgc1"), so that no other program's database is taken for a ledger."""
+"""SQLite's application id of the file ("kgc1"): no other program's database is taken for a ledger."""
 
 _WRITE = "BEGIN IMMEDIATE"
 
 _WAIT_S = 30
-"""How long to wait for another process that is writing."""
+"""Seconds to wait for another process that is writing."""
 
 _WRITING_KB = 64 * 1024
 """Memory for pages while something is written: with less, many findings write pages of the indexes more than once."""
@@ -36,7 +36,10 @@ _KEPT = 16
 """Connections that are kept for who reads next; as many more as are wanted at a time."""
 
 _PAGE_BYTES = 8_192
-"""Of a new file: a page of SQLite's own size has place for eight findings, and half the time goes into pages."""
+"""Page size of a new file.
+
+A page of SQLite's own size has place for eight findings, and half the time goes into pages.
+"""
 
 _LOG_PAGES = 4_000
 """Pages that are written to the log before they go into the file: those of many pieces go there once."""
@@ -141,7 +144,7 @@ def _check_place(where: Path, create: bool) -> None:
 
 
 def _address(where: Path, create: bool) -> URL:
-    """Where SQLite finds the file; in a folder in which nothing may be written, it is only read."""
+    """Return the address of the file; in a folder in which nothing may be written, it is only read."""
     try:
         address = None if create else read_only_address(where)
     except (InputError, OSError) as error:
@@ -182,7 +185,7 @@ def _engine(address: URL) -> Engine:
 
 
 def _settle_aside(connection: Any, _record: Any) -> None:
-    """Of a file that is only read: findings that have no key and place yet get them beside it, while it is open."""
+    """Give keys and places, beside a read-only file, to its findings that lack them, while it is open."""
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     if UNSETTLED.name not in names or not connection.execute(f"SELECT 1 FROM {UNSETTLED.name}").fetchall():
         return

@@ -66,10 +66,10 @@ class JsonText(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, value_type: Any) -> None:
         super().__init__()
-        self.of = str(of)
-        self._adapter: TypeAdapter[Any] = TypeAdapter(of)
+        self.of = str(value_type)
+        self._adapter: TypeAdapter[Any] = TypeAdapter(value_type)
 
     def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:
         return None if value is None else self._adapter.dump_json(value).decode()
@@ -91,8 +91,8 @@ def read_row(model: type[V], row: Row[Any]) -> V:
     return model(**{name: row._mapping[name] for name in model.model_fields})
 
 
-def _json(name: str, of: Any) -> Column[Any]:
-    return Column(name, JsonText(of), nullable=False)
+def _json(name: str, value_type: Any) -> Column[Any]:
+    return Column(name, JsonText(value_type), nullable=False)
 
 
 RUN = Table(
@@ -178,7 +178,7 @@ FINDING = Table(
     Index("finding_by_run", "run", "number"),
 )
 FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name != "number")
-"""What a row of a finding is written with; the database numbers it."""
+"""Columns that the row of a finding is written with; the database numbers it."""
 
 KEY = Table(
     "finding_key",
@@ -190,7 +190,7 @@ KEY = Table(
     Column("basis", String),
     sqlite_with_rowid=False,
 )
-"""Where the finding of a fingerprint is, and what two runs are compared by."""
+"""Place of the finding of a fingerprint, and the columns that two runs are compared by."""
 
 PLACE = Table(
     "finding_place",

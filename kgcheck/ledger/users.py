@@ -1,4 +1,4 @@
-"""Who may use a service: tokens, of which only a digest is kept, with a name and a role."""
+"""Users of a service: tokens, of which only a digest is kept, with a name and a role."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -27,14 +27,14 @@ TOKEN = Table(
 
 
 class Role(StrEnum):
-    """What somebody may do; each role may do what those before it may."""
+    """Role of a user; each role may do what those before it may."""
 
     VIEWER = "viewer"
     CURATOR = "curator"
     ADMIN = "admin"
 
     def may(self, needed: "Role") -> bool:
-        """Whether this role is enough.
+        """Return whether this role is enough.
 
         >>> Role.CURATOR.may(Role.VIEWER), Role.CURATOR.may(Role.ADMIN)
         (True, False)
@@ -85,7 +85,7 @@ class TokenTable(LedgerTable):
             return read_row(TokenEntry, row) if row else None
 
     def there_are_any(self) -> bool:
-        """Whether there ever was a token: revoking the last one does not open the door."""
+        """Return whether there ever was a token: revoking the last one does not open the door."""
         with self._database.reading() as connection:
             return connection.execute(select(TOKEN.c.number).limit(1)).first() is not None
 

@@ -1,4 +1,4 @@
-"""What was judged, right or wrong, as Parquet files beside the ledger: by which record of which release.
+"""Verdicts on right and wrong facts, as Parquet files beside the ledger: by which record and release.
 
 A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
 A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run
@@ -54,7 +54,7 @@ _RUN_ID = re.compile(r"[\w.-]+")
 
 
 class Verified(Value):
-    """How the newest run that looked at a task judged it, and what decided.
+    """Verdict of the newest run that looked at a task, and what decided it.
 
     ``source``, ``release`` and ``record`` are those of the best evidence for the outcome: none where there was none.
     ``confidence`` is none of an edge that is plainly supported by more than one link: nobody worked it out.
@@ -82,7 +82,7 @@ class VerifiedFiles:
         return cls(folder_beside(ledger.place, "verified", home))
 
     def paths(self, run: str, piece: str) -> tuple[Path, Path]:
-        """Where the files of a piece are: of tasks that were looked at one by one, and of those that are alike."""
+        """Return the files of a piece: of tasks that were looked at one by one, and of those that are alike."""
         name = sha256(piece.encode()).hexdigest()[:16]
         return self.of_run(run) / f"{name}.parquet", self.of_run(run) / f"{name}-alike.parquet"
 
@@ -134,7 +134,7 @@ class VerifiedReader:
         self._open: dict[Path, _File | None] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
-        """What is known of a task."""
+        """Look up the verdict of a task."""
         with self._turn:
             return self._of(task)
 

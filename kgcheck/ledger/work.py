@@ -48,7 +48,7 @@ def this_worker() -> str:
 
 
 def is_gone(worker: str) -> bool:
-    """Whether a worker is known to be gone before its lease runs out: its process was on this machine, and is not."""
+    """Return whether a worker's process, on this machine, is known to be gone before its lease runs out."""
     host, number, mark = (*worker.split(" "), "", "")[:3]
     if host != socket.gethostname() or not number.isdecimal():
         return False
@@ -83,7 +83,7 @@ def _place() -> str:
 _OBJECT = dict[str, Any]
 
 LEASE = timedelta(seconds=60)
-"""How long a worker counts as alive without a sign: machines whose clocks differ by more must not share a ledger."""
+"""Longest silence of a live worker: machines whose clocks differ by more must not share a ledger."""
 
 
 class WorkState(StrEnum):
@@ -289,7 +289,7 @@ class WorkTable(LedgerTable):
         return self._all(query.order_by(WORK.c.number.desc()).limit(limit))
 
     def schedule_since(self, job: str, schedule: str, now: datetime) -> datetime:
-        """Since when a job has had its schedule; from now on, where it is new or another one."""
+        """Return the time since which a job has had its schedule; from now on, where it is new or another one."""
         mine = JOB_SCHEDULE.c.job == job
         with self._database.writing() as connection:
             row = connection.execute(select(JOB_SCHEDULE).where(mine)).one_or_none()

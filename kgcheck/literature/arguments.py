@@ -1,4 +1,4 @@
-"""What a claim is about, and whether sentences name all of it: the gate before a sentence counts for or against it.
+"""Arguments of a claim that sentences must name before they count for or against it.
 
 A sentence about another gene, dose or population says nothing of a claim, however alike its words are. Named things
 and numbers of the claim must stand in the sentences: by their own words, in the plural, with another hyphen or a Greek
@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import cue_pattern, empty_words, lexicon, stemmer
+from kgcheck.literature.polarity import empty_words, lexicon, stemmer
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import word_pattern
 
 _GREEK = dict(
     zip(
@@ -65,7 +66,7 @@ _UNITS = frozenset(
 )
 _PER_CENT = frozenset({"%", "percent", "per"})
 _OTHER = re.compile(r"(?:al|ic|ary|ous|ive|ed|ing|ly|ar|ble|oid|less|wide|free|ory|ent|ical|ize|izes|ise|ises)$")
-"""How words end that name no thing by themselves: most adjectives, adverbs and verbs."""
+"""Endings of words that name no thing by themselves: most adjectives, adverbs and verbs."""
 _CELLS = ("cell", "cells", "lymphocyte", "lymphocytes")
 _STATES = frozenset("positive negative free deficient null resistant sensitive dependent independent naive".split())
 """Ends of words such as HIV-negative that change who is meant."""
@@ -85,7 +86,7 @@ class Argument(NamedTuple):
 
 
 class SentenceContent(NamedTuple):
-    """What sentences hold, counted for comparison."""
+    """Words, numbers and runs of words of sentences, for comparison."""
 
     runs: frozenset[str]
     words: frozenset[str]
@@ -96,7 +97,7 @@ class SentenceContent(NamedTuple):
 def missing(
     claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()
 ) -> tuple[str, ...]:
-    """What a claim names and sentences do not.
+    """Find the arguments of a claim that sentences do not name.
 
     >>> missing("Aspirin prevents stroke in mice.", ["Aspirin prevented stroke."])
     ('mice',)
@@ -162,7 +163,7 @@ def head(text: str) -> Argument | None:
 
 
 def is_named(argument: Argument, content: SentenceContent) -> bool:
-    """Whether a text names an argument, in any of the ways in which it may."""
+    """Tell if a text names an argument, in any of its forms."""
     if argument.kind == "number":
         number, _, unit = next(iter(argument.forms)).partition("|")
         return (number, unit) in content.numbers or (unit != "%" and (number, "") in content.numbers)
@@ -179,7 +180,7 @@ def is_named(argument: Argument, content: SentenceContent) -> bool:
 
 
 def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
-    """Whether a name stands there in the plural, or with 's: only for words, not for symbols with digits."""
+    """Tell if a name stands there in the plural, or with 's: only for words, not for symbols with digits."""
     if argument.kind == "label":
         return False
     word = argument.words.lower().removesuffix("'s")
@@ -201,7 +202,7 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
 
 
 def content_of(text: str) -> SentenceContent:
-    """What a text holds, counted for comparison with arguments."""
+    """Count the words, numbers and runs of words of a text, for comparison with arguments."""
     folded = text.translate(_FOLD)
     tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
     # A word stands there whole, of however many parts it is.
@@ -252,7 +253,7 @@ def explained(abstract: str) -> tuple[tuple[str, str], ...]:
 
 
 def _abbreviates(letters: Sequence[str], long: str) -> bool:
-    """Whether the letters stand in a long form, in their order, the last ones too."""
+    """Tell if the letters stand in a long form, in their order, the last ones too."""
     rest = iter(long)
     return all(letter in rest for letter in letters)
 
@@ -268,19 +269,19 @@ def _without_named(claim: str, text: str, groups: Iterable[Sequence[str]]) -> st
 
 
 def _is_label(lower: str, following: str) -> bool:
-    """Whether what follows tells one of several things of a name apart: a letter, a number, or both."""
+    """Tell if a letter, a number, or both, after a name tells apart several things of that name."""
     if lower in _rules().labelled:
         return bool(re.fullmatch(r"[A-Za-z]|\d{1,3}|[A-Za-z]\d{1,2}|[IVXivx]{2,4}", following))
     return bool(re.fullmatch(r"[B-HJ-Z]|[A-Z]\d{1,2}|[IVX]{2,4}", following)) or (following == "A" and lower.isalpha())
 
 
 def _is_name(lower: str) -> bool:
-    """Whether a letter or number after this word belongs to it."""
+    """Tell if a letter or number after this word belongs to it."""
     return len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in empty_words()
 
 
 def _is_shaped(token: str, *, first: bool) -> bool:
-    """Whether a token looks like a symbol or a proper name."""
+    """Tell if a token looks like a symbol or a proper name."""
     if len(token) < 2:
         return False
     if any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:]):
@@ -291,7 +292,7 @@ def _is_shaped(token: str, *, first: bool) -> bool:
 
 
 def _names_something(lower: str) -> bool:
-    """Whether a word is a noun for something: an adjective or a verb names something only where the rules list it."""
+    """Tell if a word names something: a noun, or an adjective or a verb that the rules list."""
     parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 2 and not _is_common(p)]
     return any(_stem(p) in _rules().synonyms or not _OTHER.search(p) for p in parts)
 
@@ -312,7 +313,7 @@ def _forms(lower: str, *, alone: bool = False) -> list[str]:
 
 
 def _near(one: str, other: str) -> bool:
-    """Whether two stems are of one word."""
+    """Tell if two stems are of one word."""
     if one == other:
         return True
     alike = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -389,7 +390,7 @@ def _rules() -> _ArgumentRules:
         populations=populations,
         humans=frozenset(raw["humans"].split()),
         synonyms=synonyms,
-        cues=tuple(cue_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
+        cues=tuple(word_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
         labelled=frozenset(raw["labelled"].split()),
         animals=frozenset(w for line in raw["animals"] for w in line.split()),
         same=same,

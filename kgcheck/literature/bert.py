@@ -27,7 +27,7 @@ _TOGETHER = 2_048
 _REPORTS = "openvino.tools.ovc"
 
 _CLOSED = 1e4
-"""What is taken from the score of a piece that is padding: nothing is left of it."""
+"""Amount taken from the score of a piece that is padding: nothing is left of it."""
 
 Floats = NDArray[np.float32]
 

@@ -55,7 +55,7 @@ class ReadWork(NamedTuple):
 
 
 def holds_works(path: Path) -> bool:
-    """Whether a file may hold works, by its name."""
+    """Tell whether a file may hold works, by its name."""
     packed = path.name.lower().endswith(".gz")
     bare = Path(path.name.lower().removesuffix(".gz")).suffix
     return bare in (*_XML, *_LINES[:2], ".json") or (packed and not bare)
@@ -112,7 +112,7 @@ def _of_xml(path: Path) -> Iterator[ReadWork]:
 
 
 def _ended(element: Any, elements: XmlElements) -> list[tuple[str, WorkFields | Rejected]] | None:
-    """What an element states that has ended; None where it is not a record."""
+    """Read a record from an element that has ended; None where it is not one."""
     if element.tag == "PubmedArticle":
         nothing = Rejected(reason="malformed", detail="the record has no MedlineCitation with an Article")
         return [("pubmed", work_of_article(element) or nothing)]
@@ -167,7 +167,7 @@ def _first_author(meta: Any) -> str:
 
 
 def _listed(citing: str, element: Any) -> WorkFields:
-    """What a reference list states of a work."""
+    """Read an entry of a reference list as a work."""
     entry = reference_of(str(element.get("id")), element)
 
     def first(*tags: str) -> str:
@@ -285,7 +285,7 @@ _GONE = pa.schema({"id": pa.string(), "notice": pa.string(), "release_id": pa.in
 
 
 class BuiltBibliography(NamedTuple):
-    """What was built: works, statements by source, and what went to the quarantine."""
+    """Summary of a build: works, statements by source, and what went to the quarantine."""
 
     works: int
     statements: dict[str, int]

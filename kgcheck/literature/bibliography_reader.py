@@ -31,7 +31,7 @@ _MOST_NUMBERS = 40
 _MOST_AROUND = 1_000
 _DOI = re.compile(r"\b10\.\d{4,9}/\S{1,200}")
 _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
-"""Who would have every work with an id of a kind, where its files are complete."""
+"""Sources that would have every work with an id of a kind, where their files are complete."""
 
 
 class Bibliography(Closing):
@@ -71,7 +71,7 @@ class Bibliography(Closing):
             return self._db.execute(sql, list(parameters)).fetchall()
 
     def releases(self) -> list[SourceRelease]:
-        """What it was built from, a row a file."""
+        """List the files that it was built from, a row a file."""
         counts: dict[int, dict[str, int]] = defaultdict(dict)
         for release, kind, count in self._rows(
             "SELECT release_id, stated_by, count(*) FROM bib.statement GROUP BY ALL ORDER BY ALL"
@@ -208,7 +208,7 @@ def _distinct(works: dict[int, Work], numbers: Iterable[int]) -> tuple[Work, ...
 
 
 def _keys_of(reference: CitedWork) -> tuple[int, ...]:
-    """Where a reference may be found without an id: by its title, or by two numbers of it as volume and page."""
+    """Return the keys of a reference without an id: its title, or two numbers of it as volume and page."""
     author = reference.authors[0] if reference.authors else ""
     titles = (reference.title,) if reference.title else ()
     return tuple(dict.fromkeys(title_keys(titles, author, places_in(reference))))
@@ -228,7 +228,7 @@ def places_in(reference: CitedWork) -> list[tuple[str, str]]:
 
 @cache
 def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
-    """What the catalog of such a snapshot lists."""
+    """Return the catalog of such a snapshot."""
     with connected() as db:
         db.execute(f"ATTACH ':memory:' AS bib; USE bib; {TABLES}").fetchall()
         return catalog_of(db, "bib")

@@ -49,7 +49,7 @@ _RUNTIMES = "runtimes"
 
 
 class AddedFiles(NamedTuple):
-    """What became of the records of files, counted, and where those are that are no documents."""
+    """Counts of records of files by what became of them, and the place of those that are no documents."""
 
     counts: dict[str, int]
     quarantined: int
@@ -255,7 +255,7 @@ class Corpus(Closing):
                     step.advance(len(part))
 
     def _runtimes(self) -> list[str]:
-        """What computed the embeddings that are kept: not always the same, where an index moves between machines."""
+        """List the runtimes of the kept embeddings: not always one, where an index moves between machines."""
         kept = self.store.get_meta(_RUNTIMES)
         return kept.split(", ") if kept else []
 

@@ -17,7 +17,7 @@ from kgcheck.model import Value
 
 EXACT_BELOW = 50_000
 RECALL_WANTED = 0.98
-"""Of the ten nearest, by which the number of probed lists is chosen."""
+"""Recall of the ten nearest by which the number of probed lists is chosen."""
 
 _TRAINING = 50
 """Vectors a list that FAISS is trained with; it asks for 39 at least."""
@@ -31,7 +31,7 @@ Half = NDArray[np.float16]
 
 
 class Structure(Value):
-    """What a FAISS index is like."""
+    """Structure of a FAISS index."""
 
     kind: str
     lists: int = 0

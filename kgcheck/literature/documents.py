@@ -35,7 +35,7 @@ class Passage(Value):
 
 
 class Passages(Value):
-    """What a search for an edge shows."""
+    """Passages found by a search for an edge."""
 
     claim: str
     release: str
@@ -54,7 +54,7 @@ _MARKUP = re.compile(
 # Lone surrogates and control characters can neither be stored nor shown.
 _NO_TEXT = r"\s\x00-\x1f\x7f-\x9f\ud800-\udfff"
 _SPACE = re.compile(f"(?! [^{_NO_TEXT}])[{_NO_TEXT}]+")
-"""What becomes a single space, but for one that is it already, as are nearly all."""
+"""Whitespace that becomes a single space, but for one that is it already, as are nearly all."""
 
 _WORD = re.compile(r"\w+")
 
@@ -75,7 +75,7 @@ def clean(text: str) -> str:
 
 
 def sentences(text: str) -> tuple[Span, ...]:
-    """Where the sentences of a text are, in order, without the space around them.
+    """Return the spans of the sentences of a text, in order, without the space around them.
 
     >>> text = "Mice sleep (Fig. 1). Rats do not."
     >>> [text[start:end] for start, end in sentences(text)]
@@ -109,7 +109,7 @@ _RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECA
 
 
 def titled_retracted(title: str) -> bool:
-    """Whether a title says that its paper is retracted.
+    """Tell whether a title says that its paper is retracted.
 
     >>> titled_retracted("[Retracted] A kinase"), titled_retracted("RETRACTED: X"), titled_retracted("Retracted papers")
     (True, True, False)
@@ -154,7 +154,7 @@ class Document(Value):
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """Where the sentences of the abstract are."""
+        """Spans of the sentences of the abstract."""
         return sentences(self.abstract)
 
     def with_spans(self, spans: tuple[Span, ...]) -> Self:
@@ -253,7 +253,7 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
 
 
 def _joined(pieces: list[str]) -> tuple[Span, ...]:
-    """Where pieces stand that are joined by one space."""
+    """Return the spans of pieces that are joined by one space."""
     spans: list[Span] = []
     at = 0
     for piece in pieces:

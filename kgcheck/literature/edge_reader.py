@@ -1,4 +1,4 @@
-"""What papers say of an edge: a claim in words, a search by its names, the sentences that name both ends, a verdict."""
+"""Evidence of papers on an edge: a claim in words, a search by its names, sentences that name both ends, a verdict."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,11 +22,8 @@ from kgcheck.profile.schema import Schema
 SURE_ENOUGH = 0.6
 """An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
 
-SURE_OF_PAIR = 0.65
-"""The same for the reader of pairs: the least at which, each corpus left out, four in five are right on the mean."""
-
 SEARCH = "search"
-"""What a piece of evidence is about that says: papers were looked for, and none speaks."""
+"""Subject of the evidence that papers were looked for, and none speaks."""
 
 _FOUND = 20
 _READ = 8
@@ -55,17 +52,19 @@ class TripleReader:
         for ref, names in ((triple.head, head), (triple.tail, tail)):
             if not names:
                 raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return EdgeClaim(form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues)
+        return EdgeClaim(
+            form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues + form.wider_cues
+        )
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
-        """What papers say of an edge."""
+        """Judge an edge by papers, and return those that were read."""
         judged, read, _ = self._read(triple, self.claim(triple))
         return judged, read
 
     def _read(
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
-        """What `read` gives, and how many papers were looked at for sentences to read."""
+        """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
         hits, matches = self._search(claim, vector), claim.matches
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
@@ -74,10 +73,8 @@ class TripleReader:
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        reads_pairs = isinstance(self._verifier, TrainedVerifier)
-        verifier = PairVerifier(claim, unlike=triple.head.label != triple.tail.label) if reads_pairs else self._verifier
-        documents = [_only_matching(d, matches) for d in read.values()]
-        judged = verify(claim.claim, documents, verifier, (claim.head, claim.tail))
+        verifier = None if isinstance(self._verifier, TrainedVerifier) else self._verifier
+        judged = read_sentences(claim, read.values(), verifier, unlike=triple.head.label != triple.tail.label)
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
@@ -116,7 +113,7 @@ class TripleReader:
         return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
-        """What papers say of an edge, as evidence of the tier `text` in an open world."""
+        """Collect what papers say of an edge, as evidence of the tier `text` in an open world."""
         return self.evidence_of_many([triple]).get(triple, ())
 
     def evidence_of_many(self, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
@@ -133,8 +130,7 @@ class TripleReader:
 
     def _evidence(self, triple: Triple, claim: EdgeClaim, vector: Vectors | None) -> tuple[Evidence, ...]:
         judged, read, looked = self._read(triple, claim, vector)
-        enough = SURE_OF_PAIR if isinstance(self._verifier, TrainedVerifier) else SURE_ENOUGH
-        spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
+        spoken = sure_opinions(judged)
         if spoken:
             return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)
         return (self._silence(judged, len(read), looked),)
@@ -155,8 +151,24 @@ class TripleReader:
         )
 
 
+def sure_opinions(judged: ClaimVerdict) -> list[Opinion]:
+    """Opinions on an edge that take a side surely enough; the reader of pairs has a measure of its own."""
+    enough = 0.0 if judged.verifier == PairVerifier.name else SURE_ENOUGH
+    return [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
+
+
+def read_sentences(
+    claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
+) -> ClaimVerdict:
+    """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
+    read = [_only_matching(document, claim.matches) for document in documents]
+    if verifier is None:
+        return verify(claim.claim, read, PairVerifier(claim, unlike=unlike), gated=False)
+    return verify(claim.claim, read, verifier, (claim.head, claim.tail))
+
+
 def address(document: Document) -> str:
-    """Where a paper can be read, or nothing."""
+    """Return the address at which a paper can be read, or nothing."""
     for recipe in load_corpus_recipes():
         if recipe.url_template and document.paper_id.startswith(recipe.prefix or "\0"):
             return recipe.url_template.replace("{id}", quoted(document.paper_id.removeprefix(recipe.prefix), safe=""))
@@ -172,7 +184,7 @@ def _only_matching(document: Document, matches: Callable[[str], bool]) -> Docume
 
 
 def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document) -> Evidence:
-    """What a paper says, as evidence."""
+    """Return an opinion on a paper as evidence."""
     return Evidence(
         source=SOURCE,
         release=_release(index),

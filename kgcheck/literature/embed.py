@@ -83,7 +83,10 @@ def model_digest(path: Path) -> str:
 
 
 def lacking(model: str = PACKAGED) -> MissingExtra | None:
-    """What is not installed that an index with this model needs; None where all is there. Nothing is imported."""
+    """Return an error for a package that an index with this model needs and lacks; None if all is there.
+
+    Nothing is imported.
+    """
     packaged = model == PACKAGED
     needed = _PACKAGED_NEEDS if packaged else _TORCH_NEEDS
     if all(find_spec(name) for name in needed):
@@ -157,6 +160,6 @@ class TorchModel:
 
 
 def _has_bfloat16(torch: Any) -> bool:
-    """Whether the processor computes in bfloat16 by itself: elsewhere it is slower than float32."""
+    """Tell whether the processor computes in bfloat16 by itself: elsewhere it is slower than float32."""
     able = torch.cpu.get_capabilities()
     return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("bf16"))

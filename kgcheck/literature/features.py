@@ -1,4 +1,4 @@
-"""What the trained verifier sees of a claim and an abstract: numbers, in a fixed order, by names.
+"""Features of a claim and an abstract for the trained verifier: numbers, in a fixed order, by names.
 
 Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of it.
 """
@@ -13,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
-from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, cue_pattern, lexicon, stemmer
+from kgcheck.literature.polarity import POLARITY, Clauses, clauses_of, compare, lexicon, stemmer
+from kgcheck.text.words import word_pattern
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 SELECTOR = ("cosine", "coverage", "pairs", "numbers", "place", "last", "length", "title", *CUES)
-"""What is seen of one passage, to say how likely it is the evidence."""
+"""Features of one passage, by which it is judged how likely it is the evidence."""
 
 NAMED = ("name", "label", "number", "population", "noun", "human")
 """Kinds of things that a claim names, and that the passages which fit best may not name."""
 
 MAX_PASSAGES = 60
-"""Of a longer abstract only so many that share most with the claim are looked at."""
+"""Most passages of an abstract that are looked at: those that share most with the claim."""
 
 _WORD = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -39,7 +40,7 @@ Numbers = NDArray[np.float64]
 
 
 class ContentWords(NamedTuple):
-    """What is counted of a text."""
+    """Content words, pairs of words, numbers and cues of a text."""
 
     content: frozenset[str]
     pairs: frozenset[tuple[str, str]]
@@ -177,7 +178,7 @@ def feature_names() -> list[str]:
 
 
 def uses_vectors(name: str) -> bool:
-    """Whether a feature needs embeddings."""
+    """Tell if a feature needs embeddings."""
     return name.endswith(("_cosine", "_cosine_top"))
 
 
@@ -230,7 +231,7 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> list[float]:
 
 
 def _polarity(polarities: Numbers, weights: Numbers, top: int) -> list[float]:
-    """How the best passage, all of them by their fit, and the one with most of the claim's words stand to it."""
+    """Polarity of the best passage, of all by their fit, and of the one with most of the claim's words."""
     matched = polarities[:, :1]
     worth = polarities[:, 1:] * matched
     nearest = int(np.argmax(matched[:, 0]))
@@ -247,7 +248,7 @@ def _polarity(polarities: Numbers, weights: Numbers, top: int) -> list[float]:
 
 
 def _unnamed(seen: Seen, fit: Numbers) -> list[float]:
-    """How many things of each kind a claim names that the best passages do not, and how many it names at all."""
+    """Numbers of things of each kind that a claim names and the best passages do not, and of all that it names."""
     best = np.argsort(-fit, kind="stable")[:_BEST]
     content = content_of(" ; ".join(seen.texts[int(i)] for i in best))
     wanted = arguments(seen.claim_text)
@@ -267,4 +268,4 @@ def _share(wanted: frozenset[Any], there: frozenset[Any]) -> float:
 @cache
 def _lexicon() -> tuple[tuple[re.Pattern[str], ...], frozenset[str]]:
     raw = lexicon()
-    return tuple(cue_pattern(raw[name]) for name in CUES), frozenset(raw["empty"])
+    return tuple(word_pattern(raw[name]) for name in CUES), frozenset(raw["empty"])

@@ -1,4 +1,4 @@
-"""Whether quoted sentences are about a claim at all: named things, who does what to whom, and which way it goes.
+"""Relevance of quoted sentences to a claim: named things, who does what to whom, which way it goes.
 
 Each objection makes a paper silent, and is shown beside it: a wrong answer is worse than none.
 """
@@ -122,7 +122,7 @@ class _Comparison(NamedTuple):
 
 
 def comparison_objection(claim: str, sentences: Sequence[str]) -> str:
-    """Why sentences that compare do not bear out what a claim compares or counts.
+    """Return the reason why sentences that compare do not bear out what a claim compares or counts.
 
     >>> comparison_objection("Tea helped more than coffee.", ["Coffee helped more than tea did."])
     'its sentences compare them the other way round'
@@ -157,7 +157,7 @@ def _compared(sentence: str) -> _Comparison | None:
 
 
 def _first_words(text: str) -> str:
-    """Who or what is compared: the first words of a side, up to what is told of it."""
+    """Return the first words of a side of a comparison, up to what is told of it."""
     words = re.split(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]", text.strip(), maxsplit=1)
     return words[0]
 
@@ -212,7 +212,7 @@ class _Read(NamedTuple):
 
 
 def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> str:
-    """Why sentences speak neither for nor against a claim.
+    """Return the reason why sentences speak neither for nor against a claim.
 
     >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
     'its sentences say it the other way round: ABL9 phosphorylate STK5'
@@ -259,7 +259,10 @@ def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
 
 
 def opposes(claim: str, sentences: Sequence[str]) -> int:
-    """Whether sentences say that more comes of what a claim says less comes of, or the other way round."""
+    """Return -1 if sentences say that more comes of what a claim says less comes of, or the reverse.
+
+    1 if they say the same as the claim, 0 if neither or both.
+    """
     found = [r for s in sentences if not asks_only(s) for r in _read(s)]
     signs = set()
     for sides in claimed(claim):
@@ -274,7 +277,7 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
 
 
 def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> bool:
-    """Whether one sentence says the opposite of a claim of all that it names: enough to contradict it.
+    """Tell whether one sentence says the opposite of a claim of all that it names, and so contradicts it.
 
     `opposes` is content with one thing on each side, which makes a paper silent; this is not.
 
@@ -330,19 +333,22 @@ def _has_head(argument: Argument, there: SentenceContent) -> bool:
 
 
 def _acts_elsewhere(argument: Argument, piece: SentencePiece, read: Sequence[SentencePiece]) -> bool:
-    """Whether what a piece does not name does something in another one: there is one act each, of another doer."""
+    """Tell whether an argument that a piece does not name acts in another: one act each, of another doer."""
     return any(is_named(argument, r.agent) for other in read if other is not piece for r in _read(other.text))
 
 
 def _all_deny(sides: ClaimedAct, sentences: Sequence[str]) -> bool:
-    """Whether every piece that names both sides begins with a denial: "neither A nor B had any influence on it"."""
+    """Tell whether every piece that names both sides begins with a denial.
+
+    As "neither A nor B had any influence on it".
+    """
     findings = [s for s in sentences if not asks_only(s)]
     near = _together(sides, pieces(findings, " ".join(sentences)), "", ())
     return bool(near) and all(_NONE_OF.match(piece.text) for piece in near)
 
 
 def _core(act: Act) -> str:
-    """What an act is done to, without where and when."""
+    """Return the patient of an act, without where and when."""
     core = _ENDS.split(act.patient, maxsplit=1)[0]
     return core if _things(core) else act.patient
 
@@ -358,7 +364,7 @@ def _act_missing(act: Act, near: Sequence[SentencePiece]) -> str:
 
 
 def _denies_other(sides: ClaimedAct, near: Sequence[SentencePiece]) -> str:
-    """Whether all that is told of both sides is that something else is not so."""
+    """Object where all that is told of both sides is that something else is not so."""
     found = [r for piece in near for r in _read(piece.text)]
     about = [r for r in found if _straight(sides, r) or _crossed(sides, r)]
     if about and len({p.text for p in near}) == 1 and all(r.act.denied and _other(sides.act, r.act) for r in about):
@@ -367,7 +373,7 @@ def _denies_other(sides: ClaimedAct, near: Sequence[SentencePiece]) -> str:
 
 
 def _other(wanted: Act, denied: Act) -> bool:
-    """Whether the denial of one act leaves another open."""
+    """Tell whether the denial of one act leaves another open."""
     if specific(wanted.name) or specific(denied.name) or not wanted.sign or not denied.sign:
         return wanted.name != denied.name
     return wanted.sign != denied.sign
@@ -410,7 +416,7 @@ def _any(wanted: Iterable[Argument], there: SentenceContent) -> bool:
 
 
 def _things(text: str) -> tuple[Argument, ...]:
-    """What a side of an act names: symbols where there are some, else nouns, else its last word."""
+    """List what a side of an act names: symbols where there are some, else nouns, else its last word."""
     found = [a for a in arguments(f"the {text}") if a.kind in ("name", "label", "noun")]
     symbols = [a for a in found if a.kind != "noun"]
     last = head(text)

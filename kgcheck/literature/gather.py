@@ -43,7 +43,7 @@ FOLDER = "gathered"
 
 
 class Gathering(NamedTuple):
-    """What is to be gathered."""
+    """Parameters of a gathering."""
 
     source: SourceName
     query: str
@@ -54,11 +54,11 @@ class Gathering(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What was gathered."""
+    """Result of a gathering."""
 
     counts: dict[str, int]
     total: int
-    """How many the service has."""
+    """Number of papers that the service has."""
     day: str
     """The day that the answers are of."""
 
@@ -144,7 +144,7 @@ def _read_whole(text: bytes, service: str, record: PaperRecord, index: Path) -> 
 
 
 def note_of(index: Path, source: SourceName, name: str) -> Path:
-    """Where it stands when a gathering was begun; with another limit or other links it is the same one."""
+    """Return the note of a gathering's begin; with another limit or other links it is the same one."""
     named = hashlib.sha256(f"{source}\n{name}".encode()).hexdigest()[:16]
     return index / FOLDER / f"{source}-{named}.json"
 

@@ -30,7 +30,7 @@ LONGEST = 512
 """Word pieces of a pair that are read, where the model reads no fewer."""
 
 _CHARACTERS = 20_000
-"""Of a text that are cut into word pieces: far more than a model reads."""
+"""Most characters of a text that are cut into word pieces: far more than a model reads."""
 
 _ANOTHER = "name another folder, or fetch the model again"
 _PADDED_TO = 32
@@ -95,15 +95,18 @@ class InferenceModel:
 
     @property
     def has_support(self) -> bool:
-        """Whether it tells entailment from neither: a model of two labels tells contradiction alone."""
+        """Tell whether it tells entailment from neither: a model of two labels tells contradiction alone."""
         return _FOR in self.places
 
     def reads(self, claim: str) -> bool:
-        """Whether a claim leaves room for sentences beside it: half of what the model reads."""
+        """Tell whether a claim leaves room for sentences beside it: half of what the model reads."""
         return len(claim) <= _CHARACTERS and len(self._ids(claim)) <= self._longest // 2
 
     def read(self, claim: str, texts: Sequence[str]) -> Odds:
-        """What texts make of a claim. Of a long one as much of the beginning is read as the model takes."""
+        """Return the log odds that texts support or contradict a claim.
+
+        Of a long one as much of the beginning is read as the model takes.
+        """
         odds = np.zeros((len(texts), 2))
         for row, text in enumerate(texts):
             scores = self._scores(claim, text)
@@ -189,7 +192,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _places(config: dict[str, Any], folder: Path) -> tuple[int, ...]:
-    """What each output of a model means, by the names of its labels, in any order."""
+    """Return the meaning of each output of a model, by the names of its labels, in any order."""
     wanted = (
         'id2label names "entailment", "neutral" and "contradiction", or "contradiction" and "not_contradiction", each '
         "by its place among the outputs"
@@ -249,7 +252,7 @@ INFERRED = (
     *("supports", "contradicts", "silent"),
     *(f"{way}_{n}" for way in ("for", "against") for n in ("first", "second", "third", "most", "least", "together")),
 )
-"""What a head weighs: log chances of counted features, and log odds of the model."""
+"""Features that a head weighs: log chances of counted features, and log odds of the model."""
 
 _LEAST = 1e-4
 
@@ -304,7 +307,7 @@ def to_infer(passages: Sequence[str], order: Sequence[int]) -> list[str]:
 
 
 def inferred(before: Numbers, odds: Odds) -> Numbers:
-    """What a head weighs, by the names in INFERRED."""
+    """Return the features that a head weighs, by the names in INFERRED."""
     single = odds[:-1]
     # A paper with fewer sentences has its best one instead of those that it lacks.
     padded = np.concatenate([single, np.repeat(single[:1], READ - len(single), axis=0)])

@@ -37,7 +37,7 @@ _NOTICES: dict[str, tuple[NoticeKind, bool]] = {
     "correction-forward": ("correction", False),
     "concern-forward": ("concern", False),
 }
-"""What a link to another article means, and whether the article that has it is the notice."""
+"""Meaning of a link to another article, and whether the article that has it is the notice."""
 
 
 def text_of(element: Any) -> str:
@@ -153,7 +153,7 @@ _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "c
 
 
 def _comments(citation: Any) -> list[str]:
-    """Where a DOI may stand that is not marked up: in a comment, or after the word."""
+    """List the texts in which a DOI may stand that is not marked up: in a comment, or after the word."""
     found = [text_of(c) for c in citation.iter("comment")]
     if match := re.search(r"\bdoi:?\s*(10\.\S+)", text_of(citation), re.IGNORECASE):
         found.append(match[1])
@@ -161,7 +161,7 @@ def _comments(citation: Any) -> list[str]:
 
 
 def notices_of(article: Any, ids: tuple[str, ...]) -> tuple[Notice, ...]:
-    """What it retracts or corrects, and what retracts or corrects it."""
+    """Return the notices of an article: what it retracts or corrects, and what retracts or corrects it."""
     found: list[Notice] = []
     for link in article.iter("related-article"):
         known = _NOTICES.get(str(link.get("related-article-type")))
@@ -307,7 +307,7 @@ def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool =
 
 
 class _Within(NamedTuple):
-    """Where in the paper the reader is."""
+    """Position of the reader in the paper."""
 
     kind: SectionKind | None
     path: tuple[str, ...]
@@ -474,7 +474,7 @@ class RunningText:
                 self._space()
 
     def paragraph(self, legend: str) -> Paragraph | None:
-        """What was taken; None where that is nothing but signs."""
+        """Return the paragraph that was taken; None where that is nothing but signs."""
         text = self._text.rstrip()
         if not any(c.isalnum() for c in text):
             return None

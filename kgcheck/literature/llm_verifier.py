@@ -60,7 +60,7 @@ class QuotedSentence(BaseModel):
 
 
 class PaperOpinion(BaseModel):
-    """What a model says of one paper."""
+    """Opinion of a model on one paper."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -162,7 +162,7 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
 
 
 def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:
-    """What a model said, as far as the paper bears it out."""
+    """Return a model's opinion, as far as the paper bears it out."""
     if opinion is None and unread:
         return _dropped(document, f"what the model said of this paper cannot be read: {unread}")
     if opinion is None:

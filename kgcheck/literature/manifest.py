@@ -1,4 +1,7 @@
-"""What an index was built of and how, in ``manifest.json``: an index that does not fit is refused, never searched."""
+"""Manifest of an index, ``manifest.json``: the documents and the method that it was built with.
+
+An index that does not fit is refused, never searched.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,9 @@ MANIFEST = "manifest.json"
 DOCUMENTS = "documents.sqlite"
 METRIC = "cosine"
 PAPERS = "papers.npy"
-"""Of each row, the number of its paper; there where the index holds whole papers."""
+"""File with the number of each row's paper; there where the index holds whole papers."""
 SECTIONS_OF = "sections.npy"
-"""Of each row, the place of its section in SECTIONS."""
+"""File with the place of each row's section in SECTIONS."""
 
 
 class DenseManifest(Value):
@@ -37,7 +40,7 @@ class DenseManifest(Value):
 
 
 class Manifest(Value):
-    """What an index is."""
+    """Manifest of an index."""
 
     format: int = FORMAT
     kgcheck: str = __version__

@@ -26,7 +26,7 @@ _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[
 
 
 class Names(Protocol):
-    """Who knows what things are called."""
+    """Source of the names of things."""
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, the one that is used most first."""
@@ -102,8 +102,8 @@ def others(names: Iterable[str], text: str) -> tuple[str, ...]:
     return good_names(n for n in names if n.casefold() not in folded)
 
 
-def naming(names: Sequence[str]) -> re.Pattern[str] | None:
-    """What finds any of the names in a text, as whole words; symbols by their case."""
+def naming(names: Sequence[str], *, joined: bool = False) -> re.Pattern[str] | None:
+    """Compile a pattern that finds any of the names as whole words, or joined by a hyphen; symbols by their case."""
     if not names:
         return None
     parts = []
@@ -111,4 +111,5 @@ def naming(names: Sequence[str]) -> re.Pattern[str] | None:
         exact = len(name) <= 5 and " " not in name
         escaped = re.escape(name)
         parts.append(escaped if exact else f"(?i:{escaped})")
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(parts)})(?!\w|-\d)")
+    before = r"(?<!\w)" if joined else r"(?<![\w-])"
+    return re.compile(rf"{before}(?:{'|'.join(parts)})(?!\w|-\d)")

@@ -1,4 +1,4 @@
-"""Whether a sentence that names two things says that one has to do with the other: features of the pair, and a model.
+"""Model of a sentence that names two things: features of the pair, and the probability that it relates them.
 
 The features stand between, before and after the two names: words, distance, lists, clauses, denials, hedges, other
 names that are nearer, and who does what to whom; and, of an abstract, how often and where it names the two.
@@ -14,24 +14,22 @@ import numpy as np
 
 from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.literature.documents import Span
-from kgcheck.literature.polarity import cue_pattern, lexicon, stemmer
-from kgcheck.literature.roles import Act, acts, asks_only
+from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.roles import Act, acts
 from kgcheck.model import Value
 from kgcheck.resources import resource_dir
+from kgcheck.text.clauses import ONE, TWO
+from kgcheck.text.tokens import is_symbol
+from kgcheck.text.words import word_pattern
 
 WEIGHTS = "verifier/pairs.json"
-ONE, TWO = "Xone1", "Xtwo2"
-"""What stands for the two names."""
-
-TOKEN = re.compile(r"n't\b|[^\W_]+(?:['.][^\W_]+)*|[,;:()/\u2014-]")
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
 _AROUND = 6
 _UNLIKE = (
     *("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks"),
     "explained",
 )
-"""What means something else of two things of different kinds."""
+"""Features that mean something else of two things of different kinds."""
 
 _LIST = frozenset((",", "and", "or", "/", "-", "(", ")", "as", "well", "both", "the", "with"))
 OTHER = "Xname3"
@@ -57,21 +55,20 @@ class PairWeights(Value):
 
 
 class DirectedAs(NamedTuple):
-    """How a sentence has two names: the first does it to the second, the other way round, or both to each other."""
+    """Direction between two names: the first does it to the second, the other way round, or both to each other."""
 
     straight: bool
     turned: bool
     mutual: bool
 
 
-def masked(sentence: str, one: Span, two: Span) -> str:
-    """A sentence with marks for two names that do not overlap."""
-    (first, mark), (second, other) = sorted(((one, ONE), (two, TWO)))
-    return sentence[: first[0]] + mark + sentence[first[1] : second[0]] + other + sentence[second[1] :]
+def text_of(clause: Sequence[str]) -> str:
+    """The words of a clause as they are written."""
+    return " ".join(clause).replace(" - ", "-")
 
 
 def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
-    """How a masked sentence has its two names."""
+    """Read the direction between two names from the text of a clause with marks for them."""
     straight = turned = mutual = False
     ruled = {m[1] or m[2] for m in _RULES_OTHERS.finditer(text)}
     if len(ruled) == 1:
@@ -86,7 +83,7 @@ def directed(text: str, found: Iterable[Act] | None = None) -> DirectedAs:
 
 
 class Around(NamedTuple):
-    """How an abstract, its title included, names the two of a sentence of it."""
+    """Places at which an abstract, its title included, names the two of a sentence of it."""
 
     sentences: int
     ones: tuple[int, ...]
@@ -95,7 +92,7 @@ class Around(NamedTuple):
 
     @property
     def features(self) -> dict[str, float]:
-        """What is seen of it; all nought where there is no abstract."""
+        """Features of the abstract; all nought where there is none."""
         both, last = set(self.ones) & set(self.twos), self.sentences - 1
         least, most = sorted((len(self.ones), len(self.twos)))
         return {
@@ -114,12 +111,10 @@ class Around(NamedTuple):
         }
 
 
-def pair_features(
-    sentence: str, one: Span, two: Span, *, unlike: bool = False, around: Around | None = None
-) -> dict[str, float]:
-    """What is seen of two names in a sentence."""
-    text = masked(sentence, one, two)
-    tokens = [_ordinary(t) for t in TOKEN.findall(text)]
+def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around | None = None) -> dict[str, float]:
+    """Compute the features of two names in the words of a clause."""
+    text = text_of(clause)
+    tokens = [OTHER if is_symbol(t) and t not in (ONE, TWO) else t for t in clause]
     a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
     a0, b0 = max(0, a - _TOO_LONG), b + _TOO_LONG
     tokens, b, a = tokens[a0:b0], b - a0, a - a0
@@ -149,7 +144,6 @@ def pair_features(
     found["act_denied"] = float(
         any(x.denied and ONE in x.agent + x.patient and TWO in x.agent + x.patient for x in read)
     )
-    found["asks"] = float(asks_only(sentence))
     if unlike:
         found |= {f"unlike_{name}": found[name] for name in _UNLIKE}
         found["unlike"] = 1.0
@@ -170,7 +164,7 @@ def pair_features(
 
 
 def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
-    """How the words that relate things, other names and clauses stand to the two names at two places."""
+    """Features of where words that relate things, other names and clauses stand to two names at two places."""
     between, gap = tokens[a + 1 : b], b - a
     others = [i for i, t in enumerate(tokens) if t == OTHER]
     relates = _relating()
@@ -216,18 +210,9 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
 
 
 def probability(features: Mapping[str, float], weights: PairWeights) -> float:
-    """How likely a sentence says that the two have to do with each other."""
+    """Compute how likely a sentence says that the two have to do with each other."""
     odds = weights.intercept + sum(weights.weights.get(name, 0.0) * value for name, value in features.items())
     return float(1 / (1 + np.exp(-odds)))
-
-
-def _ordinary(token: str) -> str:
-    """A word in lower case, or one mark for all that look like names."""
-    if token in (ONE, TWO) or ONE in token or TWO in token:
-        return ONE if ONE in token else TWO
-    if len(token) > 1 and (any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:])):
-        return OTHER
-    return token.lower()
 
 
 def _place(tokens: Sequence[str], mark: str) -> int:
@@ -237,12 +222,12 @@ def _place(tokens: Sequence[str], mark: str) -> int:
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
     raw = lexicon()
-    return {kind: cue_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
+    return {kind: word_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
 
 
 @cache
 def _relating() -> re.Pattern[str]:
-    return cue_pattern(lexicon()["relates"])
+    return word_pattern(lexicon()["relates"])
 
 
 @cache

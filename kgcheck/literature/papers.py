@@ -66,7 +66,7 @@ class CitedWork(Value):
 
 
 class Notice(Value):
-    """That one paper retracts, corrects or warns of another."""
+    """Notice that one paper retracts, corrects or warns of another."""
 
     kind: NoticeKind
     notice: str = Field(default="", description="id of the notice")
@@ -107,7 +107,7 @@ class WholePaper(Value):
 
 
 class Parts(NamedTuple):
-    """What an index keeps of a paper: its abstract, and each paragraph for itself."""
+    """Parts of a paper in an index: its abstract, and each paragraph for itself."""
 
     head: Document
     paragraphs: tuple[Document, ...]
@@ -210,7 +210,7 @@ _TYPES: dict[str, SectionKind] = {
 
 
 def kind_of(heading: str, given: str = "") -> SectionKind:
-    """What kind of section a heading begins.
+    """Return the kind of section that a heading begins.
 
     >>> kind_of("2. Patients, Materials and Methods"), kind_of("Results and Discussion"), kind_of("Model", "methods")
     ('methods', 'results', 'methods')

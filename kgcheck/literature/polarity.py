@@ -1,4 +1,4 @@
-"""Whether a sentence says of the same things the same or the opposite: denials, removals and directions compared.
+"""Polarity of a sentence against a claim: denials, removals and directions compared.
 
 A sentence is cut into clauses. Of those that hold terms of the claim, the denials are counted whose reach covers a
 term, and the words of more and less; what is left when both sides are compared is agreement or opposition.
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import word_pattern
 
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
-"""What is compared of one passage: each but the first between -1 and 1."""
+"""Features of one passage against a claim: each but the first between -1 and 1."""
 
 _TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*|[,;:()\u2014]")
 _BREAKS = frozenset(",;:()\u2014")
@@ -37,7 +38,7 @@ class StemmedWord(NamedTuple):
 
 
 class TermReading(NamedTuple):
-    """How a text speaks of some terms."""
+    """Polarity of a text for some terms."""
 
     matched: int
     denied: bool
@@ -78,7 +79,7 @@ def clauses_of(text: str) -> Clauses:
 
 
 def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
-    """How a passage stands to a claim."""
+    """Compare the polarity of a passage with that of a claim."""
     of_claim, of_passage = read(claim, terms), read(passage, terms)
     if not of_passage.matched:
         return np.zeros(len(POLARITY))
@@ -104,7 +105,7 @@ def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
 
 
 def read(clauses: Clauses, terms: Set[str]) -> TermReading:
-    """How a text speaks of terms: the clauses that hold them, the best first, each for the terms that it adds."""
+    """Read the polarity of terms from the clauses that hold them, the best first, each for the terms that it adds."""
     left, denials, gone, way = set(terms), 0, 0, 0
     matching = [{t.stem for t in clause} & terms for clause in clauses]
     order = sorted(range(len(clauses)), key=lambda i: (-len(matching[i]), i))
@@ -121,7 +122,7 @@ def read(clauses: Clauses, terms: Set[str]) -> TermReading:
 
 
 def _denies(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
-    """Whether a denial reaches a term: what follows it, or where no term does, what is before it."""
+    """Tell if a denial reaches a term: what follows it, or where no term does, what is before it."""
     after = any(t.stem in terms for t in clause[at + 1 :])
     before = any(t.stem in terms for t in clause[:at])
     if clause[at].kind == "deny_all":
@@ -130,7 +131,7 @@ def _denies(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
 
 
 def _removes(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
-    """Whether a word of removal is about a term: "loss of it", "without it", "its loss"."""
+    """Tell if a word of removal is about a term: "loss of it", "without it", "its loss"."""
     following = clause[at + 1 : at + 1 + _GONE_AFTER]
     if clause[at].word in ("without", "lacking", "lacks", "lack") or (following and following[0].word == "of"):
         return any(t.stem in terms for t in following)
@@ -141,13 +142,6 @@ class _PolarityRules(NamedTuple):
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
     turns: frozenset[str]
     verbs: frozenset[str]
-
-
-def cue_pattern(words: list[str]) -> re.Pattern[str]:
-    """What finds words of a list: each the beginning of a word, or a whole word if it ends with a stop."""
-    whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
-    begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
-    return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
 
 
 @cache
@@ -165,7 +159,7 @@ def empty_words() -> frozenset[str]:
 
 @cache
 def stemmer() -> Any:
-    """What makes stems of English words."""
+    """Load the stemmer of English words."""
     import Stemmer
 
     return Stemmer.Stemmer("english")
@@ -175,7 +169,7 @@ def stemmer() -> Any:
 def _rules() -> _PolarityRules:
     raw = lexicon()
     return _PolarityRules(
-        tuple((kind, cue_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
+        tuple((kind, word_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
     )
 
 

@@ -1,4 +1,4 @@
-"""How well a paper fits a topic: the mean over its sections of how each one does, by the weights of the sections.
+"""Relevance of a paper to a topic: the weighted mean of the relevance of its sections.
 
 By vectors that is the cosine of section and topic; by words the BM25 of the section, as a share of what the words of
 the topic alone would have.
@@ -23,11 +23,14 @@ from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 Leaning = Literal["against", "comparison", "for", "none"]
-"""Which way the words of a paper lean. Only a heuristic for the choice of papers: what one says, a verifier reads."""
+"""Leaning of the words of a paper.
+
+Only a heuristic for the choice of papers: what one says, a verifier reads.
+"""
 
 
 class TopicLimits(Value):
-    """How much of a round is looked at."""
+    """Limits of what is looked at in a round."""
 
     followed: int = Field(gt=0)
     candidates: int = Field(gt=0)
@@ -35,7 +38,7 @@ class TopicLimits(Value):
 
 
 class TopicRanking(Value):
-    """What the place of a paper is made of."""
+    """Components of the rank of a paper."""
 
     relevance: float = Field(ge=0)
     citations: float = Field(ge=0)
@@ -64,7 +67,7 @@ SectionTexts = Mapping[SectionKind, Sequence[str]]
 
 
 class Fit(NamedTuple):
-    """How well a paper fits a topic, and each of its sections, as far as it has them."""
+    """Relevance of a paper to a topic, and that of each of its sections, as far as it has them."""
 
     relevance: float
     sections: dict[SectionKind, float]
@@ -93,7 +96,7 @@ class TopicFit:
         self._means: dict[tuple[str, ...], Vectors] = {}
 
     def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
-        """How well papers fit."""
+        """Return the relevance of papers."""
         weights = topic_rules().sections
         by_section: list[dict[SectionKind, float]] = [{} for _ in papers]
         for kind in weights:
@@ -127,7 +130,7 @@ def _fit(values: dict[SectionKind, float], weights: Mapping[SectionKind, float])
 
 
 def leaning_of(paper: WholePaper, topic: str) -> Leaning:
-    """Which way a paper leans, by the words of the sentences of its title and abstract that name the topic."""
+    """Return the leaning of a paper, by the words of its title and abstract's sentences on the topic."""
     wanted = stems(content_words(topic))
     abstract = " ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs)
     pieces = [paper.title, *(abstract[start:end] for start, end in sentences(abstract))]
@@ -139,7 +142,7 @@ def leaning_of(paper: WholePaper, topic: str) -> Leaning:
 
 
 def _denies(sentence: str, wanted: frozenset[str]) -> bool:
-    """Whether a clause that names the topic has a denial."""
+    """Tell whether a clause that names the topic has a denial."""
     return any(
         any(word.kind == "deny" for word in clause) and wanted & stems(tuple(word.word for word in clause))
         for clause in clauses_of(sentence)

@@ -1,4 +1,4 @@
-"""Who does what to whom: the acts of a sentence with what stands on either side of them.
+"""Semantic roles, who does what to whom: the acts of a sentence with what stands on either side.
 
 "A phosphorylates B", "B is phosphorylated by A" and "phosphorylation of B by A" are one act; "B phosphorylates A" is
 another. A sentence that says only the other one speaks neither for nor against the first.
@@ -28,7 +28,7 @@ _MADE_BY = re.compile(
     r"^(.+)-(?:mediated|induced|dependent|driven|catalyzed|catalysed|stimulated|directed)$", re.IGNORECASE
 )
 _DESCRIBES = ("ive", "ory", "able", "ible")
-"""How words end that tell what something is like: protective, inhibitory."""
+"""Endings of words that tell what something is like: protective, inhibitory."""
 
 _MORE_THAN = frozenset("more less better worse faster slower fewer".split())
 """Words that compare how much one thing does with how much another does."""
@@ -99,12 +99,12 @@ def acts(sentence: str) -> tuple[Act, ...]:
 
 
 def asks_only(sentence: str) -> bool:
-    """Whether a sentence tells what was not known or looked for, and no finding."""
+    """Tell whether a sentence tells what was not known or looked for, and no finding."""
     return bool(_rules().asks.search(sentence))
 
 
 def specific(name: str) -> bool:
-    """Whether nothing but the same act says what it says."""
+    """Tell whether an act is specific: nothing but the same act says what it says."""
     return any(k.name == name and not k.sign and not k.mutual for _, k in _rules().known) and name not in (
         "regulate",
         "target",
@@ -113,7 +113,7 @@ def specific(name: str) -> bool:
 
 
 def same_scale(one: str, other: str) -> bool:
-    """Whether the signs of two acts are of one scale: what is shorter is not worse."""
+    """Tell whether the signs of two acts are of one scale: what is shorter is not worse."""
     scales = _rules().scales
     return scales.get(one) == scales.get(other)
 
@@ -169,7 +169,7 @@ def _without_comparing(tokens: list[str]) -> list[str]:
 
 
 def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, int]:
-    """Where the clause of an act begins and ends: at words that open another, and at the next verb."""
+    """Return begin and end of the clause of an act: at words that open another, and at the next verb."""
     cut = _rules().clauses
     begin = next((i + 1 for i in range(at - 1, -1, -1) if lower[i] in cut), 0)
     end = next((i for i in range(at + 1, len(lower)) if lower[i] in cut), len(lower))
@@ -185,7 +185,7 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
 
 
 def _opens_subject(lower: Sequence[str], begin: int, at: int) -> bool:
-    """Whether a verb is part of who does the next thing: "inhibiting A improves B", "reduced A raises B"."""
+    """Tell whether a verb is part of the next doer: "inhibiting A improves B", "reduced A raises B"."""
     first = at == begin or lower[at - 1] in (",", "and", "or", "by") or lower[at - 1] in _RESULTS
     return first and lower[at].endswith(("ing", "ed"))
 
@@ -225,7 +225,7 @@ def _sides(
 
 
 def _doer(words: list[str]) -> list[str]:
-    """What stands after "by", without where, when and what else is told of it."""
+    """Return the words after "by", without where, when and what else is told."""
     end = next((i for i, w in enumerate(words) if i and (w.lower() in _BE or w.lower() in _ENDS)), len(words))
     return words[:end]
 

@@ -23,7 +23,7 @@ COSINE_WEIGHT = 0.65
 """The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""
 
 SENTENCE_SHARE = 0.5
-"""How much of the cosine is that of the nearest sentence; the rest is the whole document's. Chosen there, too."""
+"""Share of the nearest sentence in the cosine; the rest is the whole document's. Chosen there, too."""
 
 _RANKED_AGAIN = 50
 """The best so many, and as many as are asked for, are ranked by their nearest sentence."""
@@ -154,7 +154,7 @@ class LiteratureIndex(Closing):
 
     @property
     def holds_whole_papers(self) -> bool:
-        """Whether it holds paragraphs, and not abstracts alone."""
+        """Tell whether it holds paragraphs, and not abstracts alone."""
         return self._papers is not None
 
     def sentence_vectors(self, numbers: Sequence[int]) -> dict[int, Vectors]:
@@ -170,7 +170,7 @@ class LiteratureIndex(Closing):
         return {n: d.with_vectors(vectors.get(n)) for n, d in self.store.documents(numbers).items()}
 
     def best_of(self, query: str, ids: Sequence[str]) -> list[Document]:
-        """Of each paper that is named, what fits a query best: a paragraph of a whole paper, or the abstract."""
+        """Return the best fit to a query of each named paper: a paragraph of a whole paper, or the abstract."""
         if self._papers is None:
             return self.documents(ids)
         hits = self.search(query, limit=len(ids), within=ids)
@@ -208,7 +208,7 @@ class LiteratureIndex(Closing):
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
     def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
-        """Whether each row is of a section of these kinds."""
+        """Mark the rows that are of a section of these kinds."""
         if self._sections is None:
             return np.full(len(self._numbers), "abstract" in sections)
         return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
@@ -285,7 +285,7 @@ _LOOKED = 20
 
 
 def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] = ()) -> list[Document]:
-    """Of each paper the text that fits a claim best, of those that name all it is about where there is one."""
+    """Return the text of each paper that fits a claim best, of those that name all it is about, if any."""
     found = index.best_of(claim, ids) if ids else [hit.document for hit in index.search(claim, limit=top)]
     if not index.holds_whole_papers:
         return found

@@ -59,7 +59,7 @@ _CHUNK = 500
 
 
 class Added(StrEnum):
-    """What became of a document that was given to the store."""
+    """Results of adding a document to the store."""
 
     NEW = "new"
     UNCHANGED = "unchanged"
@@ -71,7 +71,7 @@ class Added(StrEnum):
 
 
 class RecipeCount(NamedTuple):
-    """How many documents came by one recipe."""
+    """Number of documents that came by one recipe."""
 
     recipe: str
     documents: int
@@ -79,7 +79,7 @@ class RecipeCount(NamedTuple):
     first_year: int | None
     last_year: int | None
     paragraphs: int = 0
-    """Of whole papers, each searched for itself."""
+    """Number of paragraphs of whole papers, each searched for itself."""
 
 
 class DocumentStore(Closing):
@@ -392,7 +392,7 @@ class DocumentStore(Closing):
             last = part[-1][0]
 
     def listed(self) -> list[RecipeCount]:
-        """What is here, by recipe."""
+        """Count the documents by recipe."""
         rows = self._rows(
             """
             WITH gone AS (SELECT DISTINCT number FROM name JOIN retraction USING (id))
@@ -416,7 +416,7 @@ class DocumentStore(Closing):
         return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
 
     def get_meta(self, key: str) -> str | None:
-        """What was kept under a key."""
+        """Return the value that was kept under a key."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
 

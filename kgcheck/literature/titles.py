@@ -15,7 +15,7 @@ _NOTES = re.compile(
     r"|^\W*retracted(?: article)?\s*[:\]]",
     re.IGNORECASE,
 )
-"""What catalogues write beside a title and is none of it."""
+"""Notes that catalogues write beside a title and that are none of it."""
 
 LONGEST_TITLE = 2_000
 """Characters of a title that are read."""
@@ -96,17 +96,17 @@ def content_words(title: str) -> tuple[str, ...]:
 
 
 def is_small(word: str) -> bool:
-    """Whether a title can lose a word, in one spelling, without becoming another."""
+    """Tell whether a title can lose a word, in one spelling, without becoming another."""
     return word in _SMALL
 
 
 def names_a_work(title: str) -> bool:
-    """Whether a title is long enough to name one work alone."""
+    """Tell whether a title is long enough to name one work alone."""
     return len(content_words(title)) >= _SHORTEST
 
 
 def surnames(name: str) -> tuple[str, ...]:
-    """What may be the surname in a name, in one spelling; the likeliest first.
+    """Return the possible surnames in a name, in one spelling; the likeliest first.
 
     >>> surnames("van der Berg AB"), surnames("J. Doe"), surnames("Müller-Lüdenscheid, Hans")
     (('berg', 'van', 'der'), ('doe',), ('muller', 'ludenscheid'))

@@ -28,7 +28,7 @@ from kgcheck.providers.http import Http
 
 
 class TopicPaper(NamedTuple):
-    """What a paper is ranked by."""
+    """Values by which a paper is ranked."""
 
     id: str
     relevance: float
@@ -88,11 +88,11 @@ MOST_WORDS = 40
 """Words of a topic by which papers are searched."""
 
 _SHOWN = 5
-"""Of the papers that lead to one, those that the log names."""
+"""Number of the papers leading to one that the log names."""
 
 
 class TopicGathering(NamedTuple):
-    """What is to be gathered for a topic."""
+    """Parameters of a gathering for a topic."""
 
     source: SourceName
     topic: str
@@ -104,10 +104,10 @@ class TopicGathering(NamedTuple):
 
 
 class TopicGathered(NamedTuple):
-    """What was gathered for a topic."""
+    """Result of a gathering for a topic."""
 
     counts: dict[str, int]
-    """What became of the records in the index."""
+    """Number of records in the index by what became of them."""
     steps: dict[str, int]
     """Papers by what was decided of them."""
     day: str
@@ -138,13 +138,13 @@ class MetPaper:
 
     @property
     def retracted(self) -> bool:
-        """Whether its record, or the paper itself, says so."""
+        """Tell whether its record, or the paper itself, says that it is retracted."""
         paper = self.whole or self.paper
         return self.record.retracted or (isinstance(paper, WholePaper) and paper.retracted)
 
     @property
     def texts(self) -> SectionTexts:
-        """What it is scored by; of a record without abstract the title."""
+        """Texts that it is scored by; of a record without abstract the title."""
         paper = self.whole or self.paper
         return section_texts(paper) if isinstance(paper, WholePaper) else {"abstract": (clean(self.record.title),)}
 

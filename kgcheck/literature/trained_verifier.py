@@ -41,7 +41,7 @@ MOST_QUOTES = 3
 """With one that names the rest of what a claim is about."""
 
 REFUTED = 0.8
-"""How sure it is of a contradiction where one sentence says the opposite of all that a claim names."""
+"""Confidence in a contradiction where one sentence says the opposite of all that a claim names."""
 
 TOO_LONG = "the claim is too long for the model of inference, which did not read it"
 
@@ -78,7 +78,7 @@ class Trees(Value):
 
     start: tuple[float, ...]
     roots: tuple[tuple[int, ...], ...]
-    """Where the trees of each class begin."""
+    """Roots of the trees of each class."""
     feature: tuple[int, ...]
     threshold: tuple[float, ...]
     left: tuple[int, ...]
@@ -105,7 +105,10 @@ class Trees(Value):
 
 
 class HeadWeights(Value):
-    """Which passages to look at, and what they mean for a claim: by a linear model, and by trees where they help."""
+    """Weights for choosing passages and for their meaning for a claim.
+
+    By a linear model, and by trees where they help.
+    """
 
     selector: Linear
     stance: Linear
@@ -191,7 +194,7 @@ def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int
 
 
 def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:
-    """How well each passage serves as a quote.
+    """Score each passage as a quote.
 
     Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
     statements says which words fit.

@@ -1,4 +1,4 @@
-"""Whether papers support a claim: opinions on abstracts, quotes that are exact, and what the opinions come to together.
+"""Verification of claims by papers: opinions on abstracts, exact quotes, and the verdict of all opinions together.
 
 A paper counts once, a retracted one not at all, and papers that disagree are shown as such.
 """
@@ -18,10 +18,10 @@ MAX_CLAIM = 2_000
 """Characters of a claim that are read."""
 
 HEAVIER = 2.0
-"""How many times more weight one side needs where papers disagree."""
+"""Ratio by which one side must outweigh the other where papers disagree."""
 
 FURTHER = 0.25
-"""What a further paper that agrees adds, as a power of its doubt: one reader reads all, and errs alike in each."""
+"""Weight of a further paper that agrees, as a power of its doubt: one reader reads all, and errs alike in each."""
 
 UNDECIDED = 0.5
 """Most of what silence is worth where a side was taken by an opinion that does not count."""
@@ -36,7 +36,7 @@ class Quote(Value):
 
 
 class Probabilities(Value):
-    """How likely an abstract supports a claim, contradicts it, or says nothing of it."""
+    """Probabilities that an abstract supports a claim, contradicts it, or says nothing of it."""
 
     supports: float = Field(ge=0, le=1)
     contradicts: float = Field(ge=0, le=1)
@@ -49,12 +49,12 @@ class Probabilities(Value):
         return best
 
     def of(self, stance: Stance) -> float:
-        """How likely a stance is."""
+        """Return the probability of a stance."""
         return float(getattr(self, stance.value))
 
 
 class Opinion(Value):
-    """What a verifier makes of one abstract."""
+    """Opinion of a verifier on one abstract."""
 
     document: str
     title: str = ""
@@ -91,12 +91,12 @@ class Opinion(Value):
 
     @property
     def probability(self) -> float:
-        """Of the stance."""
+        """Probability of the stance."""
         return self.probabilities.of(self.stance)
 
 
 class ClaimVerdict(Value):
-    """What the papers come to. ``silent``: looked, cannot tell."""
+    """Verdict of the papers on a claim. ``silent``: looked, cannot tell."""
 
     claim: str
     verifier: str
@@ -133,11 +133,17 @@ class QuotedOpinion(Value):
 
 
 def verify(
-    claim: str, documents: Iterable[Document], verifier: Verifier, synonyms: Sequence[Sequence[str]] = ()
+    claim: str,
+    documents: Iterable[Document],
+    verifier: Verifier,
+    synonyms: Sequence[Sequence[str]] = (),
+    *,
+    gated: bool = True,
 ) -> ClaimVerdict:
     """Ask a verifier what documents say of a claim.
 
-    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it.
+    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it; but for a
+    verifier that looks for the names itself (not gated). One that holds an instruction to its reader is silent always.
     """
     by_id: dict[str, Document] = {}
     for document in documents:
@@ -150,17 +156,19 @@ def verify(
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         QuotedOpinion(opinion=opinion, abstract=document.abstract)
         placed = opinion.model_copy(update={"section": document.section, "heading": document.heading})
-        found.append(_about(wanted, placed, document, synonyms))
+        found.append(_about(wanted, placed, document, synonyms, gated=gated))
     return together(wanted, verifier.name, found, retracted)
 
 
-def _about(claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]]) -> Opinion:
+def _about(
+    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], *, gated: bool
+) -> Opinion:
     """An opinion, silent where its quotes are about something else than the claim."""
     if opinion.stance is Stance.SILENT:
         return opinion
     quotes = [q.text for q in opinion.quotes]
-    why = objection(claim, quotes, document.abstract, synonyms)
-    if not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
+    why = objection(claim, quotes, document.abstract, synonyms) if gated else ""
+    if gated and not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
         why = f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
     if instructs(document.abstract):
         why = "it holds an instruction to whoever reads it: nothing of it counts"
@@ -189,12 +197,12 @@ _INSTRUCTION = re.compile(
 
 
 def instructs(text: str) -> bool:
-    """Whether a text tells its reader what to answer, as no finding of a paper does."""
+    """Tell if a text instructs its reader what to answer, as no finding of a paper does."""
     return bool(_INSTRUCTION.search(text))
 
 
 def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: Sequence[str] = ()) -> ClaimVerdict:
-    """What opinions on several papers come to.
+    """Combine the opinions on several papers into one verdict.
 
     Those that speak count by their probability: the surest one whole, each further one a little (FURTHER). Where papers
     disagree, one side must weigh HEAVIER times the other. Both were fitted to the claims of SciFact (the model card).

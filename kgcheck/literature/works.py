@@ -11,14 +11,14 @@ from kgcheck.literature.papers import CitedWork
 from kgcheck.model import Evidence, Reason, Stance, Tier, Value, World
 
 StatedBy = Literal["record", "reference_list"]
-"""Whether a source has a record of a work, or another paper cites it so, perhaps wrongly."""
+"""Kind of statement: a record of a work at a source, or a citation by another paper, perhaps wrong."""
 
 _TIERS = {"crossref": Tier.OWNER, "pubmed": Tier.OWNER, "jats": Tier.OWNER}
-"""Who issued the id, or published the work itself; others compute what they list."""
+"""Tiers of sources that issued the id, or published the work itself; others compute what they list."""
 
 
 class WorkStatement(Value):
-    """What one source states of a work."""
+    """One source's statement of a work."""
 
     source: str
     release: str
@@ -39,7 +39,7 @@ class WorkStatement(Value):
         return place_in_print(self.volume, self.page)
 
     def evidence(self, stance: Stance, value: str) -> Evidence:
-        """What it says of a reference, as evidence."""
+        """Return the statement as evidence on a reference."""
         listed = self.stated_by == "reference_list"
         return Evidence(
             source=self.source,
@@ -69,12 +69,12 @@ class Work(Value):
 
     @property
     def recorded(self) -> bool:
-        """Whether any source has a record of it."""
+        """Tell whether any source has a record of it."""
         return any(s.stated_by == "record" for s in self.statements)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What it is called by those that speak."""
+        """Titles stated by the sources that speak."""
         return tuple(dict.fromkeys(t for s in self.speaking for t in s.titles))
 
     @property
@@ -84,7 +84,7 @@ class Work(Value):
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """Who is stated as the first author."""
+        """First authors as stated."""
         return tuple(dict.fromkeys(s.author for s in self.speaking if s.author))
 
     def named(self, kind: str) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Work(Value):
 
 
 class WorksFound(Value):
-    """What a world of works knows of one reference."""
+    """Result of a search for one reference in a world of works."""
 
     by_id: tuple[Work, ...] = Field(default=(), description="works that have its DOI or PMID")
     similar: tuple[Work, ...] = Field(default=(), description="works of a like title, or at the same place in print")
@@ -106,7 +106,7 @@ class Works(Protocol):
     """A world of works: a snapshot, services, or both."""
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
-        """What it knows of references, in their order."""
+        """Look up references, in their order."""
 
 
 def place_in_print(volume: str, page: str) -> tuple[str, str] | None:
@@ -127,7 +127,7 @@ def ids_of_reference(reference: CitedWork) -> tuple[str, ...]:
 
 
 def silent(source: str, release: str, at: datetime, record: str, *, complete: bool, url: str = "") -> Evidence:
-    """That a source was looked at and has no such work."""
+    """Return evidence that a source was looked at and has no such work."""
     return Evidence(
         source=source,
         release=release,

@@ -12,7 +12,7 @@ from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 
 
 class XmlElements:
-    """What is read of a file."""
+    """Reader of the elements of an XML file."""
 
     def __init__(self, path: Path, raw: Bounded, stream: io.BufferedIOBase) -> None:
         self._path = path

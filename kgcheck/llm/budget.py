@@ -1,4 +1,4 @@
-"""What a conversation with a language model may take, and what it took: turns, tokens, seconds, money."""
+"""Budget and usage of a conversation with a language model: turns, tokens, seconds, money."""
 
 import time
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class Prices(Value):
     output_per_million: float = Field(default=0.0, ge=0)
 
     def cost(self, usage: Usage) -> float:
-        """What a call cost.
+        """Return the cost of a call.
 
         >>> Prices(input_per_million=1, output_per_million=2).cost(Usage(input_tokens=500_000, output_tokens=250_000))
         1.0
@@ -46,7 +46,7 @@ class Prices(Value):
 
 
 class Limits(Spending):
-    """How much a conversation may take; None where there is no limit."""
+    """Limits of a conversation; None where there is no limit."""
 
     turns: int | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
@@ -66,7 +66,7 @@ class Limits(Spending):
 
 
 class Spent(Value):
-    """What a conversation took; ``money`` is None where no prices are set."""
+    """Usage of a conversation; ``money`` is None where no prices are set."""
 
     turns: int = 0
     input_tokens: int = 0
@@ -107,7 +107,7 @@ class Meter:
 
     @property
     def deadline(self) -> float | None:
-        """When the seconds run out, by the monotonic clock."""
+        """Time at which the seconds run out, by the monotonic clock."""
         own = None if self._limits.seconds is None else self._started + self._limits.seconds
         ends = [t for t in (own, self._within.deadline if self._within else None) if t is not None]
         return min(ends, default=None)
@@ -152,7 +152,7 @@ class RunMeter(Meter):
 
 
 class PartCost(Value):
-    """What a part of a work took, as it is kept beside it; ``money`` is none where no prices are set."""
+    """Cost of a part of a work, as it is kept beside it; ``money`` is none where no prices are set."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -160,7 +160,7 @@ class PartCost(Value):
 
 
 class CostByPart:
-    """What each part of a work takes of a meter, in which earlier calls for the same work count, too."""
+    """Costs of the parts of a work by a meter, in which earlier calls for the same work count, too."""
 
     def __init__(self, meter: Meter, before: Iterable[PartCost] = ()) -> None:
         for cost in before:
@@ -168,7 +168,7 @@ class CostByPart:
         self._meter, self._counted = meter, meter.spent
 
     def next(self) -> PartCost:
-        """What was taken since this was last called."""
+        """Return the cost since this was last called."""
         now, before = self._meter.spent, self._counted
         self._counted = now
         return PartCost(
@@ -178,8 +178,8 @@ class CostByPart:
         )
 
 
-def _stopped(what: str) -> tuple[str, str]:
-    return f"the model was stopped after {what}", "raise the limit"
+def _stopped(reason: str) -> tuple[str, str]:
+    return f"the model was stopped after {reason}", "raise the limit"
 
 
 def prices_of(settings: Settings) -> Prices | None:
@@ -195,7 +195,7 @@ def total_meter(settings: Settings, spending: Spending | None = None) -> RunMete
 
 
 def spent_note(meter: Meter) -> tuple[str, ...]:
-    """What a model took, as a note; none if it took nothing."""
+    """Describe a model's usage as a note; none if it took nothing."""
     spent = meter.spent
     if not spent.turns:
         return ()

@@ -68,7 +68,7 @@ class ToolCall(Value):
 
 
 class Reply(Value):
-    """What a model answered."""
+    """Answer of a model."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()

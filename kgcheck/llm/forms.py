@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 B = TypeVar("B", bound=BaseModel)
 
 Choices = Mapping[str, Sequence[Any]]
-"""What a field of an answer can be, by its name; a field without any choice is left out."""
+"""Allowed values of each field of an answer, by its name; a field without any choice is left out."""
 
 LONGEST_TEXT = 160
 """Characters of a text: weak models seldom end one by themselves."""

@@ -1,4 +1,4 @@
-"""What passes between a chat client and its endpoint: time and size have an end, and an answer is read by its form.
+"""Exchange between a chat client and its endpoint: bounded in time and size, and read by its form.
 
 Needs the extra ``llm``. The forms are here because ``openai`` either builds anything without a look, or, told to be
 strict, refuses servers that leave out fields which nobody reads, or have reasons of their own to finish.
@@ -84,7 +84,7 @@ class WireToolCall(BaseModel):
 
 
 class AssistantMessage(BaseModel):
-    """What a model says."""
+    """Message of a model."""
 
     content: str | None = None
     tool_calls: list[WireToolCall] | None = None
@@ -113,7 +113,7 @@ class Completion(BaseModel):
 
 
 class ChunkChoice(BaseModel):
-    """What a piece adds to one answer."""
+    """Increment of one answer in a piece of a stream."""
 
     delta: AssistantMessage
 

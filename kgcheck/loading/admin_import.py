@@ -109,7 +109,7 @@ class OfflineImport:
         raise NotImplementedError
 
     def command(self, home: Path | None = None) -> list[str]:
-        """How to make the database from the files; the server must not be running."""
+        """Return the command that makes the database from the files; the server must not be running."""
         buffer = max(_SMALLEST_BUFFER_MIB, 2 * self._longest // (1 << 20) + 1)
         labels = {META_LABEL: META_LABEL, **{s.name: ":".join((s.name, *s.also)) for s in self.schema.labels}}
         nodes = [f"--nodes={shown}={self._files(name)}" for name, shown in labels.items()]

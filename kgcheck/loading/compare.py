@@ -15,7 +15,7 @@ from kgcheck.quoting import identifier, literal
 
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 REMOVED, OUTDATED = "removed", "outdated"
-"""What the store holds and no file states: gone for good, or in favour of a changed edge."""
+"""States of facts in the store that no file states: gone for good, or in favour of a changed edge."""
 
 _ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
@@ -72,7 +72,7 @@ class Comparison:
                 step.advance()
 
     def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
-        """How the rows of each source file were judged: file, judgement, number."""
+        """Count the rows of each source file by judgement: file, judgement, number."""
         found: dict[str, dict[str, int]] = {}
         if not self._is_staged(holder):
             return found
@@ -88,25 +88,25 @@ class Comparison:
         return found
 
     def gone(self, holder: Holder) -> dict[str, int]:
-        """How many facts the store holds and no file states: REMOVED or OUTDATED, number."""
+        """Count the facts that the store holds and no file states: REMOVED or OUTDATED, number."""
         if not self._is_staged(holder):
             return {}
         rows = self._db.execute(f"SELECT what, count(*) FROM {_gone(holder)} GROUP BY what").fetchall()
         return {what: n for what, n in rows}
 
-    def rows(self, holder: Holder, what: str, size: int) -> Iterator[pa.Table]:
+    def rows(self, holder: Holder, judgement: str, size: int) -> Iterator[pa.Table]:
         """The rows that were judged so, in the order of the files, in tables of about `size` rows."""
         if not self._is_staged(holder):
             return
         columns = ", ".join(identifier(c) for c in stated_by(holder))
-        instead = self.settling.instead.get(holder_name(holder), {}) if what == CHANGED else {}
-        if what in (REMOVED, OUTDATED):
-            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(what)}"
-        elif what == NEW:
+        instead = self.settling.instead.get(holder_name(holder), {}) if judgement == CHANGED else {}
+        if judgement in (REMOVED, OUTDATED):
+            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(judgement)}"
+        elif judgement == NEW:
             select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid"
         else:
             left_out = f" AND row NOT IN ({', '.join(map(str, instead))})" if instead else ""
-            some = f"(FROM {_judged(holder)} WHERE what = {literal(what)}{left_out})"
+            some = f"(FROM {_judged(holder)} WHERE what = {literal(judgement)}{left_out})"
             select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
         present: list[pa.RecordBatch] = []
         for batch in self._db.sql(select).to_arrow_reader(size):
@@ -123,7 +123,10 @@ class Comparison:
         return holder_name(holder) in self._staged
 
     def _is_concerned(self, holder: Holder, filled: set[str]) -> bool:
-        """Whether files or patches state anything of it; otherwise it is as good as not staged: a dozen statements."""
+        """Tell whether files or patches state anything of it.
+
+        Otherwise it is as good as not staged: that saves a dozen statements.
+        """
         return holder_name(holder) in filled or self.settling.concerns(holder)
 
     def _filled(self, holders: list[Holder]) -> set[str]:

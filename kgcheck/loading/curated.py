@@ -1,4 +1,4 @@
-"""What patches made of a graph, and what a load does about it: a reload does not undo curation.
+"""Curated facts, which patches changed in a graph, under a load: a reload does not undo curation.
 
 Files are compared with the graph as it would be without the patches. So what a patch changed stays as long as the files
 state what they stated before; where they state something else about it, that is named, and the curated state stays.
@@ -23,7 +23,7 @@ from kgcheck.profile.schema import Holder, Label, Pattern
 from kgcheck.quoting import identifier, literal
 
 Row = dict[str, Any]
-"""What a row of a file states: its keys and its properties."""
+"""Statement of a row of a file: its keys and its properties."""
 
 
 class CuratedFact(NamedTuple):
@@ -36,16 +36,16 @@ class CuratedFact(NamedTuple):
     patch: str
     finding: str
     before: Properties | None
-    """Of a node, the properties that were changed; of an edge, all. None where a patch made it."""
+    """Properties that were changed of a node, all of an edge. None where a patch made it."""
     after: Properties
     """The same as the patches left them."""
     retired: bool = False
     there: bool = True
-    """Whether the store still has it, retired or not."""
+    """Presence in the store, retired or not."""
     whole: str = ""
-    """Of an edge, the digest of all that the store has of it, the marks included."""
+    """Digest of all that the store has of an edge, the marks included."""
     recorded: tuple[tuple[str, int], ...] = ()
-    """What the store says of it: the key of the record, and the number of the step in it."""
+    """Record of it in the store: the key of the record, and the number of the step in it."""
 
 
 class Curated(NamedTuple):
@@ -67,7 +67,7 @@ SettledKind = Literal["conflict", "upstream"]
 
 
 class Settled(Value):
-    """What a file says of a curated fact, and what became of it."""
+    """Statement of a file about a curated fact, and the outcome."""
 
     kind: SettledKind = Field(description="upstream: the files now state what the patch made")
     holder: str = Field(description="its label or pattern")
@@ -270,20 +270,20 @@ class Settling:
         kind: SettledKind = "conflict" if why else "upstream"
         self._note(kind, fact, shown, why or "a file states what the patch made", row.file, row.line)
 
-    def _note(self, kind: SettledKind, fact: CuratedFact, what: str, why: str, file: str = "", line: int = 0) -> None:
+    def _note(self, kind: SettledKind, fact: CuratedFact, shown: str, why: str, file: str = "", line: int = 0) -> None:
         of = {"finding": fact.finding, "patch": fact.patch, "holder": fact.holder}
-        self.settled.append(Settled(kind=kind, what=what, why=why, file=file, line=line, **of))
+        self.settled.append(Settled(kind=kind, what=shown, why=why, file=file, line=line, **of))
 
     def _facts(self, holder: Holder) -> list[CuratedFact]:
-        """What patches changed of a label or pattern, each value of the type that the schema gives it."""
+        """List the facts of a label or pattern that patches changed, each value of the type of the schema."""
         return [
             t._replace(before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
             for t in self._of.get(holder_name(holder), ())
         ]
 
-    def _judge(self, tables: Tables, row: _Stated, what: str) -> None:
+    def _judge(self, tables: Tables, row: _Stated, judgement: str) -> None:
         self._db.execute(f"DELETE FROM {tables.judged} WHERE row = ?", [row.number]).fetchall()
-        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, what, row.file]).fetchall()
+        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, judgement, row.file]).fetchall()
 
     def _stated(self, holder: Holder, tables: Tables, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
         """Rows of the files that can be loaded, with these keys."""
@@ -337,7 +337,7 @@ def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:
 
 
 def _row(holder: Holder, fact: CuratedFact, properties: Mapping[str, Any]) -> Row:
-    """What a row that states a fact with these properties would state."""
+    """Return the row that would state a fact with these properties."""
     keys = dict(zip(keys_of(holder), fact.key, strict=True))
     return keys | {name: properties.get(name) for name in holder.properties}
 

@@ -53,7 +53,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, pa.BinaryArray]]:
 
 
 def ends_whole(path: Path) -> bool:
-    """Whether the last line of a file has a line end: one that has none may be cut inside its last field."""
+    """Tell whether the last line of a file has a line end: without one its last field may be cut."""
     last = b"\n"
     with pa.input_stream(path, compression="detect") as stream:
         if path.suffix not in COMPRESSIONS[1:]:

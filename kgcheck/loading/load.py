@@ -53,7 +53,7 @@ _MEMORY_WHILE_WRITING = "512MB"
 
 
 class FileCount(Value):
-    """What became of the rows of one source file, or of those that are of one label or pattern.
+    """Counts of the rows of one source file, or of those of one label or pattern, by what became of them.
 
     read = loaded + changed + unchanged + quarantined + of_none.
     """
@@ -72,7 +72,7 @@ class FileCount(Value):
 
 
 class LoadSummary(Value):
-    """What a load did, or would do."""
+    """Summary of a load that was made, or would be."""
 
     store: str
     files: tuple[FileCount, ...]
@@ -230,7 +230,7 @@ class _Load:
         store.set_meta(LOAD, DONE)
 
     def _readable(self, staging: Staging, same: set[str]) -> set[str]:
-        """Of the labels and patterns that need not be read again, those that are not needed to read another."""
+        """Return the labels and patterns that need not be read again, without those needed to read another."""
         while True:
             again = [e for e in staging.recipe_files() if e.target not in same]
             # A shared file is read as a whole, and where ends tell of which pattern a row is, they must be known.
@@ -316,7 +316,7 @@ class _Load:
 
 @contextmanager
 def _with_retired(store: LoadTarget) -> Iterator[None]:
-    """What is retired is there, and what the files state of it is nothing new."""
+    """Count retired nodes and edges as there: what the files state of them is nothing new."""
     before, store.with_retired = store.with_retired, True
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a load wrote down about itself in the store, and what a later load need not read again because of it."""
+"""Record of a load in the store, and the files that a later load need not read again because of it."""
 
 import hashlib
 import re
@@ -29,7 +29,7 @@ _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?)?(?!
 
 
 class Origin(Value):
-    """Where a source file comes from, as the import directory's own manifest says."""
+    """Origin of a source file, as the import directory's own manifest says."""
 
     name: str
     version: str = ""
@@ -77,7 +77,7 @@ def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
 
 
 def graph_dates(meta: Mapping[str, str], schema: Schema, given: str | None = None) -> dict[str, str]:
-    """Of when what a graph has is, by label and pattern: the newest date that the sources of their files state."""
+    """Return the dates of a graph by label and pattern: the newest that the sources of their files state."""
     if given:
         return {holder_name(holder): given for holder in schema.holders}
     manifest = _last_manifest(meta)

@@ -38,7 +38,7 @@ ReadCurated = Callable[[OpenedStore], Curated]
 
 
 class _Order(NamedTuple):
-    """What the child is to do; no secret of the settings travels."""
+    """Order to the child process; no secret of the settings travels."""
 
     folder: Path
     store: str
@@ -213,17 +213,17 @@ class _SentProgress:
         self._pipe = pipe
         self._steps = 0
 
-    def send(self, *what: object) -> None:
+    def send(self, *message: object) -> None:
         try:
-            self._pipe.send(what)
+            self._pipe.send(message)
         except OSError:
             # Nobody listens any more: this process is about to be ended.
             return
 
-    def send_last(self, *what: object) -> None:
+    def send_last(self, *message: object) -> None:
         # What is left to do is to close the store, and that is not to be interrupted.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self.send(*what)
+        self.send(*message)
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:

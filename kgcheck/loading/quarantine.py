@@ -66,7 +66,7 @@ def foreign_namespaces(db: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 
 def kept_rows(db: duckdb.DuckDBPyConnection, path: Path) -> dict[str, int]:
-    """How many rows of each source file an earlier quarantine file holds; none where it cannot be read."""
+    """Count the rows of each source file in an earlier quarantine file; none where it cannot be read."""
     with suppress(duckdb.Error):
         return dict(db.execute(f"SELECT file, count(*) FROM {_reader(path)} GROUP BY file").fetchall())
     return {}

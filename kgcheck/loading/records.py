@@ -37,7 +37,7 @@ class Records:
         # Only where the first block is no more than the header, the next one tells whether there are rows.
         self._rest = first[1:] if len(first) > 1 else next(self._blocks, (2, first[1:]))[1]
         self.failure: KgcheckError | None = None
-        """Why `rows` broke off, for a reader that cannot pass an exception on."""
+        """Error that broke `rows` off, for a reader that cannot pass an exception on."""
 
     @property
     def is_bare(self) -> bool:

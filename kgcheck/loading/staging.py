@@ -91,7 +91,7 @@ class Staging:
                 step.advance()
 
     def unread(self, file: str) -> dict[str, int]:
-        """How many rows of a shared file cannot be read far enough to know what they are, by reason."""
+        """Count the rows of a shared file that cannot be read far enough to know what they are, by reason."""
         rows = self._db.execute("SELECT reason, count(*) FROM unread WHERE file = ? GROUP BY ALL", [file]).fetchall()
         return {reason: n for reason, n in rows}
 
@@ -317,7 +317,7 @@ def _known_ids(label: Label) -> str:
 
 
 def _is_id(field: str) -> str:
-    """What `model.Identifier` asks for, something to see in it, and nothing that cannot be seen."""
+    """SQL for `model.Identifier`: something to see in it, and nothing that cannot be seen."""
     hidden = f"suspect AND regexp_matches({field}, '[{HIDDEN_RE2}]')"
     return f"trim({field}) <> '' AND length({field}) <= {_LONGEST_ID} AND NOT ({hidden})"
 

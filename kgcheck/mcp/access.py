@@ -1,4 +1,7 @@
-"""Who asks: over HTTP whoever a token names, over stdio the user of this machine; never more than the server allows."""
+"""Principal of a call: over HTTP whoever a token names, over stdio the user of this machine.
+
+It may never do more than the server allows.
+"""
 
 from typing import Protocol
 
@@ -13,7 +16,7 @@ LONGEST_TOKEN = 256
 
 
 class KnownToken(Protocol):
-    """What the ledger knows of a token."""
+    """Token as the ledger knows it."""
 
     @property
     def id(self) -> str:
@@ -21,18 +24,18 @@ class KnownToken(Protocol):
 
     @property
     def name(self) -> str:
-        """Who has it."""
+        """Name of its owner."""
 
     @property
     def role(self) -> Role:
-        """What they may do."""
+        """Role of its owner."""
 
 
 class TokenLookup(Protocol):
-    """Who looks tokens up: `kgcheck.ledger.accounts.Users`."""
+    """Lookup of tokens: `kgcheck.ledger.accounts.Users`."""
 
     def by_token(self, token: str) -> KnownToken | None:
-        """Whose token that is; None where it counts for nobody."""
+        """Look up a token; None where it counts for nobody."""
 
 
 class LedgerTokens:
@@ -42,7 +45,7 @@ class LedgerTokens:
         self._users = users
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Whose token it is; None where it counts for nobody."""
+        """Check a token; None where it counts for nobody."""
         if len(token) > LONGEST_TOKEN:
             return None
         entry = await anyio.to_thread.run_sync(self._users.by_token, token)
@@ -60,7 +63,7 @@ class Asking:
         self._local = local
 
     def principal(self) -> Principal:
-        """Who asks."""
+        """Return the principal of the call."""
         token = get_access_token()
         if token is None:
             if self._local is None:
@@ -70,7 +73,7 @@ class Asking:
         return Principal(name=token.client_id, role=self.most if role.may(self.most) else role)
 
     def needs(self, role: Role) -> Principal:
-        """Who asks, where their role is enough."""
+        """Return the principal of the call, where their role is enough."""
         asking = self.principal()
         if not asking.role.may(role):
             raise UsageError(f"{asking.name} is a {asking.role.value} here", f"this needs the role {role.value}")

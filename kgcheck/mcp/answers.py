@@ -1,4 +1,4 @@
-"""What tools give: types whose fields say what a client is shown, and which of them hold text from outside.
+"""Answers of tools: types whose fields say what a client is shown, and which hold text from outside.
 
 A name in a graph, a line of a paper or somebody's note may be written to be taken for an instruction by whoever reads
 it. It stands alone in a `Quoted`, never inside a sentence of kgcheck's. Everything else is one bounded line in which
@@ -57,7 +57,7 @@ class AnswerField:
     characters: int = SHORT
     items: int | None = None
     called: str = ""
-    """What items are, in the sentence that says how many are left out."""
+    """Name of the items, in the sentence that says how many are left out."""
 
     def applied(self, value: Any, left_out: list[str]) -> Any:
         """The value of a field as it is given."""
@@ -120,7 +120,7 @@ def answer(kind: type[A], content: Mapping[str, Any], left_out: Iterable[str] = 
 
 
 def fields_of(kind: type[Given], source: object, /, **more: Any) -> dict[str, Any]:
-    """What an object has of the fields of an answer, and more of them."""
+    """Collect the fields of an answer that an object has, and more of them."""
     return {name: getattr(source, name) for name in kind.model_fields if hasattr(source, name)} | more
 
 
@@ -175,7 +175,7 @@ class EvidenceLine(Given):
 
 
 class DecisionLine(Given):
-    """What somebody decided about a finding."""
+    """Decision of somebody about a finding."""
 
     action: str
     by: Annotated[Quoted, AnswerField("person")]
@@ -250,7 +250,7 @@ class FindingsGiven(Given):
 
 
 class CheckGiven(Given):
-    """What a check came to. It is kept nowhere."""
+    """Result of a check. It is kept nowhere."""
 
     whole: FindingWhole
     notes: Notes = ()
@@ -272,7 +272,7 @@ class AnswerLine(Given):
 
 
 class AnswerGiven(Given):
-    """What came of a question to the graph."""
+    """Answer of the graph to a question."""
 
     status: str = Field(
         description="answered; nothing (understood, and the graph has none); not understood; stopped; unsupported"
@@ -318,7 +318,7 @@ class PapersGiven(Given):
 
 
 class OpinionLine(Given):
-    """What one paper says of a claim."""
+    """Opinion of one paper on a claim."""
 
     paper: str
     title: Annotated[Quoted, AnswerField("paper")]
@@ -333,7 +333,7 @@ class OpinionLine(Given):
 
 
 class ClaimGiven(Given):
-    """What papers say of a claim, all together."""
+    """Verdict of papers on a claim, all together."""
 
     claim: Annotated[Quoted, AnswerField("graph", LONG)]
     stance: str = Field(description="supports, contradicts or silent (looked, cannot tell)")
@@ -346,7 +346,10 @@ class ClaimGiven(Given):
 
 
 class FactLine(Given):
-    """What the newest audit that looked at a fact found; without `outcome`, nobody has looked, which says nothing."""
+    """Verdict of the newest audit that looked at a fact.
+
+    Without `outcome`, nobody has looked, which says nothing.
+    """
 
     type: str
     subject: NodeLine
@@ -364,7 +367,7 @@ class FactLine(Given):
 
 
 class FactsGiven(Given):
-    """What is verified."""
+    """Verification of facts."""
 
     facts: tuple[FactLine, ...]
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here")
@@ -400,7 +403,7 @@ class RunLine(Given):
 
 
 class TallyLine(Given):
-    """How many tasks of one kind ended alike."""
+    """Number of tasks of one kind that ended alike."""
 
     type: str
     target: str
@@ -454,7 +457,7 @@ def compared_line(one: ComparedFinding) -> FindingLine | FormerLine:
 
 
 def answer_given(found: "Answer", notes: Iterable[str], most: int) -> AnswerGiven:
-    """What came of a question."""
+    """Build the answer to a question."""
     lines = [
         {"node": {**dict(one.ref), "name": one.name}, "path": [edge.triple for edge in one.path]}
         for one in found.found[:most]
@@ -471,7 +474,7 @@ def paper_line(hit: "PaperHit") -> PaperLine:
 
 
 def claim_given(verdict: "ClaimVerdict", notes: Iterable[str]) -> ClaimGiven:
-    """What papers say of a claim."""
+    """Build the answer about a claim."""
     opinions = [
         fields_of(
             OpinionLine, one, paper=one.document, probability=one.probability, quotes=[q.text for q in one.quotes]
@@ -482,7 +485,7 @@ def claim_given(verdict: "ClaimVerdict", notes: Iterable[str]) -> ClaimGiven:
 
 
 def fact_line(task: CheckTask, verified: "Verified | None") -> FactLine:
-    """What is verified of a task."""
+    """Build the line of a task and its verification."""
     return FactLine(**fields_of(FactLine, task) | fields_of(FactLine, verified))
 
 

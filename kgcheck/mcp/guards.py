@@ -34,7 +34,7 @@ class ActionRecord:
     def __init__(self, place: "LedgerPlace") -> None:
         self._place = place
 
-    async def add(self, who: Principal | None, address: str, route: str, about: str, status: int) -> None:
+    async def add(self, who: Principal | None, address: str, route: str, objects: str, status: int) -> None:
         """Write an action down; that it cannot be written stops nobody, and stands in the log."""
         action = ActionEntry(
             at=clock.now(),
@@ -43,7 +43,7 @@ class ActionRecord:
             address=address,
             method="MCP",
             route=route,
-            object=visible(about)[:_LONGEST],
+            object=visible(objects)[:_LONGEST],
             status=status,
         )
         await anyio.to_thread.run_sync(self._write, action)

@@ -42,7 +42,7 @@ def finding(fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", descr
 def whats_new(
     run: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="a run, or latest")] = "latest",
 ) -> str:
-    """What is new.
+    """Review what is new.
 
     Sum up what became of the graph since the audit before.
     """

@@ -46,7 +46,7 @@ _NO_USERS = (
 )
 _IDLE_S, _SESSIONS = 1_800.0, 256
 _STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
-"""How long calls under way may go on when the server is asked to end, then their connections, and between two looks."""
+"""Seconds for calls under way when the server is to end, then for connections, and between two looks."""
 
 
 def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = None) -> None:
@@ -60,7 +60,7 @@ def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = No
 
 @contextmanager
 def users_of(workspace: Workspace) -> Iterator[Users | None]:
-    """Who has tokens in the ledger."""
+    """Open the users with tokens in the ledger; None where there never was a token."""
     place = workspace.ledger
     if isinstance(place, Path) and not place.exists():
         yield None

@@ -51,7 +51,7 @@ _MOST_EDGES = 60
 _AT_A_TIME = 8
 """Calls that are worked on at the same time: others wait."""
 CALL_S = 330.0
-"""How long a call that reads may take. A check may be asked to take 300 s."""
+"""Seconds that a call that reads may take. A check may be asked to take 300 s."""
 
 
 class ToolServer(MCPServer[Any]):
@@ -162,7 +162,7 @@ def _documented(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _instructions(schema: Schema) -> str:
-    """What every client is shown first, with the names that its model needs for its calls."""
+    """Write what every client is shown first, with the names that its model needs for its calls."""
     return INSTRUCTIONS.format(
         labels=", ".join(schema.label_names),
         edges="; ".join(str(pattern) for pattern in schema.relations[:_MOST_EDGES]),

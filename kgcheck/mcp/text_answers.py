@@ -1,4 +1,4 @@
-"""What tools about whole texts give: a text that was grounded, a brief, a protocol that was checked; alarms first."""
+"""Answers of tools about whole texts: a grounded text, a brief, a checked protocol; alarms first."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,7 +76,7 @@ class RemarkedLine(Given):
 
 
 class TextGiven(Given):
-    """What the sentences of a text rest on."""
+    """Grounding of a text: what its sentences rest on."""
 
     alarms: int = Field(description="remarks that somebody should look at")
     states: dict[str, int] = Field(
@@ -109,7 +109,7 @@ class BriefLine(Given):
 
 
 class BriefReferenceLine(Given):
-    """What sentences of a brief rest on."""
+    """Reference that sentences of a brief rest on."""
 
     id: Passage
     about: Annotated[Quoted, AnswerField("source")]
@@ -117,7 +117,7 @@ class BriefReferenceLine(Given):
 
 
 class BriefGiven(Given):
-    """What is known of a node or a topic."""
+    """Brief of what is known of a node or a topic."""
 
     of: Annotated[Quoted, AnswerField("graph", LONG)]
     nodes: tuple[NodeLine, ...] = ()
@@ -157,7 +157,7 @@ class StudyRemarkLine(Given):
 
 
 class ProtocolGiven(Given):
-    """What was found of a protocol."""
+    """Result of checking a protocol."""
 
     title: Annotated[Quoted, AnswerField("text")]
     steps: int
@@ -170,7 +170,7 @@ class ProtocolGiven(Given):
 
 
 def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:
-    """What the sentences of a text rest on."""
+    """Build the answer about what the sentences of a text rest on."""
     left_out: list[str] = []
     loud = alarms(found)
     first = dict.fromkeys((one.sentence, one.reference) for one in (*loud, *found.remarks))
@@ -214,7 +214,7 @@ def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> dict[str, 
 
 
 def brief_given(brief: "Brief") -> BriefGiven:
-    """What is known of a node or a topic."""
+    """Build the answer about what is known of a node or a topic."""
     left_out: list[str] = []
     facts: list[BriefFact] = []
     for part in brief.parts:
@@ -233,7 +233,7 @@ def _fact(fact: "BriefFact", left_out: list[str]) -> dict[str, Any]:
 
 
 def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) -> ProtocolGiven:
-    """What was found of a protocol."""
+    """Build the answer about a protocol that was checked."""
     left_out: list[str] = []
     fallen = [_fallen(step, left_out) for step in first_of(checked.fallen, most, "steps that fell", left_out)]
     remarks = [

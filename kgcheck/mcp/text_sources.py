@@ -1,4 +1,4 @@
-"""What tools about whole texts hold them against, beside the workspace."""
+"""Sources that tools about whole texts hold them against, beside the workspace."""
 
 from contextlib import closing
 from pathlib import Path

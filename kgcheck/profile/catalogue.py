@@ -8,11 +8,11 @@ from pydantic import Field
 from kgcheck.model import Reason, Tier, Value, World
 
 PARENT = "parent"
-"""What a snapshot calls the links of every hierarchy, from a term to the one above it."""
+"""Name in a snapshot for the links of every hierarchy, from a term to the one above it."""
 
 
 class Authority(Value):
-    """Who issues the identifiers of a label."""
+    """Issuer of the identifiers of a label."""
 
     source: str = Field(default="", description="empty: nobody who could be asked, so that existence is not checked")
     namespace: str | None = Field(default=None, description="under which of its namespaces the source files them")
@@ -28,7 +28,7 @@ class LinkedValue(Value):
 
 
 class AttributeCheck(Value):
-    """Which value of a reference source an attribute must equal."""
+    """Value of a reference source that an attribute must equal."""
 
     source: str
     reference: str
@@ -38,7 +38,7 @@ class AttributeCheck(Value):
 
 
 class ScoreCheck(Value):
-    """How far a score may lie from that of the source which an edge cites."""
+    """Check of how far a score may lie from that of the source which an edge cites."""
 
     property: str = "score"
     cited: str = Field(description="the source as edges name it")
@@ -46,7 +46,7 @@ class ScoreCheck(Value):
 
 
 class EdgeCheck(Value):
-    """How one reference source decides an edge."""
+    """Rule by which one reference source decides an edge."""
 
     source: str
     link: str = Field(default="", description="what a snapshot calls the source's links; by default as the graph does")
@@ -99,7 +99,7 @@ STATE_REASONS: dict[State, Reason] = {
     # An earlier release knew the id and the newest complete one does not list it.
     State.DROPPED: Reason.ID_OBSOLETE,
 }
-"""What each state of an identifier means for the node that carries it."""
+"""Meaning of each state of an identifier for the node that carries it."""
 
 NAMING = (State.PREVIOUS, State.ALIAS)
 """States of a name of something else, which may become an id of its own in a later release."""

@@ -1,4 +1,4 @@
-"""How papers put the edges of a profile into words: `claims.toml`."""
+"""Wording of the edges of a profile in papers: `claims.toml`."""
 
 from functools import cache
 from string import Formatter
@@ -14,7 +14,7 @@ _LONGEST = 1_000
 
 
 class ClaimForm(Value):
-    """How edges of one pattern are put into words."""
+    """Wording of the edges of one pattern."""
 
     relation: str
     head: str
@@ -23,6 +23,8 @@ class ClaimForm(Value):
     words: str = Field(default="", max_length=_LONGEST)
     # As the key was called in version 0.1.
     cues: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("cues", "says"))
+    wider_cues: tuple[str, ...] = ()
+    """Beginnings of further words that state the relation in a clause of the two; read in papers alone."""
     for_papers: bool = True
 
     @field_validator("claim")
@@ -47,7 +49,7 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
 
 
 def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:
-    """How an edge is put into words, or None where papers are not searched for such edges."""
+    """Return the wording of an edge, or None where papers are not searched for such edges."""
     wanted = (triple.head.label, triple.relation, triple.tail.label)
     forms = (form for form in load_claim_forms(schema.address) if form.for_papers)
     return next((form for form in forms if (form.head, form.relation, form.tail) == wanted), None)

@@ -15,7 +15,7 @@ Format = Literal["csv", "json", "jsonl", "pubtator", "pubmed_xml", "jats", "pdf"
 
 
 class Fields(Value):
-    """Where a record has each thing: a key, or keys joined by dots; several make one abstract."""
+    """Fields of a record, each a key, or keys joined by dots; several make one abstract."""
 
     id: str
     title: str = ""
@@ -27,7 +27,7 @@ class Fields(Value):
 
 
 class CorpusRecipe(Value):
-    """How the files of one format become documents."""
+    """Recipe that makes documents of the files of one format."""
 
     name: str
     title: str

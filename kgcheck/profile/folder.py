@@ -1,4 +1,4 @@
-"""Where a profile lies: a folder of kgcheck's own, by its name, or a folder anywhere, by its path.
+"""Location of a profile: a folder of kgcheck's own, by its name, or a folder anywhere, by its path.
 
 A folder that somebody else made is data: each of its files is read within limits, and none may lead out of it.
 """
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def is_path(profile: str) -> bool:
-    """Whether a profile is named by a path, which is absolute or holds a separator.
+    """Tell whether a profile is named by a path, which is absolute or holds a separator.
 
     >>> is_path("ckg"), is_path("./ckg"), is_path("/data/mine"), is_path("..")
     (False, True, True, True)
@@ -44,7 +44,7 @@ def profile_dir(profile: str) -> Path:
 
 
 def address_of(folder: Path) -> str:
-    """What `--profile` takes for this folder from anywhere: a name where it is one of kgcheck's own, else its path."""
+    """Return the `--profile` of a folder from anywhere: the name of one of kgcheck's own, else its path."""
     own = resource_dir("loaders")
     return folder.name if folder.parent == own or folder.parent == own.resolve() else str(folder)
 

@@ -22,7 +22,7 @@ class _Format(Value):
 
 
 class Where(Value):
-    """Which rows of a file are meant, by one column: those with one of the values, or whose list holds one."""
+    """Filter of the rows of a file by one column: those with one of the values, or whose list holds one."""
 
     column: str
     equals: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ LONGEST_PHRASE = 2_000
 """Characters."""
 
 WHITE = r"\s+"
-"""What a space of a phrase stands for."""
+"""Regular expression that a space of a phrase stands for."""
 
 MOST_WAYS = 5_000
 """Ways in which one phrase may begin to fit one text at one place, besides how often something is repeated."""
@@ -85,7 +85,7 @@ def _is_behind_of_any_length(tree: Any) -> bool:
 
 
 def _ways(tree: Any, shown: str) -> int:
-    """How many ways a sequence may fit, up to just over the limit."""
+    """Count the ways in which a sequence may fit, up to just over the limit."""
     ways = 1
     for kind, value in tree:
         ways = min(ways * _ways_of(kind, value, shown), MOST_WAYS + 1)
@@ -140,7 +140,7 @@ def _first(tree: Any) -> frozenset[int] | None:
 
 
 def _repeats(tree: Any) -> int:
-    """How many parts of a sequence are repeated without end."""
+    """Count the parts of a sequence that are repeated without end."""
     count = 0
     for kind, value in tree:
         if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT):
@@ -155,7 +155,7 @@ def _repeats(tree: Any) -> int:
 
 
 _Text = tuple[Any, ...]
-"""What is matched, sign by sign: a character, or a class of them as the parser gives it."""
+"""Matched text, sign by sign: a character, or a class of them as the parser gives it."""
 
 
 def _texts(tree: Any, shown: str) -> list[_Text]:
@@ -184,7 +184,10 @@ def _texts(tree: Any, shown: str) -> list[_Text]:
 
 
 def _is_code(texts: list[_Text]) -> bool:
-    """Whether a row of such texts can be parted in one way only, from left to right: none begins with another."""
+    """Tell whether such texts form a prefix code: none begins with another.
+
+    A row of them can be parted in one way only, from left to right.
+    """
     if any(not text for text in texts):
         return False
     ordered = sorted(set(texts), key=repr)
@@ -254,7 +257,7 @@ class Words(Value):
 
 
 class LabelWords(Value):
-    """What the nodes of a label are called, and which properties hold their names."""
+    """Words for the nodes of a label, and the properties that hold their names."""
 
     name: str
     nouns: tuple[str, ...]
@@ -263,7 +266,7 @@ class LabelWords(Value):
 
 
 class KindWords(Value):
-    """What some of the nodes of a label are called: those whose property ends so."""
+    """Words for some of the nodes of a label: those whose property ends so."""
 
     label: str
     nouns: tuple[str, ...]
@@ -295,7 +298,7 @@ class RoleNoun(Value):
 
 
 class PropertyWords(Value):
-    """What a property is called; ``text``: its value is the words that follow; ``high``, ``low``: words that rank."""
+    """Words for a property; ``text``: its value is the words that follow; ``high``, ``low``: rank words."""
 
     name: str
     words: tuple[str, ...]

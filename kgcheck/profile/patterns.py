@@ -44,7 +44,7 @@ def group_names(pattern: str) -> tuple[str, ...]:
 
 
 def groups_of(pattern: str, text: str) -> dict[str, str]:
-    """What the named groups of an expression hold in a text; nothing where the text has not the form.
+    """Return the named groups of an expression in a text; nothing where the text has not the form.
 
     >>> groups_of("(?P<entry>[A-Z]+)(?:-(?P<isoform>[0-9]+))?", "AB-2")
     {'entry': 'AB', 'isoform': '2'}
@@ -53,7 +53,7 @@ def groups_of(pattern: str, text: str) -> dict[str, str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text as a whole has the form.
+    """Tell whether a text as a whole has the form.
 
     >>> matches("GO:[0-9]{7}", "GO:0006915"), matches("GO:[0-9]{7}", "GO:0006915 ")
     (True, False)

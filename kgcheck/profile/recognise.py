@@ -1,4 +1,6 @@
-"""Which database issues the ids of a label, by their form: the patterns of kgcheck's own profiles are the table.
+"""Recognition of the database that issues a label's ids, by their form.
+
+The patterns of kgcheck's own profiles are the table.
 
 Those patterns follow the Bioregistry and the issuing databases, and for each there is a reference that can decide
 something. The package `bioregistry` knows many more, but none that kgcheck could check: 48 MB for nothing.

@@ -30,7 +30,7 @@ class RowSelect(Value):
 
 
 class Modification(Value):
-    """What one MOD_RES note of UniProt is called in PSI-MOD, and its suffix in a site id."""
+    """PSI-MOD term of one MOD_RES note of UniProt, and its suffix in a site id."""
 
     code: str
     term: str
@@ -127,7 +127,7 @@ def reference_paths(schema: Schema) -> list[Path]:
 
 
 class SnapshotWords(NamedTuple):
-    """What rows of a snapshot may name: links, as checks or recipes call them, and by source its namespaces."""
+    """Names for snapshot rows: links, as checks or recipes call them, and by source its namespaces."""
 
     links: tuple[str, ...]
     namespaces: dict[str, tuple[str, ...]]

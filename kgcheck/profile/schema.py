@@ -25,7 +25,7 @@ NAME_OF_GRAPH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?::[A-Za-z][A-Za-z0-9_]*)?")
 """Names of labels and relations, which may have a prefix as those of Biolink have: ``biolink:Gene``."""
 
 KEY = "id"
-"""What the key of a node is called in every store that kgcheck fills, unless the profile says otherwise."""
+"""Key of a node in every store that kgcheck fills, unless the profile says otherwise."""
 
 KeyType = Literal["string", "integer"]
 
@@ -43,7 +43,7 @@ class Property(Value):
 
 
 class Species(Value):
-    """Where the species of a node stands, as NCBI taxonomy ids: in a property, or in a code that its id holds."""
+    """Place of a node's species, as NCBI taxonomy ids: a property, or a code that its id holds."""
 
     property: str
     form: str | None = Field(default=None, description="regular expression of ids with a code, the code in brackets")
@@ -94,12 +94,12 @@ class Label(Value):
 
     @property
     def site(self) -> bool:
-        """Whether an id is a place in the sequence of another node, which the authority files in its stead."""
+        """Tell whether an id is a place in another node's sequence, which the authority files in its stead."""
         return "position" in self.groups
 
     @property
     def isoforms(self) -> bool:
-        """Whether an id may be that of a variant of what the authority files."""
+        """Tell whether an id may be that of a variant of what the authority files."""
         return "isoform" in self.groups and not self.site
 
     @property
@@ -109,7 +109,7 @@ class Label(Value):
         return found[1] if found else ""
 
     def matches(self, identifier: str) -> bool:
-        """Whether the identifier has the form that this label's authority gives out."""
+        """Tell whether the identifier has the form that this label's authority gives out."""
         return matches(self.id_pattern, identifier)
 
     def base_id(self, identifier: str) -> str:
@@ -155,7 +155,7 @@ class Pattern(Value):
 
 
 Holder = Label | Pattern
-"""What has properties: a label, for its nodes, or a pattern, for its edges."""
+"""Holder of properties: a label, for its nodes, or a pattern, for its edges."""
 
 
 class _Profile(Value):
@@ -257,7 +257,7 @@ class Schema(Value):
 
     @property
     def address(self) -> str:
-        """What `--profile` and `load_schema` take to read this profile again: a name, or an absolute path."""
+        """Value by which `--profile` and `load_schema` read this profile again: a name, or an absolute path."""
         return address_of(self.folder)
 
     @property
@@ -312,7 +312,7 @@ class Schema(Value):
         raise UnknownName("relation", f"{head} {relation} {tail}", known, f"it joins: {'; '.join(known)}")
 
     def attribute(self, label: str, name: str) -> AttributeCheck:
-        """How an attribute of a label is checked."""
+        """Return the check of an attribute of a label."""
         spec = self.label(label)
         if name in spec.attributes:
             return spec.attributes[name]

@@ -1,4 +1,4 @@
-"""What was seen of a graph whose profile is not known; `kgcheck.graph.survey` looks."""
+"""Survey of a graph whose profile is not known, as `kgcheck.graph.survey` makes it."""
 
 from pydantic import Field
 
@@ -39,7 +39,7 @@ class RelationSurvey(Value):
 
 
 class GraphSurvey(Value):
-    """What was seen of a graph."""
+    """Survey of a graph."""
 
     store: str
     profile: str = ""

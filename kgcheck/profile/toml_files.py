@@ -70,7 +70,7 @@ def checked(path: Path, kind: type[V], tables: Mapping[str, Any]) -> V:
 def mistakes_of(
     error: ValidationError, tables: Mapping[str, Any], known: Callable[[Place], Iterable[str]] = lambda place: ()
 ) -> list[Mistake]:
-    """What pydantic found wrong with the tables of a file, in words and with the keys."""
+    """Describe the mistakes that pydantic found in the tables of a file, in words and with the keys."""
     found: list[Mistake] = []
     for one in error.errors(include_url=False):
         cause = one.get("ctx", {}).get("error")
@@ -98,7 +98,7 @@ def _words(kind: str, message: str) -> str:
 
 
 def key_of(place: Iterable[int | str], tables: Any) -> str:
-    """Where a value stands, as a person finds it: tables of a list by name.
+    """Return the key of a value, as a person finds it: tables of a list by name.
 
     >>> key_of(("labels", 1, "key"), {"labels": [{"name": "A"}, {"name": "B"}]})
     'labels[B].key'
@@ -119,7 +119,7 @@ def key_of(place: Iterable[int | str], tables: Any) -> str:
 
 
 def _name(table: Any) -> str:
-    """What a table of a list is called: its name, its ends and relation, or its file."""
+    """Name a table of a list: by its name, its ends and relation, or its file."""
     if not isinstance(table, Mapping):
         return ""
     ends = [table.get(key) for key in ("head", "type" if "type" in table else "relation", "tail")]

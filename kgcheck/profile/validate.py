@@ -34,7 +34,7 @@ class FileMistake(Value):
 
 
 class Validation(Value):
-    """What was found in a profile."""
+    """Result of validating a profile."""
 
     name: str = ""
     labels: int = 0
@@ -102,7 +102,7 @@ def _examples(schema: Schema) -> Iterator[FileMistake]:
 
 
 def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
-    """What nothing decides: labels that nobody issues ids for, and sources that no recipe reads."""
+    """Describe what nothing decides: labels that nobody issues ids for, and sources that no recipe reads."""
     if free := [label.name for label in schema.labels if not label.authority.source]:
         yield f"existence is not checked, for they have no authority: {', '.join(free)}"
     if free := [str(p) for p in schema.relations if not p.checks]:

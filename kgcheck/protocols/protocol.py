@@ -51,10 +51,10 @@ def read_objective(path: Path) -> Objective:
 
 
 ItemKind = Literal["data_set", "table", "matrix", "gene_set", "network", "model", "figure", "text", "sample", "other"]
-"""What a step takes or makes."""
+"""Kind of an input or output of a step."""
 
 DataSetState = Literal[RecordState, "not_looked"]
-"""What the repository answered; ``not_looked``: nobody asked, or it did not answer."""
+"""Answer of the repository; ``not_looked``: nobody asked, or it did not answer."""
 
 
 class StudyPassage(Value):
@@ -88,7 +88,7 @@ class StudyFact(Value):
 
     @property
     def verified(self) -> bool:
-        """Whether it may be stated as true."""
+        """Tell whether the fact may be stated as true."""
         return self.outcome is Outcome.SUPPORTED
 
 
@@ -112,7 +112,7 @@ class StepTool(Value):
 
 
 class StepItem(Value):
-    """What a step takes or makes, by the name that other steps call it."""
+    """Input or output of a step, by the name that other steps call it."""
 
     name: str = Field(min_length=1, max_length=200)
     kind: ItemKind = "other"
@@ -135,7 +135,7 @@ class StudyDataSet(Value):
 
     @property
     def can_be_taken(self) -> bool:
-        """Whether steps may name it: it was not looked for in vain."""
+        """Tell whether steps may name the data set: it was not looked for in vain."""
         return self.state in ("found", "not_looked")
 
 
@@ -226,7 +226,7 @@ class StudyProtocol(Value):
 V = TypeVar("V", bound=Value)
 
 
-def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | None = None) -> V:
+def read_formatted(path: Path, kind: type[V], form: str, hint: str, text: str | None = None) -> V:
     """A JSON file with the number of its format."""
     newest = kind.model_fields["format"].default
     try:
@@ -236,7 +236,7 @@ def read_formatted(path: Path, kind: type[V], what: str, hint: str, text: str | 
             raise InputFormat(f"{path} has the format {found}, newer than {newest}", "upgrade kgcheck")
         return kind.model_validate(raw)
     except ValueError as error:
-        raise InputFormat(f"{path} is no {what}: {wrong_parts(error)}"[:500], hint) from None
+        raise InputFormat(f"{path} is no {form}: {wrong_parts(error)}"[:500], hint) from None
 
 
 def digest_of_things(things: object) -> str:

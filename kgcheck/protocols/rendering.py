@@ -165,7 +165,7 @@ def protocol_page(protocol: StudyProtocol, form: str) -> str:
 
 
 def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
-    """What a step has besides its text, in words."""
+    """List the details of a step besides its text, in words."""
     lists = {
         "Takes": [i.name for i in step.inputs],
         "Makes": [i.name for i in step.outputs],

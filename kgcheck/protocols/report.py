@@ -46,7 +46,7 @@ class ReportSection(Value):
 
 
 class ExperimentalReport(Value):
-    """What one paper did."""
+    """Report of one paper: its methods, section by section and step by step."""
 
     paper: str = Field(min_length=1)
     ids: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import requests
 from kgcheck.errors import SourceAnswer
 
 _UNTOLD = ("text/plain", "application/octet-stream")
-"""What servers say that know no type of a body."""
+"""Content types from servers that know no type of a body."""
 
 
 class ProviderService(NamedTuple):
@@ -27,9 +27,9 @@ class ProviderService(NamedTuple):
     release: str = ""
     accept: str = "application/json"
     headers: Mapping[str, str] = {}
-    """Of every call, say a key; they are neither kept nor shown."""
+    """Headers of every call, say a key; they are neither kept nor shown."""
     has_key: bool = False
-    """Whether calls carry a key, in a header or among their fields."""
+    """Mark that calls carry a key, in a header or among their fields."""
 
     def sent_headers(self, agent: str) -> dict[str, str]:
         """All headers of a call."""
@@ -37,7 +37,7 @@ class ProviderService(NamedTuple):
 
 
 class ServiceAnswer(NamedTuple):
-    """What a service said."""
+    """Answer of a service."""
 
     status: int
     headers: Mapping[str, str]

@@ -112,7 +112,7 @@ class Crossref:
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}", read, params=self._polite)
 
     def agency(self, doi: str) -> str:
-        """Who registered a DOI."""
+        """Return the agency that registered a DOI."""
         read = partial(_agency, doi=doi.casefold())
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}/agency", read, params=self._polite)
 
@@ -150,7 +150,10 @@ def _found(answer: ServiceAnswer) -> tuple[WorkFields, ...]:
 
 
 def _missing(answer: ServiceAnswer) -> bool:
-    """Whether it says that there is no such thing, in its own words: a page of a server in between does not count."""
+    """Return whether Crossref itself says that there is no such thing.
+
+    A page of a server in between does not count.
+    """
     if answer.status == 404 and answer.body.strip() != b"Resource not found.":
         raise SourceAnswer(f"{NAME} answered 404 in words that are not its own: {answer.url[:160]}", LATER)
     return answer.status == 404
@@ -165,7 +168,7 @@ def _message(answer: ServiceAnswer, kind: str) -> dict[str, Any]:
 
 
 def work_of(work: dict[str, Any]) -> WorkFields:
-    """What a work of Crossref states, as it stands in an answer or in a line of its dump."""
+    """Read a work of Crossref, as it stands in an answer or in a line of its dump."""
     found = formed(NAME, work, _WORK)
     dates = [formed(NAME, work[kind], _DATE) for kind in _DATES if work.get(kind)]
     first = found.authors[0] if found.authors else _CrossrefName()
@@ -199,7 +202,7 @@ def work_of(work: dict[str, Any]) -> WorkFields:
 
 
 def cited_in(work: dict[str, Any]) -> tuple[WorkFields, ...]:
-    """What the reference list of a work of Crossref states of other works, as far as it names them."""
+    """Read the reference list of a work of Crossref, as far as it names other works."""
     found = formed(NAME, work, _WORK)
     return tuple(
         WorkFields(

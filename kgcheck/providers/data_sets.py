@@ -1,4 +1,4 @@
-"""What every repository of data sets gives: what it states of one, that it has none, or that it shows none."""
+"""Data sets as every repository gives them: what it states, that it has none, or that it shows none."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ LATER_PUBLIC = "it exists and is not public"
 
 
 class DataSetRecord(NamedTuple):
-    """What a repository states of a data set.
+    """Record of a data set in a repository.
 
     ``remark`` is what is odd about it: that it is private, until when, that it was withdrawn.
     """
@@ -38,4 +38,4 @@ class DataSetRepository(Protocol):
     name: str
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
-        """What it states of data sets."""
+        """Look up what the repository states of data sets."""

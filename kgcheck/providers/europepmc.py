@@ -147,7 +147,7 @@ class EuropePmc:
     def _links(
         self,
         record: PaperRecord,
-        what: str,
+        kind: str,
         listed: Callable[[_EuropeLinks], list[_EuropeLink]],
         most: int | None = None,
     ) -> tuple[str, ...]:
@@ -156,14 +156,14 @@ class EuropePmc:
         while True:
             read = partial(_linked, key=record.key)
             params = {"format": "json", "page": page, "pageSize": PAGE}
-            found = self._http.ask(self._service, f"/{record.key}/{what}", read, params=params)
+            found = self._http.ask(self._service, f"/{record.key}/{kind}", read, params=params)
             links = listed(found)
             came, page = came + len(links), page + 1
             ids += [i for link in links for i in _ids_of_link(link)]
             if came >= found.total or (most is not None and came >= most):
                 return tuple(dict.fromkeys(ids))
             if not links:
-                raise SourceAnswer(f"{_NAME} promised {found.total:,} {what} and sent {came:,}", LATER)
+                raise SourceAnswer(f"{_NAME} promised {found.total:,} {kind} and sent {came:,}", LATER)
 
 
 def _page(answer: ServiceAnswer, *, query: str, size: int, mark: str) -> RecordPage:

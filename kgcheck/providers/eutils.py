@@ -48,13 +48,13 @@ S = TypeVar("S", bound="SummaryRecord")
 
 
 class SummaryRecord(WireRecord):
-    """What every summary has."""
+    """Fields of every summary."""
 
     uid: str
 
 
 class UidsFound(NamedTuple):
-    """What a search found."""
+    """Result of a search."""
 
     ids: tuple[str, ...]
     total: int

@@ -1,4 +1,4 @@
-"""What every service of papers gives: records by pages of a search, whole papers, and links between papers."""
+"""Interface of services of papers: records by pages of a search, whole papers, links between papers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ class WireRecord(BaseModel):
 
 
 class PaperRecord(NamedTuple):
-    """What a service knows of a paper.
+    """Record of a paper at a service.
 
     ``key`` is the service's own id, ``ids`` are all that are known, with their prefixes. ``full_text`` names the whole
     paper where its licence is open; it is empty where there is none, or no open licence is named.
@@ -41,11 +41,11 @@ class PaperRecord(NamedTuple):
     full_text: str = ""
     references: tuple[str, ...] = ()
     cited_by: int | None = None
-    """How many papers cite it, where the service counts them."""
+    """Number of papers that cite it, where the service counts them."""
 
 
 class WorkFields(NamedTuple):
-    """What a service states of a work: all that a reference to it may say.
+    """Fields of a work at a service: all that a reference to it may say.
 
     ``ids`` are all that are known, with their prefixes; ``listed`` is true for what a reference list of another work
     states. ``notices`` retract it, ``retracts`` are works that it retracts, ``cites`` what it cites, all by id.
@@ -147,9 +147,9 @@ def by_wanted_id(service: str, wanted: Sequence[str], records: Iterable[PaperRec
     return found
 
 
-def stray_answer(service: str, what: str) -> SourceAnswer:
+def stray_answer(service: str, sent: str) -> SourceAnswer:
     """The error for an answer that is about something else than the question."""
-    return SourceAnswer(f"{service} sent {what}, which was not asked for", LATER)
+    return SourceAnswer(f"{service} sent {sent}, which was not asked for", LATER)
 
 
 NAME_PARTICLES = frozenset("van von der den de da di del della dos la le du el al bin ibn ter ten".split())
@@ -179,7 +179,7 @@ def first_page(pages: str | None) -> str:
 
 
 def open_licence(licence: str) -> bool:
-    """Whether a licence that a record names lets a paper be kept and searched: Creative Commons, or public domain.
+    """Return whether a licence lets a paper be kept and searched: Creative Commons, or public domain.
 
     >>> open_licence("cc by-nc"), open_licence("https://creativecommons.org/licenses/by/4.0/"), open_licence("")
     (True, True, False)

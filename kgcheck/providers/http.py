@@ -316,7 +316,7 @@ T = TypeVar("T")
 
 _Fields = Mapping[str, object]
 _Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response]
-"""Who was asked, of which release, what, and the answer."""
+"""Service that was asked, its release, the request, and the answer."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 """Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
@@ -595,7 +595,7 @@ def _late(service: ProviderService) -> tuple[str, str]:
 
 
 class _Stop:
-    """When to give up: after so many attempts, or when the wait is too long, as a service asks or as time is left."""
+    """Stop condition of retries: so many attempts, or a longer wait than is allowed or there is time for."""
 
     def __init__(self, settings: Settings) -> None:
         self._most = stop_after_attempt(settings.http_attempts)

@@ -1,4 +1,4 @@
-"""What can go wrong on the way to a service, as errors of the tree: every exception of requests and urllib3 has one."""
+"""Errors on the way to a service, as those of the tree: every one of requests and urllib3 has one."""
 
 import requests
 import urllib3.exceptions as urllib3_errors
@@ -83,7 +83,7 @@ FAULTS: dict[type[KgcheckError], tuple[type[Exception], ...]] = {
         urllib3_errors.InvalidChunkLength,
     ),
 }
-"""What each exception of the two libraries means; a test fails when a new version brings one that is not here."""
+"""Meaning of each exception of the two libraries; a test fails when a new version brings another one."""
 
 _ERROR_OF = {wrong: error for error, listed in FAULTS.items() for wrong in listed}
 
@@ -124,7 +124,7 @@ def refuse_status(service: str, response: requests.Response) -> None:
 
 
 def shown(request: requests.PreparedRequest) -> str:
-    """What was asked, short enough for a message."""
+    """Return the address of a request, short enough for a message."""
     url = request.url or ""
     return url if len(url) <= 160 else f"{url[:160]}…"
 

@@ -152,7 +152,7 @@ class OpenAlex:
         return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
 
     def work(self, name: str) -> WorkFields | None:
-        """What OpenAlex states of a work."""
+        """Look up a work in OpenAlex."""
         params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
         return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
 
@@ -206,7 +206,7 @@ def work_record(work: dict[str, Any]) -> PaperRecord:
 
 
 def work_fields(work: dict[str, Any]) -> WorkFields:
-    """What a work of OpenAlex states, as it stands in a line of its snapshot or in an answer."""
+    """Read a work of OpenAlex, as it stands in a line of its snapshot or in an answer."""
     found = formed(_NAME, work, _WORK)
     record, place = _record(found), found.place or _AlexPlace()
     author = next((a.author.name or "" for a in found.authors), "")

@@ -105,7 +105,7 @@ class PubMed:
         return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(read, requested=tuple(ids)), form=form)
 
     def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
-        """What PubMed states of works."""
+        """Look up works in PubMed."""
         found: dict[str, WorkFields | None] = {}
         for lot in lots(pmids, PAGE):
             found |= self._each(lot, _works)
@@ -170,7 +170,7 @@ def _works(answer: ServiceAnswer, *, requested: tuple[str, ...]) -> dict[str, Wo
 
 
 def work_of_article(element: Any) -> WorkFields | None:
-    """What an element ``PubmedArticle`` states of a work, without its abstract; None where it has no record."""
+    """Read an element ``PubmedArticle`` as a work, without abstract; None where it has no record."""
     fields = article_record(element)
     if fields is None:
         return None
@@ -199,7 +199,7 @@ def work_of_article(element: Any) -> WorkFields | None:
 
 
 def article_record(element: Any) -> PaperRecord | None:
-    """What an element ``PubmedArticle`` says; None where it has no record."""
+    """Read an element ``PubmedArticle`` as a paper; None where it has no record."""
     citation = element.find("MedlineCitation")
     article = element.find("MedlineCitation/Article")
     if citation is None or article is None:

@@ -114,7 +114,7 @@ def _study_parts(section: _StudyPart) -> Iterator[_StudyPart]:
 _GEO = "GEO"
 _GEO_ID = re.compile(r"G(?:SE|SM|PL|DS)[1-9][0-9]{0,8}")
 _FIRST = {"GSE": 200_000_000, "GSM": 300_000_000, "GPL": 100_000_000, "GDS": 0}
-"""What NCBI adds to the number of an accession to have its uid."""
+"""Number that NCBI adds to that of an accession to have its uid."""
 
 _LONGEST_PAGE = 20_000
 """Characters of GEO's page that are read: what it says of an accession stands at the beginning."""
@@ -135,7 +135,7 @@ class _GeoSummary(SummaryRecord):
 
 
 class GeoPage(NamedTuple):
-    """What a search found: ``total`` in all, and what of the query GEO does not know."""
+    """Result of a search: ``total`` in all, and what of the query GEO does not know."""
 
     records: tuple[DataSetRecord, ...]
     total: int
@@ -177,7 +177,7 @@ class Geo:
         return found
 
     def _by_page(self, accession: str) -> DataSetRecord:
-        """What GEO's own page says of an accession that the E-utilities do not have."""
+        """Read GEO's own page of an accession that the E-utilities do not have."""
         params = {"acc": accession, "targ": "self", "form": "text", "view": "brief"}
         return self._http.ask(self._page, "/query/acc.cgi", partial(_page_record, accession=accession), params=params)
 
@@ -209,7 +209,7 @@ def _are_wanted(found: Mapping[str, _GeoSummary | None], *, uids: Mapping[str, s
 
 
 def geo_page_url(accession: str) -> str:
-    """Where people look at an accession."""
+    """Return the address of GEO's page of an accession."""
     return f"https://www.ncbi.nlm.nih.gov/geo/query/acc.cgi?acc={accession}"
 
 

@@ -133,14 +133,14 @@ class SemanticScholar:
         return self._links(record, "citations", "citing", most)
 
     def _links(
-        self, record: PaperRecord, what: str, end: Literal["cited", "citing"], most: int | None = None
+        self, record: PaperRecord, kind: str, end: Literal["cited", "citing"], most: int | None = None
     ) -> tuple[str, ...]:
         ids: list[str] = []
         offset: int | None = 0
         while offset is not None and (most is None or len(ids) < most):
             params = {"fields": "externalIds", "offset": offset, "limit": PAGE}
             read = partial(_linked, offset=offset, end=end)
-            path = f"/paper/{record.key}/{what}"
+            path = f"/paper/{record.key}/{kind}"
             some, offset = self._http.ask(self._service, path, read, params=params)
             ids += some
         return tuple(dict.fromkeys(ids))

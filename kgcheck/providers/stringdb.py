@@ -112,7 +112,7 @@ class StringDb:
         self._species = settings.string_species
         self._version = ""
         self._names: dict[str, str] = {}
-        """What each id is called, as STRING said when it gave the id."""
+        """Name of each id, as STRING stated it with the id."""
         # The version is part of the address; answers are kept under it, and the release is asked for once.
         self.service = ProviderService(
             "STRING",
@@ -259,7 +259,7 @@ def _links(
 
 
 def _unknown(answer: ServiceAnswer) -> bool:
-    """Whether STRING says that it knows none of the proteins."""
+    """Return whether STRING says that it knows none of the proteins."""
     return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
 
 

@@ -21,7 +21,7 @@ from kgcheck.quoting import identifier, literal
 
 
 class Form(NamedTuple):
-    """How a text file is a table; ``lines``: one column, `line`, with each line as it is."""
+    """Form of a text file as a table; ``lines``: one column, `line`, with each line as it is."""
 
     header: bool = True
     columns: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def open_text(path: Path) -> TextIO:
 
 
 def first_words(error: Exception) -> str:
-    """What DuckDB found wrong, on one line and without its advice, which names options that nobody here can set."""
+    """Return DuckDB's error on one line, without its advice on options that nobody here can set."""
     detail = str(error).split("Possible ")[0]
     return " ".join(detail.split())[:300]
 

@@ -87,9 +87,9 @@ def messages(answer: ServiceAnswer) -> list[str]:
     return list(body["messages"])
 
 
-def wrong(answer: ServiceAnswer, what: str) -> tuple[str, str]:
+def wrong(answer: ServiceAnswer, sent: str) -> tuple[str, str]:
     """Message and hint of the error for an answer that is not what was asked for."""
-    return f"{answer.url[:160]} answered {answer.status} with {what}", "try again later"
+    return f"{answer.url[:160]} answered {answer.status} with {sent}", "try again later"
 
 
 def _are_texts(body: Any) -> bool:
@@ -111,7 +111,7 @@ FIELDS = (
     "accession,id,gene_names,protein_name,organism_id,organism_name,sequence,length,go,xref_pdb,xref_reactome,"
     "xref_string,cc_interaction,cc_disease,cc_tissue_specificity,cc_alternative_products,ft_mod_res,lit_pubmed_id"
 )
-"""What is asked of an entry: a whole one may have megabytes."""
+"""Fields of an entry that are asked for: a whole one may have megabytes."""
 
 BATCH = PAGE
 """Accessions of one call: the service takes 1,000, but no more than 500 of them fit on a page, and into an address."""
@@ -121,7 +121,7 @@ _JOB_POLLS = 200
 
 
 class IdMapping(NamedTuple):
-    """What an id mapping job found, and the ids that it did not."""
+    """Result of an id mapping job: the ids that it found, and those that it did not."""
 
     found: dict[str, list[str]]
     failed: tuple[str, ...]
@@ -268,7 +268,7 @@ class UniProt:
 
 
 def _record(accession: str, answer: ServiceAnswer) -> Record:
-    """What the answer to one accession means."""
+    """Read the record of one accession from its answer."""
     match answer.status:
         case 200:
             return _life(accession, _entry(answer.json(), answer), answer)
@@ -345,7 +345,7 @@ def _always(made: object) -> bool:
 
 
 def _is_finished(answer: ServiceAnswer) -> bool:
-    """Whether a job is done: its status then redirects to the results, or gives them."""
+    """Return whether a job is done: its status then redirects to the results, or gives them."""
     if answer.status == 303:
         _refuse_other_host(answer)
         return True

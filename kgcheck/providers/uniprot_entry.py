@@ -16,7 +16,7 @@ from kgcheck.profile.reference_files import Modification
 
 
 class NoState(StrEnum):
-    """Why an accession has no state: UniProt knows none, or takes it for none."""
+    """Reason why an accession has no state: UniProt knows none, or takes it for none."""
 
     UNKNOWN = "unknown"
     MALFORMED = "malformed"
@@ -33,7 +33,7 @@ class Wire(BaseModel):
 
 
 class EvidenceOrigin(Wire):
-    """What a statement rests on."""
+    """Source that a statement rests on."""
 
     source: str = ""
     id: str = ""
@@ -67,7 +67,7 @@ class ProteinDescription(Wire):
 
 
 class Organism(Wire):
-    """Where a protein is from."""
+    """Species that a protein is from."""
 
     taxon_id: Annotated[int, Field(strict=True, gt=0)]
     scientific_name: str = ""
@@ -114,7 +114,7 @@ class Disease(Wire):
 
 
 class Note(Wire):
-    """What a comment adds."""
+    """Note of a comment."""
 
     texts: tuple[Named, ...] = ()
 
@@ -143,7 +143,7 @@ class Place(Wire):
 
 
 class Location(Wire):
-    """Where a feature begins; ``sequence`` names an isoform where it is not the canonical sequence."""
+    """Start of a feature; ``sequence`` names an isoform where it is not the canonical sequence."""
 
     start: Place
     sequence: str | None = None
@@ -171,7 +171,7 @@ class Reference(Wire):
 
 
 class InactiveReason(Wire):
-    """Why an accession is no entry any more."""
+    """Reason why an accession is no entry any more."""
 
     inactive_reason_type: str
     merge_demerge_to: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class InactiveReason(Wire):
 
 
 class ExtraAttributes(Wire):
-    """What stands beside an entry."""
+    """Attributes beside an entry."""
 
     uni_parc_id: str = ""
 
@@ -230,7 +230,7 @@ class UniProtEntry(Wire):
 
     @property
     def pubmed_ids(self) -> list[str]:
-        """Of the publications that the entry cites."""
+        """PubMed ids of the publications that the entry cites."""
         cited = [x for r in self.references for x in r.citation.citation_cross_references]
         return [x.id for x in cited if x.database == "PubMed"]
 
@@ -241,7 +241,7 @@ def pubmed_ids(origins: Iterable[EvidenceOrigin]) -> list[str]:
 
 
 class Record(NamedTuple):
-    """What UniProt says of one accession.
+    """Record of one accession at UniProt.
 
     ``entry`` is there for an active one. ``successors`` are the entries that a merged one went into, or that a demerged
     one was split into.
@@ -259,7 +259,7 @@ class Record(NamedTuple):
 
 
 def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: datetime) -> Record:
-    """What an entry says of its own accession."""
+    """Return the record of an entry's own accession."""
     accession, reason = entry.primary_accession, entry.inactive_reason
     uniparc = entry.extra_attributes.uni_parc_id
     record = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)
@@ -530,7 +530,7 @@ _ORIGIN = re.compile(r"ECO:\d+(?:\|([^,}\s]+))?")
 
 
 def entry_of_flat(record: Any) -> UniProtEntry:
-    """What a record of the flat file says."""
+    """Read an entry from a record of the flat file."""
     accession, *secondary = record.accessions
     name = _FULL_NAME.search(record.description)
     return UniProtEntry(

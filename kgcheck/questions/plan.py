@@ -164,7 +164,7 @@ class Plan(Value):
 
 
 Names = Mapping[Ref, str]
-"""What the graph calls the nodes that a plan names."""
+"""Names in the graph of the nodes that a plan names."""
 
 _COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "fewer than", "=": "exactly"}
 _MOST_SHOWN = 3

@@ -178,7 +178,7 @@ _ENDS_SO = re.compile(rf"(.*[a-z)?]) (?:{_PREPOSITION}|\((?:{_PREPOSITION}(?:\||
 _FRONTED = re.compile(rf"\W*{_PREPOSITION}\s+(?:which|what|whom|how many)\b")
 _ALSO_ASKS = re.compile(r"[?.,;]\s*(?:and\s+|if so,?\s*)?(?:which|what|who|where)\b")
 _SYMBOL = re.compile(r"(?=[^\s]*[A-Z0-9])(?=[^\s]*[A-Z])[A-Z0-9][\w./:-]*[A-Z0-9]\w*|[A-Za-z][\w./:-]*\d\w*")
-"""How symbols and ids are written: TP53, BRCA1, HLA-B; no word has a digit or two capitals."""
+"""Pattern of symbols and ids: TP53, BRCA1, HLA-B; no word has a digit or two capitals."""
 
 _PLURAL = re.compile(r"(?<=\w)\(s\)")
 _OR = re.compile(rf"^[\s,;]*or{_LINK}")

@@ -24,11 +24,11 @@ _TRIED = 8
 """Phrases for relations in one text, the longest, of which the ends are looked up."""
 
 _WORD = "word"
-"""What only an id form fits that says nothing: that of symbols."""
+"""Example word: an id form that it fits says nothing, such as that of symbols."""
 
 
 class TakenBy(IntEnum):
-    """How a text was taken for a node; the lower, the surer."""
+    """Ways of taking a text for a node; the lower, the surer."""
 
     IN_GRAPH = 0
     ISSUED = 1
@@ -222,7 +222,7 @@ class NameResolver:
         return None
 
     def _readings(self, text: str) -> Iterator[list[EdgeWords]]:
-        """What a text may say of which relations, by where the words for the relation stand; the longest first."""
+        """Yield the readings of a text as edges, by where the words for the relation stand; longest first."""
         if len(text) > LONGEST_QUESTION:
             return
         low = text.lower() if len(text.lower()) == len(text) else text
@@ -288,7 +288,7 @@ class NameResolver:
             return None
 
     def _one_edge(self, found: Sequence[TakenEdge]) -> TakenEdge:
-        """Of several edges the one that the graph has; else the surest."""
+        """Choose among several edges the one that the graph has; else the surest."""
         store = self._store
         stated = [edge for edge in found if store and edges_stating(store, edge.triple)] if len(found) > 1 else []
         ranks = [max(edge.head.way, edge.tail.way) for edge in stated or found]

@@ -99,7 +99,10 @@ def build_snapshot(
 
 
 def file_date(path: Path) -> datetime:
-    """When a file came to lie here, in UTC without a zone: fetching writes it then, copying with its dates keeps it."""
+    """Return the time when a file came to lie here, in UTC without a zone.
+
+    Fetching writes it then, copying with its dates keeps it.
+    """
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None, microsecond=0)
 
 
@@ -278,7 +281,7 @@ def _stated_release(file: ReferenceFile, path: Path) -> tuple[str, str]:
 
 
 def undated_release(path: Path) -> str:
-    """What stands for the release of a file that states none."""
+    """Return a substitute for the release of a file that states none."""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     return f"not stated, file of {day}"
 

@@ -1,4 +1,4 @@
-"""What a snapshot derives from the rows of its releases: which links still count, one state an id, the hierarchies."""
+"""Derivation of snapshot rows from releases: links that still count, one state an id, hierarchies."""
 
 from collections.abc import Mapping
 
@@ -33,7 +33,10 @@ def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, 
 
 
 def _any(db: duckdb.DuckDBPyConnection, rows: str) -> bool:
-    """Whether there are such rows. Of a few live answers there are mostly none, and each statement takes its time."""
+    """Tell whether there are such rows.
+
+    Of a few live answers there are mostly none, and each statement takes its time.
+    """
     return bool(db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchall())
 
 
@@ -49,7 +52,7 @@ def _fill_records(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> None:
-    """What an older release said of a relation no longer counts where a newer one lists it all, or all of its subject.
+    """Drop what an older release said of a relation if a newer one lists it all, or all of its subject.
 
     A release without a date is neither older nor newer than any other.
     """
@@ -102,7 +105,7 @@ def _drop_repeated_links(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tai
 
 
 def _age_values(db: duckdb.DuckDBPyConnection) -> None:
-    """What only an older release states of an attribute is a former value, if a newer one states it at all."""
+    """Mark values that only an older release states as former, if a newer one states the attribute."""
     db.execute(
         """
         CREATE TEMP TABLE newest AS
@@ -167,7 +170,7 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
 
 
 def _follow_replacements(db: duckdb.DuckDBPyConnection) -> None:
-    """Where the replacement of an id was itself replaced, name the one that was not."""
+    """Follow chains of replacements: name the last id, which was not itself replaced."""
     db.execute(
         f"""
         CREATE TEMP TABLE moved AS

@@ -53,7 +53,7 @@ class DifferingRows:
         return " UNION ALL ".join(f"({select})" for select in found)
 
     def are_none(self, table: str, source: str, kinds: str = "true") -> bool:
-        """Whether digests tell that both sides have the same rows."""
+        """Tell whether digests show that both sides have the same rows."""
         if not self._has_digests:
             return False
         older, newer = (self._db.execute(digests_of(side, table, source, kinds)).fetchall() for side in SIDES)
@@ -85,7 +85,7 @@ _TABLES = {
 
 
 class TableChange(Value):
-    """What changed in one table of one source."""
+    """Changes in one table of one source."""
 
     source: str
     table: str

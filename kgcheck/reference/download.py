@@ -124,7 +124,7 @@ class _Download:
         return self._finish(response)
 
     def _resumable(self) -> tuple[int, dict[str, str]]:
-        """How much is there already, and of which state of the provider's file."""
+        """Return the number of bytes there already, and the mark of the state of the provider's file."""
         try:
             mark: dict[str, str] = json.loads(self._mark.read_text(encoding="utf-8"))
             size = self._partial.stat().st_size
@@ -164,7 +164,7 @@ class _Download:
             raise SourceRefused(f"{self._file.url} has over {most:,} bytes", "raise KGCHECK_FETCH_MAX_GB")
 
     def _chunks(self, response: requests.Response) -> Iterator[bytes]:
-        """What has come so far, also of a connection that then breaks, or is too slow."""
+        """Yield the bytes as they come, also those of a connection that then breaks, or is too slow."""
         span, least = self._limits.http_timeout_s, self._limits.fetch_least_kb_s * 1_000
         since, came = time.monotonic(), 0
         while True:

@@ -21,7 +21,7 @@ HASHED_BY = "hashed_by"
 """Key in ``meta``."""
 
 LINK = "head, tail, score, negated, record, head_now, tail_now, citations, retracted"
-"""What a link states."""
+"""Columns that a link states."""
 
 STATED = {
     "link": ("relation", LINK),
@@ -35,7 +35,10 @@ _PART = "(hash >> 48)::USMALLINT"
 """Links with the same first bits of their hash are a part."""
 
 _SUMS = "count(*) AS row_count, sum(hash(hash)) AS total"
-"""Of a part. Hashed once more, so that hashes which are near each other, as those of one part, have no sum alike."""
+"""Row count and sum of the hashes of a part.
+
+Hashed once more, so that hashes which are near each other, as those of one part, have no sum alike.
+"""
 
 
 def fill_hashes(db: duckdb.DuckDBPyConnection) -> None:
@@ -73,7 +76,7 @@ def fill_digests(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def are_hashed_alike(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> bool:
-    """Whether attached snapshots, given by their names, have hashes of their links that can be compared."""
+    """Tell whether attached snapshots, given by their names, have link hashes that can be compared."""
     makers = {
         tuple(db.execute(f"SELECT value FROM {name}.meta WHERE key = {literal(HASHED_BY)}").fetchall())
         for name in names
@@ -85,7 +88,7 @@ def are_hashed_alike(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> boo
 
 
 def have_digests(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> bool:
-    """Whether attached snapshots whose hashes are alike have digests of them, too."""
+    """Tell whether attached snapshots whose hashes are alike have digests of them, too."""
     formats = (db.execute(f"SELECT value FROM {name}.meta WHERE key = 'format'").fetchall() for name in names)
     return all(int(stated) >= FIRST_WITH_DIGESTS for ((stated,),) in formats)
 

@@ -65,7 +65,7 @@ def filed_elsewhere(label: Label, alias: str) -> str:
 
 
 def covers_tails(head: Label, tail: Label) -> bool:
-    """Whether coverage may name the tail: only where no id can be that of a head as well."""
+    """Tell whether coverage may name the tail: only where no id can be that of a head as well."""
     return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with
 
 

@@ -43,7 +43,7 @@ class LiveRelease(NamedTuple):
     url_template: str
     rows: Rows
     topics: tuple[str, ...] = ()
-    """What the release speaks of even where it has no row of it."""
+    """Topics of the release, even where it has no row of them."""
 
 
 def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Sequence[LiveRelease]) -> None:
@@ -199,7 +199,7 @@ class LiveReference:
 
     @property
     def _topics(self) -> tuple[str, ...]:
-        """What an entry may list, in the words of the snapshot."""
+        """Topics that an entry may list, in the words of the snapshot."""
         return ("entity", "value", *(self._links_by_kind.get(kind, kind) for kind in (MODIFICATION, *COVERED)))
 
     def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:

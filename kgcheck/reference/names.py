@@ -56,7 +56,7 @@ class SnapshotNames:
         return tuple(n for n in self._names(found) if n.casefold() not in known)
 
     def issued(self, ref: Ref) -> bool:
-        """Whether the authority of a label gives an id out, or did once; a name of something else is none."""
+        """Tell whether the authority of a label issues an id, or did once; a name of something else is none."""
         label = self._schema.label(ref.label)
         known = self._rows(
             "SELECT id FROM ref.lifecycle WHERE list_contains($sources, source) AND list_contains($ids, id) "

@@ -1,4 +1,4 @@
-"""What services say now, laid over a pinned snapshot, so that the joins see both as one reference.
+"""Live answers of services, laid over a pinned snapshot, so that the joins see both as one reference.
 
 `base` is the snapshot, `live` a small one made of live answers, `ref` views of both: what live says of an id, an
 attribute or a subject takes the place of what the snapshot says.

@@ -10,7 +10,7 @@ SOURCE = "pubmed"
 """The source whose withdrawn ids, ``PMID:1``, are retracted papers."""
 
 _PAPERS = "coalesce(citations, list_filter(string_split(record, '|'), lambda x: starts_with(x, 'PMID:')))"
-"""What a link says that it rests on; a record that is a paper says so itself."""
+"""SQL for the papers that a link rests on; a record that is a paper says so itself."""
 
 
 def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | None = None) -> None:
@@ -35,7 +35,7 @@ def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | Non
 
 
 def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalog: str = "ref") -> set[str]:
-    """Which of some papers a snapshot lists as retracted."""
+    """Return those of some papers that a snapshot lists as retracted."""
     rows = db.execute(
         f"""
         SELECT DISTINCT id FROM {catalog}.entity
@@ -47,7 +47,7 @@ def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalo
 
 
 def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
-    """What papers say, with those that were retracted shown, and saying nothing."""
+    """Return evidence of papers; those that were retracted are shown, and say nothing."""
     observations = tuple(found)
     papers = {paper for e in observations if (paper := _paper_of(e))}
     gone = retracted(papers) if papers else set()

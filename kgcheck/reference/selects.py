@@ -1,4 +1,4 @@
-"""What a select of a recipe may be: a question about the file and the snapshot, and nothing else.
+"""Validation of a recipe's select: a question about the file and the snapshot, and nothing else.
 
 A recipe may come from anybody, and what DuckDB takes for a select can write files and run other statements: COPY in a
 WITH, table functions that read files and names of files in FROM. So its tree is looked at, and only what is listed here
@@ -27,7 +27,7 @@ _UNNEST = "unnest"
 
 @cache
 def refusal(select: str) -> str:
-    """Why a select is not taken."""
+    """Refusal of a select."""
     with connected() as db:
         parsed = json.loads(str(db.execute("SELECT json_serialize_sql(?::VARCHAR)", [select]).fetchall()[0][0]))
         if parsed["error"]:
@@ -69,7 +69,7 @@ def _wrong(part: dict[str, Any], tables: set[str], pure: frozenset[str]) -> str:
 
 
 def _elsewhere(part: dict[str, Any]) -> bool:
-    """Whether a name is of another schema or database."""
+    """Tell whether a name is of another schema or database."""
     return any(part.get(key) for key in ("catalog_name", "schema_name", "catalog", "schema"))
 
 

@@ -65,13 +65,13 @@ CREATE TABLE lifecycle (
     candidates VARCHAR[], detail VARCHAR, record VARCHAR, release_id INTEGER);
 CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
 """
-"""What kgcheck.reference.derive makes of the others."""
+"""Tables that kgcheck.reference.derive makes of the others."""
 
 DIGEST_TABLE = """
 CREATE TABLE digest (
     table_name VARCHAR, source VARCHAR, kind VARCHAR, part USMALLINT, row_count BIGINT, total HUGEINT);
 """
-"""What kgcheck.reference.hashes makes of all of them."""
+"""Table of digests that kgcheck.reference.hashes makes of all of them."""
 
 
 class SourceRelease(Value):
@@ -197,7 +197,7 @@ _DAMAGE = (
     "INTERNAL Error",
     "database has been invalidated",
 )
-"""What DuckDB says of a file whose blocks are not what was written."""
+"""Messages of DuckDB about a file whose blocks are not what was written."""
 
 
 def refuse_place(path: Path) -> None:
@@ -293,7 +293,7 @@ _KINDS = (
 
 @cache
 def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
-    """What the catalog of a snapshot of a format lists."""
+    """Return the catalog of a snapshot of a format."""
     tables = TABLES if version >= FIRST_WITH_HASHES else TABLES.replace(_HASH_COLUMN, "")
     digests = DIGEST_TABLE if version >= FIRST_WITH_DIGESTS else ""
     with connected() as db:
@@ -321,6 +321,6 @@ def note_bare(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def is_bare(db: duckdb.DuckDBPyConnection, source: str, relation: str) -> bool:
-    """Whether the snapshot notes a relation of a source as bare."""
+    """Tell whether the snapshot notes a relation of a source as bare."""
     noted = f"SELECT 1 FROM ref.meta WHERE key = {_KEY.format(source='$source', relation='$relation')}"
     return bool(db.execute(noted, {"source": source, "relation": relation}).fetchall())

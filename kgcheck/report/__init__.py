@@ -1,1 +1,1 @@
-"""What a run found, for people and for programs."""
+"""Reports of a run, for people and for programs."""

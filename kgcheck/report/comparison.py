@@ -20,7 +20,7 @@ class Decided(NamedTuple):
     note: str = ""
     until: str = ""
     stands: bool = True
-    """Whether the finding is still what it was decided about; else it has come back."""
+    """Validity of the decision: the finding is still what it was decided about; else it has come back."""
 
 
 class Left(NamedTuple):
@@ -42,7 +42,7 @@ def _none(_finding: Finding) -> tuple[Finding, ...]:
     return ()
 
 
-class Standing(NamedTuple):
+class ComparisonSummary(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
     before: str | None = None
@@ -50,14 +50,14 @@ class Standing(NamedTuple):
     decided: Callable[[Finding], Decided | None] = _unknown
     left: Iterable[Left] = ()
     follows: Callable[[Finding], bool] = _has_cause
-    """Whether a finding is told with its cause: it is in the same state, and nothing else was decided about it."""
+    """Test for a finding told with its cause: in the same state, and nothing else was decided about it."""
     following: Callable[[Finding], Sequence[Finding]] = _none
-    """What is told with a finding."""
+    """Findings that are told with a finding."""
     counts: Mapping[str, int] = {}
 
 
-ALONE = Standing()
-"""Of a run that is compared with none, and of which nothing was decided."""
+ALONE = ComparisonSummary()
+"""Summary of a run that is compared with none, and of which nothing was decided."""
 
 STATES: dict[str, str] = {
     "new": "Not found by the run before.",
@@ -67,7 +67,7 @@ STATES: dict[str, str] = {
     "gone": "What it was about is no longer in the graph.",
     "unchecked": "Not looked at this time, or it could not be: it stands as it was.",
 }
-"""What became of findings since the run before, in plain words."""
+"""States of findings since the run before, in plain words."""
 
 
 def decision_words(decided: Decided | None) -> str:

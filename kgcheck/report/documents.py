@@ -19,7 +19,7 @@ from markupsafe import Markup
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
-from kgcheck.report.comparison import ALONE, STATES, Standing, decision_words
+from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary, decision_words
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
 from kgcheck.visible import visible
@@ -137,7 +137,9 @@ _MARK = re.compile(r"[\\`|<>&\[\]*~$]|(?<![^\W_])_|_(?![^\W_])")
 _LINKS = re.compile(r"@|#|(?<=www)(?=\.)|:(?=//|[\w+-]+:)|(?<=gh)(?=-\d)", re.IGNORECASE)
 
 
-def document(ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, compared: Standing = ALONE) -> str:
+def document(
+    ledger: Ledger, run: Run, format_: str, limit: int | None = None, *, compared: ComparisonSummary = ALONE
+) -> str:
     """A run as a document."""
     room = MAX_SHOWN if limit is None else min(limit, MAX_SHOWN)
     choice = ShownFindings(room)
@@ -229,7 +231,7 @@ class Row(NamedTuple):
 
 
 def by_target(tallies: Sequence[Tally]) -> dict[CheckType, list[Row]]:
-    """How tasks ended by type and target."""
+    """Count tasks by type, target and outcome."""
     counts: dict[CheckType, dict[str, Counter[TallyMark]]] = {kind: defaultdict(Counter) for kind in TYPES}
     for t in tallies:
         counts[t.type][str(t.target)][t.mark] += t.count

@@ -15,7 +15,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Reason, Tally, TallyMark, Target
 from kgcheck.plurals import how_many
-from kgcheck.report.comparison import ALONE, Decided, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided
 from kgcheck.report.tables import called_in, deciding, evidence_line, graph_words, proposal
 from kgcheck.visible import visible
 
@@ -27,7 +27,7 @@ def junit(
     run: Run,
     findings: Iterable[Finding],
     tallies: Iterable[Tally],
-    compared: Standing = ALONE,
+    compared: ComparisonSummary = ALONE,
     fail_on: str = "refuted",
     limit: int | None = None,
 ) -> str:

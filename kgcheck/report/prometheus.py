@@ -13,11 +13,11 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from kgcheck.choices import first_day
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
-from kgcheck.report.comparison import ALONE, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.visible import visible
 
 
-def prometheus(run: Run, tallies: Iterable[Tally], compared: Standing = ALONE, followed: int = 0) -> str:
+def prometheus(run: Run, tallies: Iterable[Tally], compared: ComparisonSummary = ALONE, followed: int = 0) -> str:
     """A run in the text format of Prometheus."""
     gauges = _Gauges(run.store)
     gauges.set("run_info", "The last run; always 1.", {"run": run.id, "profile": run.profile}, 1)

@@ -6,7 +6,7 @@ from typing import Any
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
 from kgcheck.report.cells import as_text
-from kgcheck.report.comparison import ALONE, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.sheets import findings_csv
 from kgcheck.report.tables import findings_table
 from kgcheck.visible import as_json
@@ -18,7 +18,7 @@ def render(
     format_: str,
     limit: int | None = None,
     *,
-    compared: Standing = ALONE,
+    compared: ComparisonSummary = ALONE,
     fail_on: str = "refuted",
     exit_code: int = 0,
 ) -> str:
@@ -56,7 +56,7 @@ def render(
             return document(ledger, run, format_, limit, compared=compared)
 
 
-def _row(finding: Finding, compared: Standing) -> dict[str, Any]:
+def _row(finding: Finding, compared: ComparisonSummary) -> dict[str, Any]:
     """A finding with what became of it, where it is compared, and what was decided, where something was."""
     row = finding.as_row()
     if state := compared.state(finding):

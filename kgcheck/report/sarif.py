@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally, TallyMark
-from kgcheck.report.comparison import ALONE, Decided, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided
 from kgcheck.report.documents import is_web
 from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
 from kgcheck.report.wording import MARKS, reason_help
@@ -54,7 +54,7 @@ def sarif(
     run: Run,
     findings: Iterable[Finding],
     tallies: Iterable[Tally],
-    compared: Standing = ALONE,
+    compared: ComparisonSummary = ALONE,
     limit: int | None = None,
     exit_code: int = 0,
 ) -> str:
@@ -119,7 +119,7 @@ class _Rules:
 
 
 def _result(
-    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, compared: Standing
+    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, compared: ComparisonSummary
 ) -> dict[str, Any]:
     verdict = finding.verdict
     name, place = rules.place(finding)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kgcheck.model import Finding
-from kgcheck.report.comparison import ALONE, Standing, decision_words
+from kgcheck.report.comparison import ALONE, ComparisonSummary, decision_words
 from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
@@ -21,10 +21,10 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 STANDING = ("state", "decision")
-"""What became of a finding, where its run is compared, and what was decided of it."""
+"""Columns of a finding's state, where its run is compared, and of the decision about it."""
 
 
-def findings_csv(findings: Iterable[Finding], compared: Standing = ALONE) -> str:
+def findings_csv(findings: Iterable[Finding], compared: ComparisonSummary = ALONE) -> str:
     """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out."""
     rows = ((*finding_cells(f), compared.state(f) or "", decision_words(compared.decided(f))) for f in findings)
     return "".join(csv_lines(chain([(*COLUMNS, *STANDING)], rows)))

@@ -209,7 +209,7 @@ def findings_table(findings: Iterable[Finding], follow: Mapping[str, int]) -> Re
 
 
 def followed_words(count: int) -> str:
-    """How many findings follow from one, to stand behind what it is about; empty where none does.
+    """Tell how many findings follow from one, to stand behind what it is about; empty where none does.
 
     >>> followed_words(247)
     ' [+247 follow]'
@@ -263,7 +263,7 @@ def verified_table(edge: str, found: "Verified | None") -> RenderableType:
 
 
 def _dates(e: Evidence) -> str:
-    """When the source was asked, and when that was pinned, where it was."""
+    """Show when the source was asked, and when that was pinned, if it was."""
     pinned = f", pinned {e.pinned_at:%Y-%m-%d}" if e.pinned_at else ""
     return f"{e.retrieved_at:%Y-%m-%d}{pinned}"
 
@@ -313,7 +313,7 @@ GRAPH_STATES: dict[GraphState, str] = {
 
 
 def graph_words(mark: TallyMark) -> str:
-    """What a verdict means for the graph; empty where nothing is decided."""
+    """Describe a verdict's meaning for the graph; empty where nothing is decided."""
     return f"{mark.graph.value}: {GRAPH_STATES[mark.graph]}" if mark.graph else ""
 
 

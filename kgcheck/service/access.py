@@ -1,4 +1,4 @@
-"""Who may call a route: every route names the least role that it needs, or that it is open to everybody.
+"""Access to routes: each names the least role that it needs, or that it is open to everybody.
 
 `kgcheck.service.gate` finds out who asks before anything of a body is read; what stands here is what a route names, and
 what it learns of who asks.
@@ -76,30 +76,30 @@ class TookTooLong(Refused):
 
 
 class Caller(NamedTuple):
-    """Who a request is of, as the gate found out."""
+    """Caller of a request, as the gate found it out."""
 
     principal: Principal | None
     csrf: str = ""
-    """Of their session; empty where there is none."""
+    """CSRF token of the session; empty where there is none."""
     why: NotSignedIn | None = None
-    """Why nobody is known."""
+    """Reason why nobody is known."""
     counted: str = ""
-    """Whose requests are counted; empty where nobody's are."""
+    """Token whose requests are counted; empty where nobody's are."""
 
 
 def caller_of(request: Request) -> Caller:
-    """Who a request is of."""
+    """Return the caller of a request."""
     found = getattr(request.state, "caller", None)
     return found if isinstance(found, Caller) else Caller(None)
 
 
 def csrf_of(request: Request) -> str:
-    """What forms of a page send back as the field ``csrf``, and scripts as the header ``X-CSRF-Token``."""
+    """Return the CSRF token: forms of a page send it as ``csrf``, scripts as header ``X-CSRF-Token``."""
     return caller_of(request).csrf
 
 
 async def somebody(request: Request) -> Principal | None:
-    """Who asks, where that is known."""
+    """Return the principal of a request, where it is known."""
     return caller_of(request).principal
 
 
@@ -136,7 +136,7 @@ def check_csrf(caller: Caller, given: str) -> None:
 
 
 def needs(role: Role) -> Any:
-    """What a route is annotated with that needs a role."""
+    """Return the annotation of a route that needs a role."""
     return Depends(Needs(role))
 
 

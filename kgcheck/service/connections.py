@@ -107,7 +107,7 @@ class Connection(H11Protocol):
 
     @property
     def waits_since(self) -> float | None:
-        """Since when its client is waited for; None while that is the one who waits."""
+        """Time since which its client is waited for; None while that is the one who waits."""
         return None if self._phase[1] == "work" else self._since
 
     def give_up(self) -> None:

@@ -75,9 +75,9 @@ def _calls(dependant: Dependant | None) -> Iterator[Any]:
 class Gate:
     """Lets requests through to their routes, or answers itself."""
 
-    def __init__(self, app: ASGIApp, of: FastAPI, service: Service) -> None:
+    def __init__(self, app: ASGIApp, router_app: FastAPI, service: Service) -> None:
         self._app = app
-        self._of = of
+        self._of = router_app
         self._service = service
         self._doors: list[Door] = []
         # Threads of its own: those of the routes may all wait for a store that is written to.
@@ -251,7 +251,7 @@ class RouteRow(NamedTuple):
         return self.method in SAFE
 
     def allows(self, role: Role | None) -> bool:
-        """Whether somebody of that role may call it; None is somebody who is not signed in."""
+        """Return whether a role may call the route; None stands for somebody who is not signed in."""
         return self.is_open or (role is not None and self.role is not None and role.may(self.role))
 
 

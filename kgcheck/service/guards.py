@@ -1,4 +1,4 @@
-"""What stands around every request, from the outside to the inside: headers, time, the gate, the size of a body."""
+"""Middleware around every request, from outside in: headers, time, the gate, the size of a body."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ class Application(FastAPI):
 def add_guards(app: FastAPI, service: Service) -> None:
     """Guard an application."""
     app.add_middleware(BodyLimit, most=service.options.limits.body_bytes)
-    app.add_middleware(Gate, of=app, service=service)
+    app.add_middleware(Gate, router_app=app, service=service)
     app.add_middleware(TimeLimit, seconds=service.options.limits.seconds)
 
 

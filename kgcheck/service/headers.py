@@ -1,4 +1,4 @@
-"""What every answer says to a browser, errors too: nothing from elsewhere, in no frame, kept nowhere."""
+"""Security headers of every answer, errors too: nothing from elsewhere, in no frame, kept nowhere."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,7 +20,7 @@ ALWAYS = {
 }
 
 KEPT = "no-store"
-"""How long an answer may be kept, unless its route says otherwise: what is in a graph is not everybody's."""
+"""Cache-Control of an answer, unless its route says otherwise: what is in a graph is not everybody's."""
 
 TRANSPORT = "max-age=31536000"
 

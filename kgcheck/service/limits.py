@@ -1,4 +1,4 @@
-"""How much a service takes: of one request, of one principal, and of work at a time."""
+"""Limits of a service: of one request, of one principal, and of work at a time."""
 
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -39,5 +39,5 @@ class Rates:
         return self._counter.hit(self._failures, "failures", address)
 
     def may_try(self, address: str) -> bool:
-        """Whether an address may try to sign in."""
+        """Return whether an address may try to sign in."""
         return self._counter.test(self._failures, "failures", address)

@@ -85,7 +85,7 @@ def _with_request(record: logging.LogRecord) -> bool:
 
 
 def where_of(error: BaseException | None) -> str:
-    """What kind of error it was and where it happened, without what it says.
+    """Return the type of an error and where it happened, without its message.
 
     >>> try:
     ...     {}["the name of a patient"]
@@ -149,7 +149,7 @@ def _write(scope: "Scope", status: int, began: float, error: BaseException | Non
 
 
 def _who(scope: "Scope") -> str:
-    """Who asked, as the gate of the service or a token of Starlette's own way has it."""
+    """Return the name of the caller, from the gate of the service or from Starlette's own authentication."""
     principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
     name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
     return name or _NONE

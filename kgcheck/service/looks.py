@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LONGEST_S = 0.8
-"""How long to wait for a look: whoever asks has an answer within a second."""
+"""Longest wait for a look, in seconds: whoever asks has an answer within a second."""
 
 PATIENCE_S = 10.0
-"""How long a part counts as it was seen last while it is looked at, and how long the first look of all may take."""
+"""Seconds that a part counts as last seen while it is looked at, and that the first look may take."""
 
 _OF_GRAPH = ("store", "literature")
-"""What is closed while the store is written to."""
+"""Parts that are closed while the store is written to."""
 
 
 class Looks:

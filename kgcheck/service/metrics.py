@@ -1,4 +1,4 @@
-"""What Prometheus reads of a service: requests by route and status, how long they took, and the latest run."""
+"""Prometheus metrics of a service: requests by route and status, their duration, and the latest run."""
 
 import time
 from collections import Counter
@@ -76,7 +76,7 @@ class Measured:
 
 
 class _Ledger(Collector):
-    """What the ledger says, read whenever somebody asks."""
+    """Collector of metrics from the ledger, which is read at every scrape."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service

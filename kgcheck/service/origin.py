@@ -1,4 +1,4 @@
-"""Which requests a service takes at all: those for its own host, and of a browser only what its own pages send.
+"""Checks of host and origin: only requests for our own host, and of browsers only from our own pages.
 
 A page elsewhere can make a browser send requests to a service on this machine, and a name that its owner points at this
 machine lets that page read the answers, too. The first shows in what browsers say of where a request comes from, the
@@ -20,7 +20,7 @@ _PROXY = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or a name is of this machine alone.
+    """Return whether an address or a name is of this machine alone.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -68,5 +68,5 @@ def check_site(method: str, headers: Headers, names: Collection[str] = ()) -> No
 
 
 def comes_by_proxy(headers: Mapping[str, str]) -> bool:
-    """Whether something stands between the service and who asks."""
+    """Return whether a proxy stands between the service and the client."""
     return any(name in headers for name in _PROXY)

@@ -1,4 +1,4 @@
-"""Whether the service in this container answers: ``python -m kgcheck.service.probe``, for its health check."""
+"""Health check of the service in this container: ``python -m kgcheck.service.probe``."""
 
 import http
 import http.client
@@ -9,7 +9,7 @@ PATH = "/v1/health/live"
 
 
 def answers(port: int, seconds: float = 4.0) -> bool:
-    """Whether a service on this machine answers."""
+    """Return whether a service on this machine answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
     try:
         connection.request("GET", PATH)

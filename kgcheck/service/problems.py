@@ -61,13 +61,13 @@ _STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
 
 
 class NotServed(UsageError):
-    """What was asked for needs something that this service was started without: papers, or a kgcheck.toml."""
+    """The request needs something that this service was started without: papers, or a kgcheck.toml."""
 
     status = 404
 
 
 class FieldProblem(Value):
-    """What is wrong with one value of a request."""
+    """Error in one value of a request."""
 
     where: str = Field(description="body, query, path or header, and the way to the value", examples=["query.limit"])
     detail: str
@@ -158,7 +158,7 @@ def problem_of(request: Request, error: KgcheckError) -> Response:
 
 
 def paged(request: Request, status: int, error: Exception) -> Response | None:
-    """What went wrong as a page, for a person who looks at one.
+    """Render an error as a page, for a person who looks at one.
 
     ``app.state.error_page``, a function of a request, a status and an error, makes it where it is set.
     """
@@ -170,7 +170,7 @@ def paged(request: Request, status: int, error: Exception) -> Response | None:
 
 
 def is_api(request: Request) -> bool:
-    """Whether a request is for the API, and not for the page."""
+    """Return whether a request is for the API, and not for the page."""
     path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     return path.startswith(f"{API}/")
 
@@ -246,7 +246,7 @@ def _kinds(kind: type[KgcheckError]) -> Iterator[type[KgcheckError]]:
 
 
 def _is_described(kind: type[KgcheckError]) -> bool:
-    """Whether a kind is one of the API: others are called after what they are a kind of."""
+    """Return whether the API describes a kind of error; others are called after what they are a kind of."""
     return kind.__module__ == errors.__name__ or kind.__module__.startswith("kgcheck.service.")
 
 
@@ -268,7 +268,7 @@ def refusal(request: Request, error: Refused) -> Response:
 
 
 def wants_sign_in(request: Request) -> bool:
-    """Whether a person looks at a page, or sends a form of one, and no program at the API."""
+    """Return whether a person looks at a page, or sends a form of one, and no program at the API."""
     return (request.method in SAFE or not is_api(request)) and "text/html" in request.headers.get("accept", "")
 
 

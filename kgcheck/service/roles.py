@@ -1,4 +1,4 @@
-"""Who asks, and what they may do."""
+"""Principals and their roles."""
 
 from kgcheck.ledger.users import Role
 from kgcheck.model import Value

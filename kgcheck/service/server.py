@@ -39,7 +39,7 @@ HEALTH = ("/v1/health/live", "/v1/health/ready")
 """Paths that are answered also where there are too many connections."""
 
 END_S = 20
-"""How long requests under way may take when the service ends."""
+"""Seconds that requests under way may take when the service ends."""
 
 
 def serve(

@@ -7,7 +7,7 @@ from kgcheck.service.origin import host_of, is_loopback
 
 
 def cookie_name(request: Request) -> str:
-    """What the cookie of a session is called.
+    """Return the name of the session cookie.
 
     With TLS the name is one that browsers let nobody else set: no other host of the domain, and no page without TLS.
     Without, on this machine, it has the port in it: cookies of two services would be the same otherwise.
@@ -16,12 +16,12 @@ def cookie_name(request: Request) -> str:
 
 
 def cookie_of(request: Request) -> str:
-    """What the cookie of a session holds; empty where there is none."""
+    """Return the value of the session cookie; empty where there is none."""
     return request.cookies.get(cookie_name(request), "")
 
 
 def may_have_cookie(request: Request) -> bool:
-    """Whether nobody on the way can read a cookie: by TLS, or on this machine."""
+    """Return whether nobody on the way can read a cookie: by TLS, or on this machine."""
     return request.url.scheme == "https" or is_loopback(host_of(request.headers.get("host", "")))
 
 

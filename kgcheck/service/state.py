@@ -1,4 +1,4 @@
-"""What the routes work on: one workspace for all who read, and nobody reading while a store is written to."""
+"""State of the routes: one workspace for all readers, and nobody reading while a store is written to."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ServiceOptions(Value):
-    """What the service works on, as the options of the command line name it."""
+    """Options of the service, named as on the command line."""
 
     store: str | None = None
     reference: str | None = None
@@ -148,7 +148,7 @@ class Service:
                 self._free.notify_all()
 
     def new_patch_folder(self) -> Path:
-        """Where a new patch is made: a folder that is not there yet."""
+        """Return the folder in which a new patch is to be made; it is not there yet."""
         return (self.options.patches or self._shared.settings.home / "patches") / new_run_id()
 
     def stop(self) -> None:

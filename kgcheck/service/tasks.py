@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 10.0
-"""How often the service looks for tasks whose worker is gone."""
+"""Seconds between looks for tasks whose worker is gone."""
 
 FOLLOW_EVERY_S = 0.5
-"""How often those who follow a task look for something new."""
+"""Seconds between looks for something new by those who follow a task."""
 
 GRACE_S = 30.0
-"""How long the end of the service waits for tasks."""
+"""Seconds that the end of the service waits for tasks."""
 
 MOST_ATTEMPTS = 5
 """A task that the service did not outlive so often is given up."""

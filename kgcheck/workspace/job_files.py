@@ -1,4 +1,4 @@
-"""Which files of its folder a job checks."""
+"""Selection of the files of its folder that a job checks."""
 
 from collections.abc import Iterable
 from pathlib import Path

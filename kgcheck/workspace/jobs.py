@@ -1,4 +1,4 @@
-"""What jobs do: each kind of work of kgcheck.toml, by a workspace of its own."""
+"""Jobs of kgcheck.toml: each kind of work, by a workspace of its own."""
 
 import os
 from collections.abc import Iterator
@@ -352,12 +352,12 @@ def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> 
 
 
 def _newer_of(snapshot: Path) -> Path:
-    """Where a refresh builds the snapshot that is to take the place of one."""
+    """Return the path of the newer snapshot that a refresh builds to take the place of one."""
     return snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
 
 
 def before_of(snapshot: Path) -> Path:
-    """Where a refresh keeps the snapshot that was there before."""
+    """Return the path at which a refresh keeps the snapshot that was there before."""
     return snapshot.with_name(f"{snapshot.stem}.before{snapshot.suffix}")
 
 

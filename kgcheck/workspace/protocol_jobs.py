@@ -56,7 +56,7 @@ def check_folder(
 
 
 def _examples(name: str, checked: CheckedProtocol, step: str) -> list[dict[str, str]]:
-    """Why a step fell, as messages show findings."""
+    """Reason why a step fell, as messages show findings."""
     return [
         {
             "finding": remark.finding[:8],

@@ -58,16 +58,16 @@ class Findings:
 
 @dataclass(frozen=True)
 class AuditResult:
-    """How an audit ended: every task is counted in the tallies, also those that make no finding."""
+    """Result of an audit: every task is counted in the tallies, also those that make no finding."""
 
     run: "Run"
     tallies: tuple[Tally, ...]
     findings: Findings
     notes: tuple[str, ...] = ()
     papers: "tuple[PapersOnEdge, ...]" = ()
-    """What papers say of edges, where they were asked and speak."""
+    """Evidence of papers on edges, where they were asked and speak."""
     diff: "RunDiff | None" = None
-    """What became of the findings of the run before."""
+    """Comparison with the findings of the run before."""
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -103,7 +103,7 @@ class AuditResult:
 
 @dataclass(frozen=True)
 class AskResult:
-    """What a question came to."""
+    """Result of a question."""
 
     answer: "Answer"
     notes: tuple[str, ...] = ()

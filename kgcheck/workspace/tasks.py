@@ -1,4 +1,4 @@
-"""What tasks of a service do, each kind over a workspace: begun once, and gone on with after a kill.
+"""Tasks of a service, each kind over a workspace: begun once, and gone on with after a kill.
 
 Whatever makes a run gets its id written down before it begins: after a kill it is known which run was the task's, and
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
@@ -52,14 +52,14 @@ class AuditWanted(AuditScope):
 
 
 class PatchWanted(Value):
-    """Which patch is applied or undone."""
+    """Request to apply or undo a patch."""
 
     patch: Annotated[str, Field(pattern=rf"^{PATCH_ID}$")]
     delete: StrictBool = False
 
 
 class ChecksWanted(CheckLimits):
-    """What is checked, one after the other."""
+    """Request for checks, one after the other."""
 
     what: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
@@ -69,7 +69,7 @@ class ChecksWanted(CheckLimits):
 
 
 class JobWanted(Value):
-    """Which job of kgcheck.toml is run."""
+    """Request to run a job of kgcheck.toml."""
 
     job: Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -167,20 +167,20 @@ def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     return {"checks": done}
 
 
-def _checked(workspace: Workspace, wanted: ChecksWanted, what: str, run: str) -> dict[str, Any]:
+def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) -> dict[str, Any]:
     """One check of many; what cannot be checked does not keep the others from it."""
     if _run_of(workspace, run):
         # Killed between the check and what was written down of it.
         finding = next(iter(workspace.findings(run)))
-        return {"what": what, "run": run, **_ended(finding)}
+        return {"what": fact, "run": run, **_ended(finding)}
     try:
         result = workspace.check(
-            what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
+            fact, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
         )
     except KgcheckError as error:
-        return {"what": what, "error": error.message} | ({"hint": error.hint} if error.hint else {})
+        return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}
-    return {"what": what, "run": run, **_ended(result.finding), **taken}
+    return {"what": fact, "run": run, **_ended(result.finding), **taken}
 
 
 def _ended(finding: Finding) -> dict[str, Any]:

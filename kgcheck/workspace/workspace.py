@@ -439,7 +439,7 @@ class Workspace(Context):
 
         ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
         """
-        from kgcheck.curation.standing import standing
+        from kgcheck.curation.comparison_summary import comparison_summary
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -447,7 +447,7 @@ class Workspace(Context):
         chosen("threshold", fail_on, THRESHOLDS)
         with self.reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            beside = standing(ledger, found)
+            beside = comparison_summary(ledger, found)
             text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
@@ -476,7 +476,7 @@ class Workspace(Context):
         return facets_of(findings)
 
     def state_of(self, finding: Finding) -> str | None:
-        """What became of a finding from the run before to its own; None where its run is no audit."""
+        """Return the state of a finding since the run before its own; None where its run is no audit."""
         with self.reading() as ledger:
             run = ledger.run(finding.run)
         state = None if run.is_check else self.diff(after=run).state_of(finding.fingerprint)
@@ -494,13 +494,13 @@ class Workspace(Context):
         return verified_of(self.verified_reader(), self.resolver(), subject)
 
     def verified_edges(self, edges: Iterable[str | Triple]) -> "list[tuple[CheckTask, Verified | None]]":
-        """What is verified of each of some edges, as `verified` has it, beside the task that was meant."""
+        """List what is verified of each of some edges, as `verified` has it, beside the task that was meant."""
         from kgcheck.audit.verified_facts import edge_facts
 
         return edge_facts(self.verified_reader(), self.resolver(), edges)
 
     def verified_of_node(self, node: Ref, limit: int = 100) -> "tuple[list[tuple[CheckTask, Verified | None]], bool]":
-        """What is verified of a node, its attributes and its edges in the graph, and whether these are all."""
+        """List what is verified of a node, its attributes and its edges, and tell whether these are all."""
         from kgcheck.audit.verified_facts import node_facts
 
         return node_facts(self.verified_reader(), self.graph, node, limit)
@@ -559,7 +559,7 @@ class Workspace(Context):
             return DecisionTable(ledger.database).newest_first(before, limit)
 
     def decided(self, finding: Finding) -> "CurrentDecision":
-        """Where a finding stands by what was decided about it."""
+        """Return the current decision about a finding."""
         from kgcheck.curation.decisions import Decisions
 
         with self.reading() as ledger:
@@ -679,7 +679,7 @@ class Workspace(Context):
                 return copy_ledger(ledger.database, target.database, self.progress)
 
     def ledger_facts(self) -> "LedgerFacts":
-        """What the ledger is kept in, its format and size, and how many rows its tables have."""
+        """Describe the ledger: its database, its format and size, and the number of rows of its tables."""
         from kgcheck.ledger.copying import facts_of
 
         with self.reading() as ledger:

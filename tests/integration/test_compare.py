@@ -330,13 +330,6 @@ def assert_states_are_what_the_words_say(folder: Path, pair: Any, options: dict[
 
 
 @pytest.mark.slow
-@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
-@given(two_worlds())
-def test_states_are_what_the_words_say(tmp_path_factory: pytest.TempPathFactory, pair: Any) -> None:
-    assert_states_are_what_the_words_say(tmp_path_factory.mktemp("generated"), pair, {})
-
-
-@pytest.mark.slow
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(two_worlds())
 def test_states_are_what_the_words_say_in_many_worlds(tmp_path_factory: pytest.TempPathFactory, pair: Any) -> None:

@@ -127,9 +127,8 @@ def test_every_finding_of_a_wrong_graph_proposes_a_change(shown: Shown) -> None:
 
 def test_demo_shows_what_papers_say(shown: Shown) -> None:
     # All that the notes are taken to say of edges. Their other genes and diseases meet only in mice, in denials or
-    # in what a drug does, and a paper that says no more must not count for an edge. Of BRAF and cancer the reader is
-    # not sure enough: benchmarks/README.md.
-    assert "; papers speak of 2 edges\n" in shown.said.err
+    # in what a drug does, and a paper that says no more must not count for an edge.
+    assert "; papers speak of 3 edges\n" in shown.said.err
     out = shown.out
     where = ("--store", out / "graph.lbdb", "--reference", out / "reference.duckdb", "--index", out / "literature")
     for disease in ("DOID:1289", "DOID:332"):

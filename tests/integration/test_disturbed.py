@@ -215,12 +215,16 @@ WORKS = {
 }
 
 
+CUT_OFF = ("corpus add", "load --prune", "patch apply", "reference build", "ground job")
+IN_CI = (("load --prune", "kill"), ("patch apply", "kill"), ("load", "eio"), ("audit", "eio"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        *((name, "kill") for name in ("corpus add", "load --prune", "patch apply", "reference build", "ground job")),
-        *((name, "eio") for name in WORKS),
+        pytest.param(*case, marks=() if case in IN_CI else pytest.mark.nightly)
+        for case in (*((name, "kill") for name in CUT_OFF), *((name, "eio") for name in WORKS))
     ],
 )
 def test_a_command_that_was_disturbed_ends_as_one_that_was_not(name: str, fault: Fault, tmp_path: Path) -> None:

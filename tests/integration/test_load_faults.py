@@ -37,7 +37,11 @@ def load_again(store: str, quarantine: Path, folder: Path = DEMO) -> LoadSummary
 
 @pytest.mark.parametrize(
     ("writes", "delay_s"),
-    [(1, 0.0), pytest.param(1, 0.03, marks=pytest.mark.slow), pytest.param(12, 0.01, marks=pytest.mark.slow)],
+    [
+        (1, 0.0),
+        pytest.param(1, 0.03, marks=[pytest.mark.slow, pytest.mark.nightly]),
+        pytest.param(12, 0.01, marks=pytest.mark.slow),
+    ],
 )
 @SLOWLY_ON_NEO4J
 def test_a_killed_load_is_finished_by_the_same_command(
@@ -59,7 +63,7 @@ def test_a_killed_load_is_finished_by_the_same_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 5))])
 def test_a_load_killed_anywhere_is_finished_by_the_same_command(
     store: str, tmp_path: Path, whole: dict[str, list[str]], seed: int
 ) -> None:
@@ -180,7 +184,9 @@ def run_child(*arguments: object, limit: int | None = None) -> subprocess.Comple
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [1 << 18, 0, 1 << 12, 3 << 20])
+@pytest.mark.parametrize(
+    "limit", [1 << 18, 0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1 << 12, 3 << 20))]
+)
 def test_a_full_disk_before_the_writing_is_one_clear_error(
     demo_graph: Path, whole: dict[str, list[str]], crowd: ImportDirectory, tmp_path: Path, limit: int
 ) -> None:

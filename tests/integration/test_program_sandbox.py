@@ -123,9 +123,20 @@ def test_a_hostile_program_is_shut_in(program: HostileProgram, tmp_path: Path, c
     assert_shut_in(program, best_guard(), tmp_path, canaries)
 
 
+def _at_night(number: int, guard: Guard) -> bool:
+    """The best guard has the other one's wall within: of that alone, CI tries each third program."""
+    return guard != best_guard() and number % 3 > 0
+
+
+CASES = [
+    pytest.param(*case, marks=pytest.mark.nightly if _at_night(number, case[1]) else (), id=f"{case[0].name}-{case[1]}")
+    for number, program in enumerate(APART)
+    for case in [(program, guard) for guard in GUARDS]
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("guard", GUARDS)
-@pytest.mark.parametrize("program", APART, ids=lambda p: p.name)
+@pytest.mark.parametrize(("program", "guard"), CASES)
 def test_every_hostile_program_is_shut_in(
     program: HostileProgram, guard: Guard, tmp_path: Path, canaries: Canaries
 ) -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.curation.compare import diff_of
+from kgcheck.curation.comparison_summary import comparison_summary
 from kgcheck.curation.counting import counted_of, new_findings, settled
 from kgcheck.curation.decisions import Decisions, decide
 from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import list_findings
 from kgcheck.curation.making import make_patch
 from kgcheck.curation.proposals import Wanted
-from kgcheck.curation.standing import standing
 from kgcheck.curation.thresholds import Threshold, judge
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.causes import reasons_following
@@ -224,7 +224,7 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
         counts = diff_of(ledger, after=run).counts
         for state, count in counts.items():
             assert count == list_findings(ledger, run, states=[state.value]).count(), state
-        beside, every_finding = standing(ledger, run), list(ledger.findings(run))
+        beside, every_finding = comparison_summary(ledger, run), list(ledger.findings(run))
         followed = sum(len(beside.following(finding)) for finding in every_finding)
         told = [finding for finding in every_finding if not beside.follows(finding)]
         assert len(told) + followed == len(known)
@@ -240,7 +240,7 @@ def test_a_cause_decides_what_follows_from_it(tmp_path: Path) -> None:
             listed = list_findings(ledger, run, unfold=True).page()
             current = next(x.decided for x in listed if x.fingerprint == finding.fingerprint)
             (there,) = decisions.beside([ledger.finding(finding.fingerprint)]).values()
-            told = standing(ledger, run).decided(ledger.finding(finding.fingerprint))
+            told = comparison_summary(ledger, run).decided(ledger.finding(finding.fingerprint))
             assert current == there
             assert (told.action if told else None) == (current.decision.action if current.decision else None)
             return current.state.value, current.is_inherited
@@ -291,7 +291,7 @@ def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
     many = [obsolete("A 1"), *(edge("A 1", f"B {n}") for n in range(3)), obsolete("A 7")]
     with Ledger(tmp_path / "l") as ledger:
         run = written(ledger, many)
-        beside = standing(ledger, run)
+        beside = comparison_summary(ledger, run)
         texts = {
             name: render(ledger, run, name, compared=beside)
             for name in ("junit", "sarif", "csv", "html", "markdown", "table", "prometheus")

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target, all_reasons
-from kgcheck.report.comparison import ALONE, Decided, Left, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
 from kgcheck.report.junit import junit
 from kgcheck.report.prometheus import prometheus
 from kgcheck.report.sarif import sarif
@@ -98,7 +98,9 @@ def as_sarif(findings: Sequence[Finding], tallies: Sequence[Tally] = (), run: Ru
     return dict(only)
 
 
-def series(run: Run, tallies: Sequence[Tally] = (), standing: Standing = ALONE) -> dict[str, list[tuple[Any, float]]]:
+def series(
+    run: Run, tallies: Sequence[Tally] = (), standing: ComparisonSummary = ALONE
+) -> dict[str, list[tuple[Any, float]]]:
     found: dict[str, list[tuple[Any, float]]] = {}
     for family in text_string_to_metric_families(prometheus(run, tallies, standing)):
         assert family.type == "gauge"
@@ -141,7 +143,7 @@ def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() 
     old, fresh, back = finding("Q1"), finding("Q2"), finding("Q3")
     reject = Decided("reject", "me", AT, "a false alarm")
     decisions = {REFUTED.fingerprint: reject, back.fingerprint: reject._replace(stands=False)}
-    standing = Standing(
+    standing = ComparisonSummary(
         "before",
         lambda f: "new" if f in (fresh, REFUTED) else "still",
         lambda f: decisions.get(f.fingerprint),
@@ -226,7 +228,7 @@ def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
         still.fingerprint: Decided("defer", "", AT, "", "2027-01-01"),
         moved.fingerprint: Decided("accept", "me", AT),
     }
-    standing = Standing(
+    standing = ComparisonSummary(
         before="20261119-000000-0000",
         state=lambda f: states[f.fingerprint],
         decided=lambda f: decisions.get(f.fingerprint),
@@ -281,7 +283,9 @@ def test_prometheus_counts_tasks_and_tells_times_and_ages() -> None:
     ended = datetime(2026, 11, 20, 9, 32, tzinfo=UTC)
     nodes = {"Protein": 3}
     run = RUN.model_copy(update={"releases": releases, "finished": ended, "nodes": nodes, "edges": {"A R B": 2}})
-    found = series(run, [*TALLIES, tally(2, Outcome.SUPPORTED, ("other",))], Standing(counts={"new": 2, "fixed": 0}))
+    found = series(
+        run, [*TALLIES, tally(2, Outcome.SUPPORTED, ("other",))], ComparisonSummary(counts={"new": 2, "fixed": 0})
+    )
 
     tasks = {(labels["label"], labels["outcome"], labels["reason"]): n for labels, n in found["kgcheck_tasks"]}
     assert tasks == {
@@ -326,7 +330,9 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     counted = [tally(count, Outcome.SUPPORTED, (said,), (), Target(label=label, attribute=value))]
     releases = (PinnedRelease(source=said, release=value, released=day),)
     run = RUN.model_copy(update={"store": said, "nodes": {label: count}, "releases": releases})
-    standing = Standing("x", lambda _: "new", lambda _: Decided("reject", said, AT, note), [Left(made, "gone")])
+    standing = ComparisonSummary(
+        "x", lambda _: "new", lambda _: Decided("reject", said, AT, note), [Left(made, "gone")]
+    )
 
     whole = as_junit([made], counted, run)
     assert (whole.tests, whole.failures) == (2, 1)
@@ -341,7 +347,7 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
 
 def test_csv_has_what_became_of_a_finding_and_what_was_decided() -> None:
     made = finding("P1")
-    standing = Standing("x", lambda _: "changed", lambda _: Decided("reject", "anna", AT, "=a false alarm"))
+    standing = ComparisonSummary("x", lambda _: "changed", lambda _: Decided("reject", "anna", AT, "=a false alarm"))
 
     (row,) = csv.DictReader(io.StringIO(findings_csv([made], standing)))
     (alone,) = csv.DictReader(io.StringIO(findings_csv([made])))

@@ -1,6 +1,7 @@
 """Vectors of sentences, kept in the index: for the order of what is found, and for the verifier."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_vectors_go_with_their_documents(tmp_path: Path) -> None:
 def test_an_index_without_them_says_how_it_is_built_again(tmp_path: Path) -> None:
     model = WordsModel()
     folder = build_index(tmp_path / "index", papers(), model)
-    with sqlite3.connect(folder / DOCUMENTS) as db:
+    with closing(sqlite3.connect(folder / DOCUMENTS)) as db, db:
         for change in (
             "DROP TABLE sentence",
             "DROP TABLE paper",

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -53,6 +54,56 @@ def test_no_name_says_tells_or_asks() -> None:
     ]
 
     assert found == []
+
+
+RIDDLE = re.compile(r"(What|Whether|Of|Which|Who|Whose|How|Where|Why|That|When)\b")
+"""Beginnings of a docstring that names nothing: it is an imperative, or a noun phrase in a user's words."""
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """First lines of all docstrings of a module, also those of constants and fields."""
+    bodies = (body for node in ast.walk(tree) if isinstance(body := getattr(node, "body", None), list))
+    for body in bodies:
+        for before, statement in pairwise([None, *body]):
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    if before is None or isinstance(before, ast.Assign | ast.AnnAssign):
+                        yield statement.lineno, text.splitlines()[0]
+
+
+def test_riddles_are_found() -> None:
+    source = '"""Papers."""\nX = 1\n"""How many."""\ndef f():\n    """Whether it is."""\n    """It runs."""\n'
+
+    assert [text for _, text in docstrings(ast.parse(source)) if RIDDLE.match(text)] == ["How many.", "Whether it is."]
+
+
+def test_no_docstring_begins_with_a_riddle() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in FILES
+        for line, text in docstrings(ast.parse(path.read_text(encoding="utf-8")))
+        if RIDDLE.match(text)
+    ]
+
+    assert found == []
+
+
+EMPTY_NAMES = {"what", "of", "about", "giving", "standing", "carrying", "both", "bare"}
+PUBLIC = ("cli", "mcp/tools.py", "service/page")
+"""Where a parameter is the name of an argument, a tool's field or a form's, which users write."""
+
+
+def test_no_module_and_no_parameter_has_an_empty_name() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.arg}"
+        for path in FILES
+        if not path.relative_to(ROOT / "kgcheck").as_posix().startswith(PUBLIC)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.arg) and node.arg in EMPTY_NAMES
+    ]
+
+    assert found == []
+    assert [path for path in FILES if path.stem in EMPTY_NAMES] == []
 
 
 @cache

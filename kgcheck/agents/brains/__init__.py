@@ -1,1 +1,1 @@
-"""What decides an agent's next step."""
+"""Brains, which decide an agent's next step."""

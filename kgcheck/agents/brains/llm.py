@@ -134,7 +134,7 @@ class LlmBrain:
     def _reply(
         self, stage: Stage, conversation: list[Message], tools: list[Tool], done: bool, choices: Choices
     ) -> Reply:
-        """What the model says: a call, or text bound to the form of one where the model cannot make calls."""
+        """Ask the model for a call, or for text bound to the form of one where it cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
         form = _FORMS[stage]
         offers: list[Offer] = [*tools, _HandOverForm(HAND_OVER, form.__doc__ or "", form)]
@@ -206,7 +206,7 @@ def _hand_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) ->
 
 
 def _may_hand_over(stage: Stage, request: Request, seen: TeamResults) -> bool:
-    """Whether something was shown that a hand-over can rest on; before that, it is sure to be refused."""
+    """Return whether a hand-over can rest on something shown; before that, it is sure to be refused."""
     match stage:
         case Stage.KG_QUERY:
             return bool(seen.edges if request.relation else seen.nodes)
@@ -217,13 +217,13 @@ def _may_hand_over(stage: Stage, request: Request, seen: TeamResults) -> bool:
 
 
 def _of_use(tool: Tool, choices: Choices) -> bool:
-    """Whether a weak model is offered a tool: one of the few, all of whose arguments the request has."""
+    """Return whether a weak model is offered a tool: one of the few, its arguments all in the request."""
     fields = tool.arguments.model_fields
     return tool.name in FEW and not any(f.is_required() and not choices.get(name, True) for name, f in fields.items())
 
 
 def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> Choices:
-    """What a step can name: what the request names, and what the tools have shown."""
+    """Collect what a step can name: what the request names, and what the tools have shown."""
     texts = [text for text in (request.subject, request.object) if text]
     shown = [id_ for similar in seen.similar.values() for id_ in similar.ids]
     labels = [request.label] if request.label else [label for p in request.patterns for label in (p.head, p.tail)]
@@ -251,7 +251,7 @@ def _prompt(role: AgentRole, small: bool) -> str:
 
 
 def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> str:
-    """What an agent is to do, with the facts that it may rest on, as data."""
+    """Write the assignment of an agent, with the facts that it may rest on, as data."""
     facts: dict[str, Any] = {
         "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
         "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],
@@ -267,7 +267,7 @@ def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: Te
 
 
 def _recent(memory: list[Message]) -> list[Message]:
-    """What was asked and the last steps; never an answer without its call."""
+    """Return the first message and the last steps; never an answer without its call."""
     if len(memory) <= 2 * MEMORY_STEPS:
         return memory
     kept = memory[-2 * MEMORY_STEPS :]

@@ -25,7 +25,7 @@ FEWEST = 10
 """First citations from which on an order can be seen."""
 
 BETTER = 0.25
-"""How much more of a title, by weight, the place where it stands must speak of than where it was due, to pass."""
+"""Margin, as a weighted share of a title, by which its place must fit better than the one due."""
 
 _STEM = 6
 """Letters by which words of titles and of the text are compared: binding, binds."""
@@ -319,7 +319,7 @@ FEWEST_OTHERS = 5
 """Papers of a list, beside those that a sentence cites, from which on it can be seen that another one is meant."""
 
 FARTHER = 0.2
-"""How much nearer (cosine) another paper of the list must be than the one that is cited.
+"""Margin in cosine by which another paper of the list must be nearer than the one that is cited.
 
 Measured with claims about abstracts that their authors cited (benchmarks/README.md, "Moved citations").
 """

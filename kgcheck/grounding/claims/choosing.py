@@ -36,7 +36,7 @@ _LEAST = 2.2
 _NOTHING = -9.0
 _THINGS = 5
 _MOST_SENTENCES = 3_000
-"""Of one paper; a book is no paper."""
+"""Most sentences of one paper; a book is no paper."""
 
 _CITES = re.compile(r"\[\d{1,3}(?:[\u2013\u2014,;\- ]{1,3}\d{1,3}){0,20}\]|\((?:[^()]{0,60}\b)?(?:19|20)\d\d[a-z]?\)")
 _FIGURE = re.compile(r"\b(?:Fig(?:ure|s)?|Table|Eq(?:uation|s)?|Panel|Movie|Video|Dataset)\b\.?\s?S?\d", re.IGNORECASE)
@@ -46,7 +46,7 @@ _LEGEND = re.compile(
 _BROKEN = re.compile(
     r"\b(?:of|at|for|with|by|when|where|from|in|to|and) (?:(?:we|is|are|was|were|has|have|then)\b|[,.;)])|\( ?[,;)]"
 )
-"""Where a formula stood that is no text."""
+"""Pattern of gaps left by formulas that are no text."""
 _ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 _LABEL = re.compile(
     r"^(?:([A-Z][A-Z/&-]{3,}(?: (?:AND |OF |FOR )?[A-Z/&-]{4,}){0,4}):? (?=[A-Z0-9])"
@@ -61,7 +61,7 @@ class PaperText(NamedTuple):
     head: Document
     paragraphs: tuple[Document, ...] = ()
     parts: tuple[tuple[int, str], ...] = ()
-    """Where each part begins, and what it is: ``conclusion``, ``results``, or ``none`` where it states no finding."""
+    """Start and name of each part: ``conclusion``, ``results``, or ``none`` where it states no finding."""
 
     @property
     def documents(self) -> tuple[Document, ...]:

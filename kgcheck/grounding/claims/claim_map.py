@@ -43,10 +43,10 @@ SHARED = 0.2
 
 SUPPORTED = 0.65
 CONTRADICTED = 0.5
-"""How sure the verifier must be of the one and of the other (benchmarks.claims)."""
+"""Least probabilities of the verifier for support and for contradiction (benchmarks.claims)."""
 
 REFUTED = 0.8
-"""How sure a contradiction is where one sentence says the opposite of all that the other names."""
+"""Probability of a contradiction if one sentence says the opposite of all that the other names."""
 
 _ALIKE = 0.5
 """Sentences with so many of the words of the longer one in common may differ by one exchanged word."""
@@ -181,7 +181,7 @@ _LEAST_TITLE = 5
 
 
 class CitingPair(NamedTuple):
-    """That one paper of an index cites another, by their ids."""
+    """Citation of one paper of an index by another, by their ids."""
 
     citing: str
     cited: str
@@ -264,7 +264,7 @@ def _hits(graph: "rx.PyDiGraph[str, float]") -> tuple[Mapping[int, float], Mappi
 
 
 def agreements(claims: Mapping[str, PaperClaim], pairs: Sequence[ClaimPair]) -> tuple[ClaimGroup, ...]:
-    """Who agrees with whom, and who contradicts whom."""
+    """Group claims by consensus, and list disagreements between papers."""
     graph: rx.PyGraph[str, None] = rx.PyGraph(multigraph=False)
     supports = [p for p in pairs if p.relation is ClaimRelation.SUPPORTS and p.first in claims and p.second in claims]
     keys = sorted({key for p in supports for key in (p.first, p.second)})

@@ -33,7 +33,7 @@ _LEAST_RADIUS, _MORE_RADIUS = 12.0, 16.0
 _APART = 10.0
 _LINE = 130.0
 _ASIDE = {"supports": 5.0, "contradicts": -5.0, "cites": 0.0}
-"""How far from the middle a line runs, so that two between the same papers do not hide each other."""
+"""Distance of a line from the middle, so that two between the same papers do not hide each other."""
 
 
 class DrawnPaper(NamedTuple):

@@ -208,7 +208,7 @@ _STATES_OF_MODELS = {
     SentenceState.VERIFIED: SentenceState.SUPPORTED,
     SentenceState.CONTRADICTED: SentenceState.UNSUPPORTED,
 }
-"""What a model reads, it may have misread."""
+"""States of an edge that a model read: it may have misread."""
 
 _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Remark.EDGE_UNKNOWN)
 

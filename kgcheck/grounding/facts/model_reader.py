@@ -21,7 +21,7 @@ from kgcheck.profile.claims import ClaimForm
 from kgcheck.profile.schema import Schema
 
 MOST_CANDIDATES = 24
-"""Of one sentence; one that could state more is left alone, as one that names more things is."""
+"""Most candidate edges of one sentence; one with more is left alone, as one with more things is."""
 
 _MOST_THINGS = 12
 

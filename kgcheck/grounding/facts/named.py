@@ -57,7 +57,7 @@ class NameTable:
 
     @property
     def one_species(self) -> bool:
-        """Whether the profile has words for the one species that its graphs are of."""
+        """Tell whether the profile has words for the one species that its graphs are of."""
         return self._index.knows_species
 
     def find(self, keys: Iterable[str]) -> dict[str, list[Candidate]]:

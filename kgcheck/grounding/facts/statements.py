@@ -66,7 +66,7 @@ class Stretch(NamedTuple):
     partial: bool = False
     aspect: bool = False
     equates: bool = False
-    """Whether a verb is in it that makes of one side what the other is, or has: is, includes."""
+    """Presence of a verb that makes of one side what the other is, or has: is, includes."""
 
     def joined(self, other: "Stretch") -> "Stretch":
         return Stretch(
@@ -614,7 +614,7 @@ def _is_thing(token: str) -> bool:
 
 
 class StatedEdge(NamedTuple):
-    """That one thing has to do with another, or has not."""
+    """Edge that a sentence states or denies between two things."""
 
     form: ClaimForm
     head: NamedThing

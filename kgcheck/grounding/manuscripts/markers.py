@@ -63,7 +63,7 @@ class NumberMark(NamedTuple):
 
 
 MOST_OF_A_RANGE = 100
-"""Of a range that is longer only the ends are taken."""
+"""Most numbers of a range; of a longer one only the ends are taken."""
 
 DASHES = "-\u2010-\u2015\u2212"
 _JOINT = rf" ?(?:[,;]|[{DASHES}]{{1,3}}|\.\.|,? ?(?:and|to|&)\b) ?"

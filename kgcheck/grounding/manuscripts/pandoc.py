@@ -15,7 +15,7 @@ from kgcheck.inputs import MIB, parse_json
 EXTRA = "grounding"
 
 SECONDS = 15
-"""Of processor time, and three times as many by the clock. A paper takes less than one."""
+"""Most processor time, and three times as many by the clock. A paper takes less than one."""
 
 HEAP = 1024 * MIB
 LARGEST_OUTPUT = 64 * MIB

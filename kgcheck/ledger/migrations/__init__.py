@@ -1,1 +1,1 @@
-"""How a ledger of an earlier format becomes one of the present format, with Alembic."""
+"""Migrations of a ledger from an earlier format to the present one, with Alembic."""

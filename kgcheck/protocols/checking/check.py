@@ -49,13 +49,13 @@ OUTDATED = frozenset(
 
 
 class FactWorld(Protocol):
-    """Where facts are looked up."""
+    """Lookup of facts in the ledger and the graph."""
 
     def judged(self, task: CheckTask) -> Verified | None:
-        """What the newest run found that looked at it; None where none did."""
+        """Return the newest judgement of a run about a task; None if there is none."""
 
     def there(self, task: CheckTask) -> bool | None:
-        """Whether the graph has it; None where there is no graph."""
+        """Tell whether the graph has what a task is about; None without a graph."""
 
     def change(self, task: CheckTask) -> Change | None:
         """The repair that its newest finding proposes; None where there is none."""
@@ -65,7 +65,7 @@ class FactWorld(Protocol):
 
 
 def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarked]:
-    """What became of the facts of a protocol."""
+    """Remark on the facts of a protocol, as they stand now."""
     remarks = []
     resting = protocol.steps_by_ground()
     for fact in protocol.facts:
@@ -111,7 +111,7 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
 
 
 def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> Iterator[StudyRemarked]:
-    """That the fact itself, or a node that it is about, was refuted since for its id."""
+    """Remark on a refutation since, for its id, of a fact or a node that it is about."""
     if not fact.verified:
         return
     ends: list[tuple[CheckTask, Verified | None]] = [(fact.task, now)]
@@ -125,7 +125,7 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
             continue
         if judged.outcome is Outcome.REFUTED and judged.reason in OUTDATED:
             note = f"{_named(task)}: {judged.reason.value.replace('_', ' ')}, by run {judged.run}"
-            yield _fact_remark(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, of=task, repair=_repair(task, world))
+            yield _fact_remark(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, task=task, repair=_repair(task, world))
 
 
 def _fact_remark(
@@ -134,7 +134,7 @@ def _fact_remark(
     now: Verified | None,
     note: str,
     *,
-    of: CheckTask | None = None,
+    task: CheckTask | None = None,
     repair: str = "",
     unavailable: bool = False,
 ) -> StudyRemarked:
@@ -144,7 +144,7 @@ def _fact_remark(
         kind,
         f"{stated}: {note}",
         about=fact.id,
-        finding=(of or fact.task).fingerprint if now else fact.finding,
+        finding=(task or fact.task).fingerprint if now else fact.finding,
         rests_on=" ".join(part for part in source if part),
         unavailable=unavailable,
         **({"repair": repair} if repair else {}),
@@ -152,7 +152,7 @@ def _fact_remark(
 
 
 def _is_older(judged: Verified, fact: StudyFact) -> bool:
-    """Whether a judgement was there when the fact was stated; times without a zone are of UTC."""
+    """Tell whether a judgement is older than a fact; times without a zone are of UTC."""
     times = [at if at.tzinfo else at.replace(tzinfo=UTC) for at in (judged.at, fact.at or judged.at)]
     return times[0] < times[1]
 
@@ -173,7 +173,7 @@ def _named(task: CheckTask) -> str:
 
 
 class PaperStanding(Value):
-    """What is known of a paper; ``text`` is empty where only its retraction could be looked up."""
+    """Standing of a paper; ``text`` is empty if only its retraction could be looked up."""
 
     known: bool = False
     retracted: bool = False
@@ -183,10 +183,10 @@ class PaperStanding(Value):
 
 
 class PaperWorld(Protocol):
-    """Where papers are looked up."""
+    """Lookup of papers."""
 
     def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
-        """What is known of each paper, by the id as it was given."""
+        """Look up the standing of papers, each by the id as it was given."""
 
 
 DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
@@ -194,7 +194,7 @@ DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 
 
 def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[StudyRemarked]:
-    """What became of the papers of a protocol."""
+    """Remark on the papers of a protocol, as they stand now."""
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
     resting = protocol.steps_by_ground()
     found = []
@@ -222,7 +222,7 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
 
 
 def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> list[StudyRemarked]:
-    """Whether the data sets of a protocol exist, and fit its objective."""
+    """Check whether the data sets of a protocol exist and fit its objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
     resting = protocol.steps_by_ground()
     found = []
@@ -280,7 +280,7 @@ _LONGEST = 60
 
 
 def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """What the steps of a protocol lack."""
+    """Remark on controls, tests, corrections, evidence and versions that steps lack."""
     for section in protocol.sections:
         named = dict.fromkeys(("controls", "statistics", "corrections"), "")
         # What a later step of the section names counts for those before it.
@@ -294,7 +294,7 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _comparison(step: StudyStep, named: Mapping[str, str]) -> Iterator[StudyRemarked]:
-    """What a step that compares or tests should name."""
+    """Remark on a control, test or correction that a comparing or testing step should name."""
     done = " ".join((step.text, *step.statistics)).casefold()
     if not (step.statistics or step.analysis or _has("compares", done)):
         return
@@ -380,7 +380,7 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _has_version(quote: str, version: str) -> bool:
-    """Whether a text has a version, as ``5``, ``v5`` or ``v.5``, and not as a part of another number."""
+    """Tell whether a text has a version (``5``, ``v5``, ``v.5``), not as a part of another number."""
     own = re.escape(" ".join(version.split()))
     pattern = rf"(?<!\d)(?<!\d\.){own}(?!\w|\.\d)"
     return re.search(pattern, " ".join(quote.split()), re.IGNORECASE) is not None
@@ -453,7 +453,7 @@ _ORDER = list(StudyState)
 
 
 class StudyWorlds(NamedTuple):
-    """What a protocol is held against; None where it is not looked."""
+    """Lookups of facts, papers and data sets for a check; None: not looked up."""
 
     facts: FactWorld | None = None
     papers: PaperWorld | None = None
@@ -470,7 +470,7 @@ class FallenStep(Value):
 
 
 class CheckedProtocol(Value):
-    """What was found of a protocol. ``not_looked`` is by what, why."""
+    """Result of the check of a protocol; ``not_looked`` has the reason by what was not looked up."""
 
     name: str
     title: str
@@ -482,16 +482,16 @@ class CheckedProtocol(Value):
 
     @cached_property
     def counts(self) -> Counter[StudyState]:
-        """How many remarks are in each state."""
+        """Number of remarks in each state."""
         return Counter(r.state for r in self.remarks)
 
     @property
     def alarms(self) -> list[StudyRemarked]:
-        """What somebody should look at, the worst first; then in the order of the steps."""
+        """Remarks that somebody should look at, the worst first; then in the order of the steps."""
         return [r for r in self.remarks if r.state is not StudyState.HOLDS]
 
     def exit_code(self, least: str) -> int:
-        """What the command ends with."""
+        """Return the exit code of the command."""
         failing = [] if least == "never" else _ORDER[: _ORDER.index(StudyState(least)) + 1]
         if any(r.state in failing for r in self.remarks):
             return EXIT_FINDINGS

@@ -1,4 +1,4 @@
-"""How steps hang together: who makes what another one takes, in which order, and what rests on what."""
+"""Data flow of the steps of a protocol: makers of inputs, order, and dependencies."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ MOST_CIRCLES = 50
 
 
 class StepFlow:
-    """Which steps take what other steps make.
+    """Data flow graph of the steps of a protocol.
 
     An input is what an output is called where all of its words stand in that name: "genes" may be "differentially
     expressed genes", not the other way round.
@@ -42,7 +42,7 @@ class StepFlow:
         return tuple(dict.fromkeys(self._made[number] for number in sorted(found)))
 
     def remarks(self) -> Iterator[StudyRemarked]:
-        """What is wrong with the order, and what nobody makes."""
+        """Remark on steps in the wrong order and on inputs that no step makes."""
         given = self._given()
         for step in self._steps:
             for name, makers in self.makers[step.id].items():
@@ -68,7 +68,7 @@ class StepFlow:
             )
 
     def _given(self) -> list[Words]:
-        """What is there before the first step: what the objective states, and the data sets."""
+        """List the items available before the first step: those of the objective, and the data sets."""
         objective = self._protocol.objective
         texts = (objective.objective, *objective.conditions, *objective.requirements, *objective.about)
         sets = [name for d in self._protocol.data_sets for name in (d.id, d.title) if name]

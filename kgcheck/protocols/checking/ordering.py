@@ -18,7 +18,7 @@ from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 MOST_STEPS = 200
-"""Of more, the order that was given is kept: the search takes the third power of their number."""
+"""Most steps that are sorted; of more, the given order is kept: the search is cubic in their number."""
 
 MARKS_ALONE = frozenset(("late", "early", "last", "ordinal"))
 """The weights of words that say by themselves where a step stands."""
@@ -43,7 +43,7 @@ class OrderRules(Value):
 
 
 class _ReadStep(NamedTuple):
-    """What a step has that speaks for its place."""
+    """Features of a step that tell its place in the order."""
 
     stems: frozenset[str]
     pointed: frozenset[str]
@@ -84,7 +84,7 @@ def likely_order(steps: Sequence[str], only: Set[str] = frozenset()) -> list[int
 
 
 def order_agreement(steps: Sequence[str]) -> float:
-    """How far the order of some steps is the usual one.
+    """Measure the agreement of some steps with the usual order, from 0 to 1.
 
     >>> order_agreement(["Stain the sections.", "Image the stained sections.", "Cut the tissue into sections."])
     0.3333333333333333

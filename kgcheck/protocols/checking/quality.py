@@ -1,4 +1,4 @@
-"""How good a protocol is: the five measures by BioResearcher's formulas; what nobody judged is not there.
+"""Quality of a protocol: five measures by BioResearcher's formulas; those not judged are left out.
 
 What can be counted without a judge is counted: steps, sentences a step, the brevity penalty, and how the protocol is
 built.
@@ -39,7 +39,7 @@ class BrevityRule(Value):
 
 
 class JudgeRule(Value):
-    """What a judge is asked, and how much of a protocol at a time."""
+    """Questions to a judge, and the most of a protocol in one of them."""
 
     steps: int = Field(gt=0)
     characters: int = Field(gt=0)
@@ -55,7 +55,7 @@ class QualityRules(Value):
 
 
 class StudyCounts(Value):
-    """What is counted of a protocol without a judge."""
+    """Figures of a protocol that are counted without a judge."""
 
     steps: int = Field(description="n_ts")
     sentences: float = Field(description="l_steps: sentences of more than six words a step")
@@ -64,7 +64,7 @@ class StudyCounts(Value):
 
 
 class StudyJudgement(Value):
-    """What one judge found. Numbers of steps, and two measures that it gave itself."""
+    """Judgement of one judge: numbers of steps, and two measures that it gave itself."""
 
     judge: str
     steps: int = Field(ge=1)
@@ -117,7 +117,7 @@ def brevity(length: float) -> float:
 
 
 def sentences_a_step(protocol: StudyProtocol) -> float:
-    """How many sentences of more than six words a step has, on average."""
+    """Average the number of sentences of more than six words a step."""
     words = quality_rules().brevity.words
     lengths = [
         sum(len(step.text[start:end].split()) > words for start, end in sentences(step.text)) for step in protocol.steps
@@ -126,7 +126,7 @@ def sentences_a_step(protocol: StudyProtocol) -> float:
 
 
 def study_counts(protocol: StudyProtocol) -> StudyCounts:
-    """What can be counted of a protocol."""
+    """Count the figures of a protocol that need no judge."""
     steps = list(protocol.steps)
     flow = StepFlow(protocol)
     remarks = list(flow.remarks())
@@ -179,10 +179,10 @@ def _measures(judged: StudyJudgement, counts: StudyCounts) -> dict[str, float]:
 
 
 _FEW_STEPS = 5
-"""Of one question to a weak model."""
+"""Most steps in one question to a weak model."""
 
 _FEW_CHARACTERS = 300
-"""Of a step in it."""
+"""Most characters of a step in one question to a weak model."""
 
 _FEW_WRITTEN = 3
 """Entries of a list of its answers."""

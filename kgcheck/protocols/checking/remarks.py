@@ -1,4 +1,4 @@
-"""What is found of a protocol: remarks by step, each with its state and what to do."""
+"""Remarks on a protocol: by step, each with its state and what to do."""
 
 from enum import StrEnum
 from functools import cache
@@ -11,7 +11,7 @@ from kgcheck.resources import resource_dir
 
 
 class StudyState(StrEnum):
-    """How bad a remark is, the worst first.
+    """Severity of a remark, the worst first.
 
     ``fallen``: what a step rests on held when the protocol was made, and does not now. ``wrong``: the protocol
     contradicts itself, its sources or the world. ``lacking``: something should stand there. ``open``: nobody looked,
@@ -26,7 +26,7 @@ class StudyState(StrEnum):
 
 
 class StudyRemark(StrEnum):
-    """What was remarked. The one list; corpus/protocols/checks.toml has the state and the words of each."""
+    """Kinds of remarks. The one list; corpus/protocols/checks.toml has the state and the words of each."""
 
     FACT_REFUTED = "fact_refuted"
     FACT_UNVERIFIED = "fact_unverified"
@@ -115,7 +115,7 @@ class StudyRemarked(Value):
 
     @property
     def state(self) -> StudyState:
-        """How bad it is."""
+        """Severity of the remark."""
         return check_rules().remarks[self.remark].state
 
 

@@ -1,4 +1,4 @@
-"""What was found of protocols, for people and programs."""
+"""Results of protocol checks, for people and programs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ _MARKS = {StudyState.FALLEN: "red", StudyState.WRONG: "red", StudyState.LACKING:
 
 
 def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int = 0) -> str:
-    """What was found of some protocols, as text."""
+    """Render the results of protocol checks as text."""
     match form:
         case "json":
             return as_json({"protocols": [checked.as_row() for checked in found]}, indent=2) + "\n"
@@ -40,7 +40,7 @@ def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int 
 
 
 def summary(checked: CheckedProtocol) -> str:
-    """How many steps and remarks there are, in one line."""
+    """Count the steps and remarks of a protocol in one line."""
     counts = ", ".join(f"{checked.counts[state]:,} {state.value}" for state in StudyState if checked.counts[state])
     return f"{checked.name}: {how_many(checked.steps, 'step')}; remarks: {counts or 'none'}"
 

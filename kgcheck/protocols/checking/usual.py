@@ -17,7 +17,7 @@ from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.resources import resource_dir
 
 ErrorKind = Literal["parameter", "reagent", "operation"]
-"""What an error in a step is of, as BioProBench parts them."""
+"""Kind of an error in a step, as BioProBench parts them."""
 
 _MOST = 4_000
 _CLOSE = 25
@@ -28,7 +28,7 @@ _BREAK = re.compile(r"[;]|\.\s|\band\b|,\s")
 
 
 class UsualValue(Value):
-    """What is usual of one thing in one unit."""
+    """Usual range of one quantity in one unit."""
 
     of: tuple[str, ...] = Field(min_length=1)
     unit: str
@@ -40,11 +40,11 @@ class UsualValue(Value):
 
     @cached_property
     def named(self) -> re.Pattern[str]:
-        """What is named."""
+        """Pattern of the names of the quantity."""
         return re.compile(rf"(?<!\w)(?:{'|'.join(self.of)})(?!\w)", re.IGNORECASE)
 
     def fits(self, text: str) -> bool:
-        """Whether a text has the words that it must have, and none that it must not."""
+        """Tell whether a text has the required words and none of the excluded ones."""
         return (not self.with_ or _has(text, self.with_)) and not (self.without and _has(text, self.without))
 
 

@@ -57,7 +57,7 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
 
 
 def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
-    """What a protocol should have and does not, in words."""
+    """List in words the parts that a protocol should have and lacks."""
     steps = [step for own in by_stage.values() for step in own]
     most = design_rules().limits.named
     if not material.reports:
@@ -115,7 +115,7 @@ def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
 
 
 def _things(step: StudyStep) -> frozenset[str]:
-    """What the parameters of a step may be of."""
+    """Names of the tools and statistics of a step, in small letters: its parameters may be of them."""
     return frozenset(name.casefold() for name in (*(tool.name for tool in step.tools), *step.statistics))
 
 

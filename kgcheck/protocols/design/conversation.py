@@ -1,4 +1,4 @@
-"""What a designer and a reviewer are given, and what they answer: from the transcript first, then from a model."""
+"""Conversation of a designer and a reviewer: answers from the transcript first, then from a model."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class DesignAnswer(Value):
 
 
 class DesignFolder:
-    """What is in the folder. Nobody else works there from ``with`` to its end."""
+    """Folder of a design, locked from ``with`` to its end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class DesignFolder:
         write_text(self.path / "material.json", text, secret=True)
 
     def read(self) -> DesignMaterial | None:
-        """What a design that was begun here rests on, and the answers that it has; None where there is none."""
+        """Read the material and the answers of a design begun here; None if there is none."""
         file = self.path / "material.json"
         if not file.is_file():
             return None
@@ -96,7 +96,7 @@ class DesignConversation:
 
     @property
     def whole(self) -> bool:
-        """Whether every recorded answer was used."""
+        """Tell whether every recorded answer was used."""
         return self._place == len(self._recorded)
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:

@@ -12,7 +12,7 @@ from kgcheck.resources import resource_dir
 
 
 class DesignLimits(Value):
-    """How much is taken, and what counts as alike or borne out."""
+    """Limits of a design, and thresholds for likeness and support."""
 
     referability: int = Field(ge=1, le=5)
     relevance: float = Field(ge=0, le=1)
@@ -32,7 +32,7 @@ class DesignLimits(Value):
 
 
 class DesignTemperatures(Value):
-    """How freely each role of a model writes."""
+    """Sampling temperature of each role of a model."""
 
     designer: float = Field(ge=0, le=2)
     reviewer: float = Field(ge=0, le=2)
@@ -63,7 +63,7 @@ class StepPattern(Value):
 
 
 class AnalysisUse(Value):
-    """When a ready analysis fits, and the steps that it makes."""
+    """Conditions for a ready analysis, and the steps that it makes."""
 
     members: tuple[str, ...] = Field(min_length=1, description="labels of the nodes that it takes")
     least: int = Field(gt=0, description="so many of them")

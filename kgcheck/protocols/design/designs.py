@@ -151,7 +151,7 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
 
 
 def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str]) -> tuple[StudyFact, ...]:
-    """What the ledger has of the nodes: that they exist, and their edges."""
+    """Collect the facts of the ledger about nodes: their existence, and their edges."""
     if not nodes:
         return ()
     reader = context.verified_if_there()

@@ -10,7 +10,7 @@ from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import StepItem, StudyFact, StudyStep
 
 VERIFIED_EDGES = StepItem(name="verified edges", kind="network")
-"""What ready analyses take beside their own inputs, by the name that ``design.toml`` gives it."""
+"""Input of ready analyses beside their own, by its name in ``design.toml``."""
 
 _LONGEST = 100
 """Characters of the title of a data set."""
@@ -105,7 +105,7 @@ def _existing(material: DesignMaterial, nodes: Sequence[StudyNode]) -> list[Stud
 
 
 def standing_of_fact(fact: StudyFact) -> str:
-    """How a fact stands, in a few words."""
+    """Describe the standing of a fact in a few words."""
     reason = fact.reason.value.replace("_", " ") if fact.reason else ""
     match fact.outcome:
         case Outcome.SUPPORTED:

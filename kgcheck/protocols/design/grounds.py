@@ -1,4 +1,4 @@
-"""What a model's sentences may rest on, and whether a sentence is borne out by what it names."""
+"""Grounds of a model's sentences: the sources to cite, and the check that these bear a sentence out."""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ class Grounds:
         self._not_verified = [(f.stated, stems(content_words(f.stated))) for f in material.facts if not f.verified]
 
     def words_of(self, id_: str) -> str | None:
-        """What stands under an id; None where there is no such id."""
+        """Return the text of a source by its id; None if there is no such id."""
         if id_ == OBJECTIVE:
             return self.material.objective.text
         if passage := self.passages.get(id_):
@@ -74,7 +74,7 @@ class Grounds:
         return None
 
     def objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
-        """Why a sentence is not borne out by what it names."""
+        """Return the reason why a sentence is not borne out by what it names."""
         limits = design_rules().limits
         if not text or len(text) > limits.sentence:
             return f"it is empty, or longer than {limits.sentence} characters"
@@ -96,20 +96,20 @@ class Grounds:
                 return f"it states what no audit supports: {stated}"
         return "it says the opposite of what it names" if opposes(text, grounds) == -1 else ""
 
-    def parameter(self, name: str, value: str, passage: str, of: Container[str]) -> StepParameter | None:
+    def parameter(self, name: str, value: str, passage: str, passages: Container[str]) -> StepParameter | None:
         """A setting, if a passage has it; with its number and unit where the report has them."""
         step, value = self._steps.get(passage), " ".join(value.split())
-        if step is None or passage not in of or not _holds(step.text, value):
+        if step is None or passage not in passages or not _holds(step.text, value):
             return None
         same = next((p for p in step.parameters if p.value == value or p.value.endswith(f" {value}")), None)
         if same is not None:
             return same.model_copy(update={"passage": passage})
         return StepParameter(name=name, value=value, passage=passage) if _holds(step.text, name) else None
 
-    def tool(self, name: str, version: str, passage: str, of: Container[str]) -> StepTool | None:
+    def tool(self, name: str, version: str, passage: str, passages: Container[str]) -> StepTool | None:
         """A tool, if a passage names it; without its version where that is not there."""
         step = self._steps.get(passage)
-        if step is None or passage not in of or not _holds(step.text, name):
+        if step is None or passage not in passages or not _holds(step.text, name):
             return None
         return StepTool(name=name, version=version if version and _holds(step.text, version) else "", passage=passage)
 
@@ -122,7 +122,7 @@ _TOKEN = re.compile(r"[^\s()\[\]{};:\"'\u201c\u201d\u2018\u2019=<>\u2264\u2265%/
 
 
 def _marks(text: str) -> set[str]:
-    """What holds a digit: numbers, accessions, symbols, versions."""
+    """Extract the tokens with a digit: numbers, accessions, symbols, versions."""
     tokens = (token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(text))
     return {token for token in tokens if any(c.isdigit() for c in token)}
 
@@ -140,6 +140,6 @@ def _strange_marks(text: str, grounds: Sequence[str]) -> str:
 
 
 def _holds(text: str, part: str) -> bool:
-    """Whether a text has some words, whole."""
+    """Tell whether a text has some words, whole."""
     found = re.search(rf"(?<!\w){re.escape(' '.join(part.split()))}(?!\w)", " ".join(text.split()), re.IGNORECASE)
     return found is not None

@@ -1,4 +1,4 @@
-"""What a design rests on: the objective, the nodes it is about, verified facts, reports of papers, data sets.
+"""Material of a design: objective, nodes it is about, verified facts, reports of papers, data sets.
 
 It is kept as one value beside the protocol, so that the protocol can be made again from it, byte by byte.
 """
@@ -112,7 +112,7 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
 
 
 def relevances(text: str, others: Sequence[str]) -> list[float]:
-    """How much of a text each of some others speaks of: BM25, as a share of what the text has itself."""
+    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
     if not others:
         return []
     own, *rest = Lexical.of([text, *others]).scores(text).tolist()
@@ -173,7 +173,7 @@ def study_facts(known: Iterable[KnownFact]) -> tuple[StudyFact, ...]:
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two sentences are: the share of their stems that both have.
+    """Compute the similarity of two sentences: the share of their stems that both have.
 
     >>> likeness("Reads were aligned with ABC2.", "ABC2 aligned the reads.")
     0.75

@@ -88,7 +88,7 @@ class ResultTable(Value):
 
 
 class AnalysisResult(Value):
-    """What an analysis found, and of what it was found."""
+    """Result of an analysis, with its inputs."""
 
     analysis: str
     title: str

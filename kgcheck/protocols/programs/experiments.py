@@ -1,4 +1,4 @@
-"""What deep cycles of an improvement run: a ready analysis of what the manuscript names, and a program over it."""
+"""Experiments in deep cycles of an improvement: a ready analysis for a manuscript, a program over it."""
 
 import ast
 from collections.abc import Iterable
@@ -163,7 +163,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def _unconfined() -> str:
-    """Why programs cannot be run here; empty where they can."""
+    """Return the reason why programs cannot be run here; empty where they can."""
     try:
         best_guard()
     except ProgramError as error:

@@ -24,7 +24,7 @@ class Space(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What is in a folder: paths of the files, and the limit that it is over."""
+    """Contents of a folder: paths of the files, and the limit that it is over."""
 
     files: list[str]
     over: Literal["disk", "files"] | None

@@ -57,7 +57,7 @@ _UNSUPPORTED = {
     errno.EOPNOTSUPP: "fallocate fgetxattr flistxattr fsetxattr getxattr lgetxattr listxattr llistxattr setxattr",
     errno.ENOSYS: "copy_file_range io_uring_setup memfd_create openat2 sendfile",
 }
-"""What libraries do in another way where the kernel or the file system does not have it."""
+"""System calls with a fallback in libraries, by the error of a kernel or file system without them."""
 
 
 def main(order: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ class AnalysisGraph:
         return ids, st.matrix(*both, (len(ids), len(ids)))
 
     def terms(self, label: str, link: AnalysisLink) -> tuple[list[str], list[str], Any]:
-        """Who has which terms: ids of the members, ids of the terms, and the matrix, with ancestors where wanted."""
+        """Return ids of members, ids of terms, and the matrix of both, with ancestors if wanted."""
         heads, tails = self.pairs(self.store.schema.pattern(label, link.relation, link.label))
         members, (rows,) = _numbered(heads)
         if not link.up:
@@ -111,7 +111,7 @@ class AnalysisGraph:
         return members, terms, st.with_ancestors(has, st.matrix(below, above, (size, size)))
 
     def names(self, label: str, ids: list[str]) -> dict[str, str]:
-        """What nodes are called."""
+        """Look up the names of nodes, by id."""
         found = self.store.nodes(self.store.schema.label(label), ids)
         return {id_: str(node.get("name") or id_) for id_, node in found.items()}
 
@@ -244,7 +244,7 @@ def _expansion(
 
 
 def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tuple[AnalysisLink, str]:
-    """What a gene set is held against."""
+    """Find the target to compare a gene set with."""
     labels = ", ".join(link.label for link in analysis.targets)
     if not name:
         raise UsageError(f"{analysis.name} needs a target", f"name one with --target: {labels}")

@@ -20,7 +20,7 @@ ReachedLimit = Literal["seconds", "processor", "memory", "disk", "files", "outpu
 
 
 class ProgramLimits(Value):
-    """What a program may take."""
+    """Resource limits of a program."""
 
     seconds: float = Field(default=600.0, gt=0, le=86_400)
     processor_seconds: int = Field(default=600, gt=0, le=86_400)
@@ -41,7 +41,7 @@ class MadeFile(Value):
 
 
 class ProgramRun(Value):
-    """What became of a program; ``exit`` is none where a signal ended it."""
+    """Record of a run of a program; ``exit`` is none if a signal ended it."""
 
     language: Language = "python"
     sha256: str = Field(description="of the program")
@@ -61,7 +61,7 @@ class ProgramRun(Value):
 
     @property
     def clean(self) -> bool:
-        """Whether it came to its end by itself, and well."""
+        """Tell whether the program ended by itself, and well."""
         return self.exit == 0 and self.limit is None
 
 

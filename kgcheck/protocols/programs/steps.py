@@ -43,7 +43,7 @@ _SUFFIXES: dict[str, Language] = {".py": "python", ".R": "r", ".r": "r"}
 
 
 class StepOutcome(NamedTuple):
-    """What became of a step: ``kept`` was done before with the same things, ``skipped`` has nothing that runs it."""
+    """Outcome of a step: ``kept``: done before with the same things; ``skipped``: nothing runs it."""
 
     step: str
     state: StepState
@@ -53,7 +53,7 @@ class StepOutcome(NamedTuple):
 
 
 class RunOptions(NamedTuple):
-    """How steps are run."""
+    """Options of a run of steps."""
 
     only: str = ""
     genes: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class StepPrograms:
 
 
 def is_kept(folder: Path, key: str) -> bool:
-    """Whether a folder has results that were made of just these things."""
+    """Tell whether a folder has results made from exactly these inputs."""
     kept = folder / KEY
     return (folder / "results.json").is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == key
 

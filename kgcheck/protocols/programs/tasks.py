@@ -25,7 +25,7 @@ RESULTS = "results.json"
 
 
 class TaskFile(Value):
-    """What a program reads or leaves: a file of a kind, and the step that made it, where one did."""
+    """Input or output file of a program: its kind, and the step that made it, if any."""
 
     name: str
     kind: ItemKind
@@ -34,7 +34,7 @@ class TaskFile(Value):
 
 
 class ProgramTask(Value):
-    """What a program is to do."""
+    """Task for a program."""
 
     id: str = Field(description="of the step")
     description: str
@@ -63,7 +63,7 @@ class ProgramRecord(Value):
 
     @property
     def success(self) -> bool:
-        """Whether the last program came to its end and left what it should."""
+        """Tell whether the last program came to its end and left what it should."""
         return bool(self.attempts) and self.attempts[-1].level is None
 
 
@@ -78,7 +78,7 @@ class ErrorLevel(Value):
 
 
 class ProgramRules(Value):
-    """What `corpus/protocols/programs.toml` says."""
+    """Rules of `corpus/protocols/programs.toml`."""
 
     suffixes: dict[ItemKind, str]
     levels: tuple[ErrorLevel, ...]
@@ -116,13 +116,13 @@ def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tup
 
 
 def _file(item: StepItem, step: str = "") -> TaskFile:
-    """What a file is called that holds an item: letters and digits of its name, and the suffix of its kind."""
+    """Name the file of an item: letters and digits of its name, and the suffix of its kind."""
     stem = re.sub(r"[^a-z0-9]+", "_", item.name.casefold()).strip("_")[:60] or "item"
     return TaskFile(name=item.name, kind=item.kind, file=stem + program_rules().suffixes[item.kind], step=step)
 
 
 def problems_of(program: str, language: Language) -> tuple[str, ...]:
-    """What is wrong with a program that can be seen without running it."""
+    """List the problems of a program that can be seen without running it."""
     if not program.strip() or len(program) > LONGEST_PROGRAM:
         return (f"SyntaxError: a program has from 1 to {LONGEST_PROGRAM:,} characters",)
     if language != "python":
@@ -157,7 +157,7 @@ def _is_there(module: str) -> bool:
 
 
 def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttempt:
-    """What became of a program that was run."""
+    """Evaluate the run of a program as an attempt at a task."""
     if not run.clean:
         return ProgramAttempt(run=run, level=error_level(run.stderr, run.limit or ""))
     left = {file.name for file in run.files}
@@ -170,7 +170,7 @@ def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttem
 
 
 def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
-    r"""How bad an error is, after the paper's table.
+    r"""Grade the severity of an error, after the paper's table.
 
     >>> error_level("Traceback …\nKeyError: 'gene'")
     3
@@ -192,7 +192,7 @@ def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
 
 
 class ProgramFigures(Value):
-    """How programs of a protocol fared."""
+    """Figures of the programs of a protocol."""
 
     tasks: int
     successes: int

@@ -1,4 +1,4 @@
-"""How much of a report an objective can use: each section's referability, 1 to 5, with a suggestion that gives reasons.
+"""Referability of a report for an objective: 1 to 5 a section, with a suggestion that gives reasons.
 
 Relevance is BM25 of the section for the words of the objective, as a share of what they have of themselves, or the
 cosine where there is a model; detail is counted. How both make the number stands in ``referability.toml``.
@@ -39,7 +39,7 @@ class ReferabilityRules(Value):
 
 @cache
 def referability_rules() -> ReferabilityRules:
-    """How referability is reckoned."""
+    """Read the rules of referability."""
     return read_value(resource_dir("corpus") / "protocols" / "referability.toml", ReferabilityRules)
 
 
@@ -64,7 +64,7 @@ def analyse_all(
 
 
 def _relevances(texts: Sequence[str], objective: str, embedder: Embedder | None) -> list[float]:
-    """How near each text is to the objective, of 1."""
+    """Compute the relevance of texts to an objective, from 0 to 1."""
     rules = referability_rules()
     if not texts:
         return []
@@ -76,7 +76,7 @@ def _relevances(texts: Sequence[str], objective: str, embedder: Embedder | None)
 
 
 class _Detail(NamedTuple):
-    """What a section has that somebody needs who would do it again."""
+    """Detail of a section, for somebody who would do it again."""
 
     points: float
     has: tuple[str, ...]
@@ -117,12 +117,12 @@ def _detail(section: ReportSection) -> _Detail:
     )
 
 
-def _some(what: str, names: Sequence[str]) -> str:
+def _some(noun: str, names: Sequence[str]) -> str:
     """A kind with the first few of its names; empty where there is none."""
     if not names:
         return ""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{what} {', '.join(names[:_SHOWN])}{more}"
+    return f"{noun} {', '.join(names[:_SHOWN])}{more}"
 
 
 def _judged(

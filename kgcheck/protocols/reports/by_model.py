@@ -26,13 +26,13 @@ from kgcheck.protocols.reports.experimental import (
 from kgcheck.protocols.reports.steps import read_step
 
 MOST_CHARACTERS = 12_000
-"""Of a section, in one request; what is longer goes in several."""
+"""Most characters of a section in one request; a longer one goes in several."""
 
 MOST_QUOTES = 80
-"""Of one answer that are read."""
+"""Most quotes of one answer that are read."""
 
 FEW_SENTENCES = 8
-"""Of one request to a weak model."""
+"""Most sentences in one request to a weak model."""
 
 _LEAST_WORDS = 3
 
@@ -67,7 +67,7 @@ class QuotedSteps(BaseModel):
 
 
 class ChosenSentences(RootModel[dict[str, bool]]):
-    """Whether each sentence is a step, by its number."""
+    """Answer of a model for each sentence, by its number: true for a step."""
 
 
 def report_by_model(
@@ -79,7 +79,7 @@ def report_by_model(
     retracted: bool = False,
     url: str = "",
 ) -> ExperimentalReport:
-    """What a paper did, its steps chosen by a model."""
+    """Make the report of a paper, its steps chosen by a model."""
     meter = Meter(limits or Limits(), client.prices, total)
     sections: list[ReportSection] = []
     number = dropped = 0

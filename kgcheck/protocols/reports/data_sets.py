@@ -16,7 +16,7 @@ _NEAR = 80
 
 
 class DataRepository(Value):
-    """Where data sets are kept, and how it writes their accessions."""
+    """Repository of data sets, with the pattern of its accessions."""
 
     name: str
     pattern: str = Field(description="regular expression of bounded work")
@@ -24,7 +24,7 @@ class DataRepository(Value):
     url: str = Field(default="", description="address of a record, with {id}")
 
     def address(self, accession: str) -> str:
-        """Where people look at a record; empty where there is no such place."""
+        """Return the web address of a record; empty if there is none."""
         return self.url.format(id=accession)
 
 

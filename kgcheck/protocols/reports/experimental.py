@@ -22,7 +22,7 @@ _LEAST_LIKE = 0.25
 
 _MOST_SPECIES = 3
 MOST_STEPS = 2_000
-"""Of one paper; a book is no paper."""
+"""Most steps of one paper; a book is no paper."""
 
 
 class MethodSentence(NamedTuple):
@@ -41,7 +41,7 @@ class MethodSection(NamedTuple):
 
 
 def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str = "") -> ExperimentalReport:
-    """What a paper did."""
+    """Make the report of a paper by rules."""
     sections: list[ReportSection] = []
     number = 0
     for method in method_sections(paper):
@@ -88,7 +88,7 @@ _DRY_HEADING = re.compile(
 
 
 def is_dry_heading(section: Section) -> bool:
-    """Whether the heading of a section is of computing."""
+    """Tell whether the heading of a section is of computing."""
     return bool(_DRY_HEADING.search(section.heading))
 
 
@@ -114,7 +114,7 @@ def method_sections(paper: WholePaper) -> Iterator[MethodSection]:
 
 
 def _is_headed(section: Section, wanted: re.Pattern[str]) -> bool:
-    """Whether a section that is not filed as methods is some, by its heading or one above it."""
+    """Tell whether a section not filed as methods is one, by its heading or one above it."""
     if section.kind not in ("other", "results"):
         return False
     numbered = (re.sub(r"^[\dIVX.\s]{1,8}\s", "", h) for h in (section.heading, *section.path))
@@ -207,7 +207,7 @@ def _with_results(sections: Sequence[ReportSection], paper: WholePaper) -> tuple
 
 
 def _about(section: ReportSection) -> str:
-    """What a section is about: its heading, its outline, and the names in its steps."""
+    """Text of a section to compare: its heading, its outline, and the names in its steps."""
     names = (name for step in section.steps for name in (*(t.name for t in step.tools), *step.statistics))
     return " ".join((section.heading, *section.outline, *names))
 

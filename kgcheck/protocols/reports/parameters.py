@@ -92,27 +92,27 @@ def _only(value: str) -> Decimal | None:
 class _Setting:
     """A number in a text, and what says of what it is."""
 
-    def __init__(self, text: str, of: WrittenNumber) -> None:
+    def __init__(self, text: str, number: WrittenNumber) -> None:
         self.text = text
-        self.start, self.value_start = of.start, of.start
-        self.number = of.value
-        self.unit, self.end = of.unit, of.end
+        self.start, self.value_start = number.start, number.start
+        self.number = number.value
+        self.unit, self.end = number.unit, number.end
         self.is_range = self.has_two_ends = False
-        sign = _SIGN.search(text, max(0, of.start - 3), of.start)
-        self.compared = bool(sign) or of.comparator not in ("=", "")
-        self.comparator = sign[1] if sign and of.comparator == "=" else of.comparator
+        sign = _SIGN.search(text, max(0, number.start - 3), number.start)
+        self.compared = bool(sign) or number.comparator not in ("=", "")
+        self.comparator = sign[1] if sign and number.comparator == "=" else number.comparator
         if sign:
             self.start = sign.start()
-        if own := _words().unit.match(text, of.number_end):
+        if own := _words().unit.match(text, number.number_end):
             # "10,000 x g" is no factor, and "2 mg/kg" no mass.
             if own.end() > self.end or not self.unit:
                 self.unit, self.end = _words().units[own[1]], own.end()
         if self.unit == "g" and self.number >= _LEAST_SPUN and _SPUN.search(text):
             self.unit = "\u00d7 g"
-        if self.unit == "°C" and text[max(0, of.start - 2) : of.start] in (" \u2013", "(\u2013"):
+        if self.unit == "°C" and text[max(0, number.start - 2) : number.start] in (" \u2013", "(\u2013"):
             # A dash that stands for the sign.
-            self.number, self.value_start = -self.number, of.start - 1
-        self.ends_in_unit = self.end > of.number_end
+            self.number, self.value_start = -self.number, number.start - 1
+        self.ends_in_unit = self.end > number.number_end
         before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
         self.words = self._stripped(before)
 
@@ -133,7 +133,7 @@ class _Setting:
         return words
 
     def name(self) -> str:  # noqa: PLR0911
-        """What the number is of; empty where it is no setting."""
+        """Name the setting of the number; empty if it is no setting."""
         # A mean with its deviation is what came out.
         if "±" in self.text[max(0, self.value_start - 1) : self.value_start + 1] or self.text[
             self.end :
@@ -176,17 +176,17 @@ class _Setting:
         return ""
 
     def _stands_alone(self) -> bool:
-        """Whether the number follows the word before it without a word or a comma between: "zincol 10 mg"."""
+        """Tell whether no word or comma stands between the number and the word before it: "zincol 10 mg"."""
         return not self.joined and self.text[max(0, self.start - 2) : self.start - 1].isalnum()
 
     def may_share(self, unit: str) -> bool:
-        """Whether it may be a member of a list whose last member has the unit: it has neither one nor a name."""
+        """Tell whether it may be in a list whose last member has the unit: it has neither one nor a name."""
         if self.ends_in_unit or self.has_two_ends:
             return False
         return unit.startswith(self.unit) if self.unit else not self.name()
 
     def _is_symbol(self) -> bool:
-        """Whether a name stands before a sign, as in ``minDepth = 5``."""
+        """Tell whether a name stands before a sign, as in ``minDepth = 5``."""
         last = self.words[-1] if self.words else ""
         return last[:1].isalpha() and last.lower() not in _words().stop and not (last.endswith("ed") and last.islower())
 
@@ -207,7 +207,7 @@ class _Setting:
         return " ".join(words[-3:])[:200]
 
     def _of_unit(self) -> str:
-        """What a number with a unit is called: by what it is a number of, or by the unit."""
+        """Name a number with a unit: by what it is a number of, or by the unit."""
         known = _words()
         kind = known.kinds.get(self.unit) or known.kinds.get(self.unit.partition("/")[0], "")
         if "/" in self.unit and self.unit not in known.kinds:
@@ -255,7 +255,7 @@ class _Setting:
         return taken
 
     def _counted(self) -> str:
-        """What a bare number counts, where that is set and not found: permutations, cycles."""
+        """Name the things that a bare number counts, if that is set and not found: permutations, cycles."""
         after = _AFTER.match(self.text, self.end)
         words = after[1].split() if after else []
         counted = _words().counted | _words().many
@@ -333,12 +333,12 @@ class ParameterWords(Value):
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """What is measured, by unit."""
+        """Measured quantity by unit."""
         return {unit: kind for kind, members in self.members.items() for unit in members}
 
     @cached_property
     def defaults(self) -> re.Pattern[str]:
-        """What was left at its default."""
+        """Pattern of settings left at their default."""
         nouns = either(words.split()[-1] for words in self.default)
         return re.compile(rf"\b(?:default|standard) ((?:{nouns}))\b", re.IGNORECASE)
 

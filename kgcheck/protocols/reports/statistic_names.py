@@ -10,7 +10,7 @@ from kgcheck.resources import resource_dir
 
 
 def statistics_in(text: str) -> tuple[str, ...]:
-    """What a sentence names of statistics.
+    """Extract the names of statistical methods from a sentence.
 
     >>> statistics_in("Welch's t-test with Benjamini-Hochberg correction, then a Mann-Whitney U test")
     ("Welch's t test", 'Benjamini-Hochberg', 'Wilcoxon rank-sum test')

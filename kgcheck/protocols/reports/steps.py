@@ -1,4 +1,4 @@
-"""Which sentences of methods tell what was done, and what is done there to what. The words are in ``steps.toml``."""
+"""Steps in the sentences of methods: deeds, inputs and outputs, by the words of ``steps.toml``."""
 
 import re
 from collections import Counter
@@ -71,7 +71,7 @@ class Deed(NamedTuple):
 
 
 def deeds_of(text: str) -> tuple[Deed, ...]:
-    """What a sentence tells that was done.
+    """Extract the deeds that a sentence reports, by their verbs.
 
     >>> [d.verb for d in deeds_of("Reads were mapped with care and we then counted them.")]
     ['mapped', 'counted']
@@ -109,7 +109,7 @@ def _passive(match: re.Match[str], words: "StepWords") -> Deed | None:
 
 
 def _holds_of_all(text: str, start: int) -> bool:
-    """Whether a verb in the present tells what holds of things, in a clause that depends on another."""
+    """Tell whether a verb in the present states a general truth, in a clause that depends on another."""
     if _RELATIVE.search(text, max(0, start - 24), start):
         return True
     return bool(_CONDITION.match(text)) and "," not in text[:start]
@@ -154,7 +154,7 @@ def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_hea
 
 
 def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
-    """Whether a sentence without such a verb gives settings, as "95°C for 5 min, then 35 cycles at 60°C" does."""
+    """Tell whether a sentence without a deed gives settings: "95°C for 5 min, then 35 cycles at 60°C"."""
     if step_words().refusal.search(text):
         return False
     set_by_hand = [
@@ -168,7 +168,7 @@ _UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%",
 
 
 def is_dry(text: str, *, computing: int = 0) -> bool:
-    """Whether what a sentence tells is done by computing."""
+    """Tell whether the work in a sentence is done by computing."""
     places = step_words().places
     words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
     wet = sum(words[w] for w in words.keys() & places.wet)
@@ -222,7 +222,7 @@ def _phrase(words: str) -> str:
 
 
 def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tuple[StepItem, ...]]:
-    """What a step takes and makes, as far as its verbs say."""
+    """Extract the inputs and outputs of a step, as far as its verbs say."""
     words = step_words()
     taken: list[str] = []
     made: list[str] = []
@@ -250,7 +250,7 @@ def _kind(name: str) -> ItemKind:
 
 
 def species_in(text: str) -> Counter[str]:
-    """How often a text names each organism, by its scientific name."""
+    """Count the mentions of each organism in a text, by its scientific name."""
     pattern, names = _species()
     return Counter(names[m[0].lower()] for m in pattern.finditer(text))
 
@@ -313,7 +313,7 @@ class StepWords(Value):
 
     @cached_property
     def deeds(self) -> tuple[re.Pattern[str], ...]:
-        """What people did, what was done with things, and settings."""
+        """Patterns of deeds: by people, with things, and settings."""
         people, people_did, things, did = (
             "|".join(words.split()) for words in (self.people, self.people_verbs, self.things, self.things_verbs)
         )
@@ -327,7 +327,7 @@ class StepWords(Value):
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
     def is_participle(self, verb: str) -> bool:
-        """Whether a word may be a participle."""
+        """Tell whether a word may be a participle."""
         return verb in self.irregular or (verb.endswith("ed") and len(verb) > 3 and verb not in self.no_participles)
 
     def base(self, verb: str) -> str:

@@ -33,7 +33,7 @@ def setting(parameter: StepParameter) -> str:
 
 
 def details(step: ReportStep) -> str:
-    """What a step names: settings, software, statistics, data sets."""
+    """List the details that a step names: settings, software, statistics, data sets."""
     kinds = {
         "settings": [setting(p) for p in step.parameters],
         "software": [f"{t.name} {t.version}".strip() for t in step.tools],

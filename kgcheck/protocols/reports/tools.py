@@ -131,7 +131,7 @@ def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
 
 
 def _beside(text: str, span: Span) -> bool:
-    """Whether a word for software is next to a name, with no more than a word between."""
+    """Tell whether a word for software is next to a name, with no more than a word between."""
     before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
     return bool(_software().before.search(before) or _software().after.match(after))
 
@@ -150,7 +150,7 @@ def _version(text: str, end: int) -> tuple[str, int]:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a word beside one for software is the name of it."""
+    """Tell whether a word beside one for software is the name of it."""
     patterns = _software()
     words = name.split()
     if not words or any(w.lower().strip("'\"") in patterns.kinds.stop for w in words):
@@ -211,12 +211,12 @@ class SoftwareWords(Value):
 
     @cached_property
     def before(self) -> re.Pattern[str]:
-        """What stands before an ambiguous name of software."""
+        """Pattern of the words before an ambiguous name of software."""
         return re.compile(rf"\b(?:{either(self.ambiguous.before)})\b[^,.;()]{{0,12}}$")
 
     @cached_property
     def after(self) -> re.Pattern[str]:
-        """What stands after an ambiguous name of software."""
+        """Pattern of the words after an ambiguous name of software."""
         return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.ambiguous.after)})\b")
 
     @cached_property

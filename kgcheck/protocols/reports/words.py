@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 MOST_CHARACTERS = 5_000
-"""Of a sentence that are read: what is longer is a table or a list of references that lost its form."""
+"""Most characters read of a sentence: a longer one is a table or reference list that lost its form."""
 
 Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
 """Words that stand in a file as one text."""

@@ -1,4 +1,4 @@
-"""What a search for an objective found: papers and data sets, each with its degree or use, and why."""
+"""Results of a search for an objective: papers and data sets, each with its degree or use, and why."""
 
 from typing import Literal
 
@@ -48,7 +48,7 @@ class UnsearchedPlace(Value):
 
 
 class StudySearch(Value):
-    """What was found for an objective, as ``search.json`` has it."""
+    """Results of a search for an objective, as ``search.json`` has them."""
 
     format: int = Field(default=1, description="a reader refuses a newer one")
     objective: Objective

@@ -1,4 +1,4 @@
-"""How helpful a paper is, from one to five, and whether a data set is usable: by rules, each with its reasons."""
+"""Helpfulness of a paper, from one to five, and use of a data set: by rules, each with its reasons."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from kgcheck.protocols.search.queries import LikenessScale, SearchConcept, metho
 
 _ACCESSION = re.compile(r"\b(?:GSE\d{2,7}|GDS\d{2,5}|[SED]RP\d{4,9}|PRJ[A-Z]{2}\d{2,9}|E-[A-Z]{4}-\d{1,6}|PXD\d{6})\b")
 _MOST_CHARACTERS = 10_000
-"""Of an abstract that are read."""
+"""Most characters of an abstract that are read."""
 
 
 class PaperDegree(NamedTuple):
-    """How helpful a paper is."""
+    """Helpfulness of a paper, from one to five, with the reasons."""
 
     degree: int
     relevance: float
@@ -26,14 +26,14 @@ class PaperDegree(NamedTuple):
 
 
 class DataSetUse(NamedTuple):
-    """Whether a data set is usable, and why or why not."""
+    """Usability of a data set, with the reasons for and against."""
 
     usable: bool
     reasons: tuple[str, ...]
 
 
 def topic_of(objective: Objective, concepts: Sequence[SearchConcept]) -> str:
-    """What papers are held against: the title, and what the objective is about; of many words, each would be little."""
+    """Topic to compare papers with: title and concepts; of many words, each would be little."""
     return " ".join((objective.title, *(c.name for c in concepts)))
 
 
@@ -46,7 +46,7 @@ def abstract_of(paper: WholePaper) -> str:
 def degrees(
     papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept], fit: TopicFit, scale: str
 ) -> list[PaperDegree]:
-    """How helpful papers are."""
+    """Grade the helpfulness of papers."""
     rules = search_rules().papers
     fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
     chosen = rules.vectors if scale == "vectors" else rules.words
@@ -82,7 +82,7 @@ def _weight(concepts: Sequence[SearchConcept]) -> float:
 
 
 def _brought(paper: WholePaper, text: str, objective: Objective) -> list[tuple[float, str]]:
-    """What a paper brings, or lacks, whatever it is about."""
+    """Weigh the methods, data and species of a paper, whatever it is about."""
     rules, words = search_rules().papers, search_rules().words
     folded = text.casefold()
     found: list[tuple[float, str]] = []
@@ -112,7 +112,7 @@ def _species_named(folded: str) -> frozenset[str]:
 def data_set_use(
     data_set: StudyDataSet, description: str, objective: Objective, concepts: Sequence[SearchConcept]
 ) -> DataSetUse:
-    """Whether a data set is usable for an objective."""
+    """Judge whether a data set is usable for an objective."""
     against: list[str] = []
     for_it: list[str] = []
 

@@ -20,11 +20,11 @@ from kgcheck.protocols.protocol import Objective
 from kgcheck.resources import resource_dir
 
 ConceptKind = Literal["subject", "facet", "method"]
-"""What a search is about, a side of it, or how something is done and with which data."""
+"""Kind of a concept: the subject of a search, a side of it, or the method and data."""
 
 
 class SearchLimits(Value):
-    """How much is searched."""
+    """Limits of a search."""
 
     queries: int = Field(gt=0)
     results: int = Field(gt=0, le=200)
@@ -41,7 +41,7 @@ class LikenessScale(Value):
 
 
 class PaperRules(Value):
-    """What the degree of a paper is made of."""
+    """Weights and scales for the degree of a paper."""
 
     kept: int = Field(ge=1, le=5)
     named: float
@@ -56,7 +56,7 @@ class PaperRules(Value):
 
 
 class DataSetRules(Value):
-    """What a data set must have to be usable."""
+    """Requirements for a usable data set."""
 
     samples: int = Field(ge=0)
 
@@ -125,7 +125,7 @@ class SearchConcept(Value):
 
     @property
     def name(self) -> str:
-        """What the objective calls it."""
+        """Name of the concept in the objective."""
         return self.terms[0]
 
     @cached_property
@@ -137,7 +137,7 @@ class SearchConcept(Value):
         return tuple(stems(words_of(t)) for t in self.terms if not _is_symbol(t))
 
     def named_in(self, text: str, text_stems: frozenset[str]) -> bool:
-        """Whether a text names it."""
+        """Tell whether a text names the concept."""
         if any(own and own <= text_stems for own in self._stems):
             return True
         return self._symbols is not None and bool(self._symbols.search(text))
@@ -161,7 +161,7 @@ def search_term(text: str) -> str:
 
 
 def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept, ...]:
-    """What an objective is about."""
+    """Extract the concepts of an objective."""
     found: dict[str, SearchConcept] = {}
     for name in objective.about:
         _put(found, "subject", (name, *synonyms(name)))
@@ -235,13 +235,13 @@ def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple
 
 
 def _is_within(facet: SearchConcept, other: SearchConcept) -> bool:
-    """Whether a facet is some of the words of what is searched for anyway."""
+    """Tell whether a facet is some of the words of another concept."""
     own = stems(words_of(facet.name))
     return facet != other and any(own <= stems(words_of(term)) for term in other.terms)
 
 
 def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
-    """How telling a phrase is: of the title, a name, named often, or what something is in or of."""
+    """Weigh a phrase: in the title, a name, named often, or what something is in or of."""
     own, title = phrase.casefold(), objective.title.casefold()
     folded = f"{title} {objective.objective.casefold()}"
     within = any(f"{word} {own}" in folded for word in ("in", "of"))
@@ -250,12 +250,12 @@ def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word has capitals or digits within, as names of genes and viruses do."""
+    """Tell whether a word has capitals or digits within, as names of genes and viruses do."""
     return len(word) > 2 and any(c.isupper() or c.isdigit() for c in word[1:]) and any(map(str.isalpha, word))
 
 
 def _shorter(phrase: str) -> tuple[str, ...]:
-    """What papers may call a phrase that is too long to be found as it stands: the names in it, or its last words."""
+    """Shorten a phrase too long to be found as it stands, to the names in it, or its last words."""
     words = phrase.split()
     names = tuple(word for word in words if _is_name(word)) if len(words) > 1 else ()
     return names or ((" ".join(words[-2:]),) if len(words) > 2 else ())

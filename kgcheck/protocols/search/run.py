@@ -87,7 +87,7 @@ def _joined(one: WholePaper, other: WholePaper) -> WholePaper:
 
 
 class PapersFound(NamedTuple):
-    """What a place found for a query: papers, those that are none, and what of the query it does not know."""
+    """Result of a query at a place: papers, rejected records, and the terms unknown there."""
 
     papers: tuple[WholePaper, ...]
     total: int
@@ -152,7 +152,7 @@ def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
 
 
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
-"""Where is searched unless somebody chooses."""
+"""Places to search by default."""
 
 SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
@@ -167,7 +167,7 @@ _PAPER_PLACES: dict[SearchPlace, Callable[[Http, str], PaperSearch]] = {
 
 @dataclass(frozen=True)
 class SearchMeans:
-    """What a search is made with.
+    """Services, index and models of a search.
 
     ``http`` asks services; without it, and where none can be looked at, ``index`` is searched instead.
     """
@@ -325,7 +325,7 @@ class _Search:
         self.log.put("not_searched", place=place, query=number, reason=reason)
 
     def _papers(self) -> list[FoundPaper]:
-        """What was met, each with its degree, the most helpful first."""
+        """Grade the papers met, the most helpful first."""
         if self.means.index is not None:
             # What the local index knows to be retracted is, whoever has it.
             self._met.retract(self.means.index.store.retracted)

@@ -15,14 +15,14 @@ router = APIRouter(prefix="/actions", tags=["actions"])
 
 
 class ActionList(Value):
-    """What was done or tried, the newest first."""
+    """Actions that were done or tried, newest first."""
 
     actions: list[ActionEntry]
     next: int | None = Field(description="the `before` of the next page; null at the end")
 
 
 class ActionsWanted(Value):
-    """Which actions are listed."""
+    """Filter and page of a list of actions."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -21,7 +21,7 @@ Words = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
 
 
 class CheckWanted(CheckLimits):
-    """What is to be checked, in words or as an edge."""
+    """Request for a check, in words or as an edge."""
 
     what: Words | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
@@ -31,7 +31,7 @@ class CheckWanted(CheckLimits):
 
 
 class ChecksInTurn(Value):
-    """What is to be checked one after the other."""
+    """Request for checks that are made one after the other."""
 
     graph_date: Day | None = Field(default=None, description="of when the graph is")
     seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
@@ -39,7 +39,7 @@ class ChecksInTurn(Value):
 
 
 class Checked(Shown):
-    """What the team came to."""
+    """Result of a check by the team."""
 
     run: str
     fingerprint: str
@@ -64,7 +64,7 @@ class EdgeInWords(Value):
 
 
 class VerifiedRow(Shown):
-    """How the newest audit that looked at a task judged it, and what decided."""
+    """Verdict of the newest audit that looked at a task, and what decided it."""
 
     outcome: Outcome
     reason: Reason
@@ -77,7 +77,7 @@ class VerifiedRow(Shown):
 
 
 class VerifiedAnswer(Value):
-    """Whether somebody has looked, and what they found."""
+    """Verification status of an edge: whether somebody has looked, and what they found."""
 
     edge: str
     verified: VerifiedRow | None = Field(description="null where nobody has looked, which says nothing about the edge")

@@ -43,13 +43,13 @@ class _Choice(Value):
 
 
 class Deciding(_Choice):
-    """What is decided about findings that are named."""
+    """Decision about findings that are named."""
 
     findings: list[SeenFinding] = Field(min_length=1, max_length=1_000)
 
 
 class DecidingMany(_Choice):
-    """What is decided about all findings that fit filters."""
+    """Decision about all findings that fit filters."""
 
     filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
     expected: Whole = Field(ge=1, le=MOST, description="how many fit, as /v1/findings/count has shown")
@@ -63,7 +63,7 @@ class MadeRow(Value):
 
 
 class MadeDecisions(Value):
-    """What was decided: all of it, for a request decides about all of its findings or none."""
+    """Decisions that were made: about all findings of a request, or about none."""
 
     count: int
     decisions: list[MadeRow]
@@ -77,14 +77,14 @@ class DecisionPage(Value):
 
 
 class DecisionsPaged(Value):
-    """Which page of the decisions."""
+    """Page of a list of decisions."""
 
     limit: int = Field(default=50, ge=1, le=500, description="at most so many")
     before: int | None = Field(default=None, ge=0, lt=2**63, description="only those of smaller numbers")
 
 
 class ExportForm(Value):
-    """In which form decisions are exported."""
+    """Format in which decisions are exported."""
 
     format: Literal["toml", "jsonl"] = "toml"
 

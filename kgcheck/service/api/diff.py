@@ -1,4 +1,4 @@
-"""What became of the findings of one run in a later one."""
+"""Comparison of two runs: what became of the findings of one in a later one."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ router = APIRouter(prefix="/diff", tags=["diff"])
 
 
 class Runs(Value):
-    """Which two runs."""
+    """Pair of runs to compare."""
 
     before: str | None = Field(
         default=None, pattern=RUN_ID, description="the earlier run; unless named, that of the same store and options"

@@ -26,7 +26,7 @@ router = APIRouter(prefix="/findings", tags=["findings"])
 
 
 class PagedSelection(Selection, Paged):
-    """Which findings, and which page of them."""
+    """Filter of findings, and a page of those that fit."""
 
 
 class FindingsPage(Value):
@@ -38,7 +38,7 @@ class FindingsPage(Value):
 
 
 class Count(Value):
-    """How many findings fit."""
+    """Number of findings that fit."""
 
     run: str
     count: int
@@ -63,7 +63,7 @@ class FacetCounts(Value):
 
 
 class History(Value):
-    """What became of a finding: every decision about it, the oldest first, and the runs that have it."""
+    """History of a finding: every decision about it, the oldest first, and the runs that have it."""
 
     fingerprint: str
     decisions: list[Decision]
@@ -137,7 +137,7 @@ def get_history(service: Served, asking: Viewer, fingerprint: Fingerprint) -> Hi
 
 
 class NearWanted(Value):
-    """How much of what is near."""
+    """Size of a neighbourhood."""
 
     each: int = Field(default=5, ge=1, le=50, description="at most so many along each relation and direction")
 

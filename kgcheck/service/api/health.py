@@ -31,7 +31,7 @@ class PartRow(Value):
 
 
 class Readiness(Value):
-    """Whether everything that the service works on can be read."""
+    """Readiness of the service: whether everything that it works on can be read."""
 
     status: Literal["ready", "not ready"]
     parts: list[PartRow]

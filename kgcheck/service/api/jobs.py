@@ -89,7 +89,7 @@ class Firings(Value):
 
 
 class Amount(Value):
-    """How many."""
+    """Size limit of a list."""
 
     limit: int = Field(default=20, ge=1, le=500, description="at most so many")
 

@@ -28,7 +28,7 @@ class WantedFinding(Value):
 
 
 class MakingPatch(Value):
-    """What a patch is to repair: findings that are named, or all of a run that were accepted."""
+    """Request for a patch that repairs named findings, or all of a run that were accepted."""
 
     findings: list[WantedFinding] = Field(default=[], max_length=1_000)
     accepted: StrictBool = Field(default=False, description="every finding of the run that was accepted as it is now")
@@ -49,7 +49,7 @@ class LeftOutRow(Value):
 
 
 class PatchMadeRow(Value):
-    """What came of making a patch."""
+    """Result of making a patch."""
 
     id: str | None = Field(description="null where there is nothing to repair: no patch was made")
     operations: list[str] = Field(description="in words, in their order")
@@ -100,7 +100,7 @@ class PatchList(Value):
 
 
 class PatchesLimit(Value):
-    """How many patches."""
+    """Size limit of a list of patches."""
 
     limit: int = Field(default=50, ge=1, le=500, description="at most so many")
 
@@ -114,7 +114,7 @@ class ConflictRow(Value):
 
 
 class PatchCheck(Value):
-    """What would become of a patch if it were applied now."""
+    """Dry run of a patch: what would become of it if it were applied now."""
 
     patch: str
     state: PatchState
@@ -124,7 +124,7 @@ class PatchCheck(Value):
 
 
 class Applying(Value):
-    """How a patch is applied."""
+    """Options for applying a patch."""
 
     delete: StrictBool = Field(default=False, description="take away what is retired, and do not only mark it")
 

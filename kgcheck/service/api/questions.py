@@ -54,7 +54,7 @@ class FoundNode(Shown):
 
 
 class AnswerRow(Shown):
-    """What a question came to."""
+    """Answer to a question."""
 
     question: str
     status: Status
@@ -69,7 +69,7 @@ class AnswerRow(Shown):
 
 
 class Searching(Value):
-    """What papers are searched for."""
+    """Request for a search of papers."""
 
     query: Words = Field(examples=["APOE and amyloid"])
     limit: Whole = Field(default=10, ge=1, le=100, description="most papers")
@@ -99,7 +99,7 @@ class SearchAnswer(Value):
 
 
 class Claim(Value):
-    """What papers are asked about: a claim, or an edge."""
+    """Claim, or edge, that papers are asked about."""
 
     claim: Words | None = Field(default=None, examples=["APOE binds amyloid beta."])
     triple: Words | None = Field(default=None, description="HEAD RELATION TAIL, by ids or names")
@@ -114,7 +114,7 @@ class Claim(Value):
 
 
 class ClaimAnswer(Shown):
-    """What the papers come to, with every opinion and its exact quotes."""
+    """Verdict of the papers on a claim, with every opinion and its exact quotes."""
 
     claim: str
     verifier: str

@@ -22,7 +22,7 @@ class RunPage(Value):
 
 
 class TallyRow(Shown):
-    """How many tasks of one kind ended alike."""
+    """Number of tasks of one kind that ended alike."""
 
     type: CheckType
     label: str | None
@@ -39,7 +39,7 @@ class TallyRow(Shown):
 
 
 class Tallies(Value):
-    """What all tasks of a run ended with, also those that make no finding."""
+    """Outcomes of all tasks of a run, also of those that make no finding."""
 
     run: str
     tallies: list[TallyRow]

@@ -1,4 +1,4 @@
-"""What several routes take and give: ids with their forms, filters, pages, findings, runs."""
+"""Requests and answers that routes share: ids with their forms, filters, pages, findings, runs."""
 
 from datetime import datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ Line = Annotated[str, Field(max_length=2_000, pattern=LINE)]
 
 
 class Selection(FindingFilter):
-    """Which findings are meant; what is left out means any, and of several values of one kind one is enough."""
+    """Filter of findings; what is left out means any, of several values of a kind one is enough."""
 
     model_config = ConfigDict(alias_generator=lambda name: name.removesuffix("s"))
 
@@ -49,7 +49,7 @@ class Selection(FindingFilter):
 
 
 class Paged(Value):
-    """Which page of a list."""
+    """Page of a list."""
 
     limit: int = Field(default=50, ge=1, le=500, description="at most so many")
     cursor: str | None = Field(
@@ -174,7 +174,7 @@ class RunRow(Value):
 
 
 def place_name(place: str) -> str:
-    """What a client is to see of a place: the address of a server, and of a path its name alone.
+    """Return the name of a place as clients see it: a server's address, or the last part of a path.
 
     >>> place_name("/srv/data/graph.lbdb"), place_name("bolt://localhost:7687")
     ('graph.lbdb', 'bolt://localhost:7687')

@@ -55,7 +55,7 @@ class TaskList(Value):
 
 
 class TasksWanted(Value):
-    """Which tasks are listed."""
+    """Filter of a list of tasks."""
 
     model_config = ConfigDict(extra="forbid")
 

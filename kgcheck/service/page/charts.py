@@ -16,7 +16,7 @@ _MOST_RUNS, _MOST_ROWS, _MOST_BARS = 24, 12, 14
 _SPARK_WIDTH, _SPARK_HEIGHT = 88, 16
 
 Kind = tuple[str, str]
-"""What findings have alike: in words, and as the filter of a list, which may be empty."""
+"""Common property of findings: in words, and as the filter of a list, which may be empty."""
 
 
 class Figure(NamedTuple):
@@ -27,7 +27,7 @@ class Figure(NamedTuple):
     """Filter of the list that has them; empty where there is none."""
     counts: tuple[int, ...]
     share: float
-    """Of all findings of the newest audit, in percent."""
+    """Share of all findings of the newest audit, in percent."""
 
     @property
     def spark(self) -> str:
@@ -62,7 +62,7 @@ def trend_of(workspace: Workspace, run: Run) -> Trend:
 
 
 def bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
-    """How tasks ended by a label or relation of theirs, those with most that is wrong first."""
+    """Count how tasks ended by a label or relation of theirs, those with most that is wrong first."""
     counts: dict[str, Counter[TallyMark]] = {}
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.mark] += tally.count

@@ -1,4 +1,4 @@
-"""What lies around a node or an edge in the graph, as a small drawing: the ends, and their neighbours in columns."""
+"""Small drawing of the graph around a node or an edge: the ends, and their neighbours in columns."""
 
 import math
 from collections.abc import Sequence
@@ -209,5 +209,5 @@ def _short(text: str) -> str:
 
 
 def _width(text: str) -> float:
-    """How wide a text of twelve pixels is, about."""
+    """Estimate the width of a text of twelve pixels."""
     return sum(12.5 if letter > "\u2e7f" or letter in "WMm@%…" else 8.8 if letter.isupper() else 7.4 for letter in text)

@@ -40,7 +40,7 @@ class PastEvent(NamedTuple):
     decision: Decision | None = None
     run: Occurrence | None = None
     is_other: bool = False
-    """Of a run: the finding is another there than in the run before that has it, or that is the first."""
+    """Mark of a run whose finding differs from that of the run before that has it, or is the first."""
 
 
 @router.get("/{fingerprint}")
@@ -92,7 +92,7 @@ def decide(
 
 
 def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) -> dict[str, Any]:
-    """What the templates of a finding name."""
+    """Return the variables of the templates of a finding."""
     known = workspace.known_finding(fingerprint)
     finding = known.finding
     alike = _alike(finding)
@@ -133,7 +133,7 @@ def _consequences(workspace: Workspace, known: KnownFinding) -> list[ComparedFin
 
 
 def before(finding: Finding) -> str:
-    """What the graph has now, as it stands beside what is proposed."""
+    """Describe what the graph has now, as it stands beside what is proposed."""
     task, change = finding.task, finding.change
     if task.type in (CheckType.ATTRIBUTE, CheckType.POTENTIAL):
         return graph_value(task)
@@ -143,7 +143,7 @@ def before(finding: Finding) -> str:
 
 
 def after(finding: Finding) -> str:
-    """What would be there instead."""
+    """Describe what would be there instead."""
     task, change = finding.task, finding.change
     if change is None:
         return ""
@@ -161,14 +161,14 @@ def after(finding: Finding) -> str:
 
 
 def choices_of(change: Change | None) -> list[str]:
-    """What a curator may choose from; empty where there is no choice."""
+    """Return the values that a curator may choose from; empty where there is no choice."""
     if change is None or not change.candidates:
         return []
     return list(dict.fromkeys([*([change.to] if change.to else []), *change.candidates]))
 
 
 def _history(workspace: Workspace, fingerprint: str) -> list[PastEvent]:
-    """What became of a finding, the newest first."""
+    """Return the events of a finding, newest first."""
     runs = workspace.occurrences(fingerprint, _RUNS)
     same = [(one.outcome, one.reason, one.value, one.change) for one in runs]
     events = [
@@ -179,7 +179,7 @@ def _history(workspace: Workspace, fingerprint: str) -> list[PastEvent]:
 
 
 def _names(workspace: Workspace, finding: Finding) -> dict[str, str]:
-    """What the ids are called from which a curator may choose, or that would take the place of another."""
+    """Look up the names of ids from which a curator may choose, or that would take the place of another."""
     task, change = finding.task, finding.change
     ids = choices_of(change) or ([change.to] if change and change.to else [])
     if task.attribute or task.type is CheckType.ATTRIBUTE:

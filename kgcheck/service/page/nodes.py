@@ -116,7 +116,7 @@ def _content(workspace: Workspace, ref: Ref) -> dict[str, Any]:
 
 
 def _stated(workspace: Workspace, ref: Ref, values: Properties) -> dict[str, Observed] | None:
-    """What the snapshot says by attribute, and under the empty name of the node itself; None without a snapshot."""
+    """Observe a node in the snapshot, by attribute and as a whole under ``""``; None without a snapshot."""
     if workspace.reference is None:
         return None
     attributes = workspace.schema.label(ref.label).attributes

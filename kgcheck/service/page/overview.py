@@ -19,7 +19,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/")
 def overview(request: Request, service: Served, asking: Viewer) -> Response:
-    """How the graph stands."""
+    """Show the state of the graph."""
     with service.reading() as workspace:
         run = latest_audit(workspace)
         if run is None:

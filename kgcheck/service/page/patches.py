@@ -108,7 +108,7 @@ def _sides(entry: PatchEntry, operations: list[OperationEntry], patch: Patch | N
 
 
 def sides_of(operation: Operation) -> tuple[str, str, str]:
-    """What an operation is of, and that before and after it."""
+    """Return the target of an operation, and its state before and after it."""
     what = str(operation.what)
     match operation:
         case SetValue(attribute=name, was=was, to=to):

@@ -1,4 +1,4 @@
-"""What a list of findings is asked for, as it stands in an address: read from one, and written into another."""
+"""Query string of a list of findings: read from an address, and written into another."""
 
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -66,7 +66,7 @@ class TriageQuery(NamedTuple):
 
     @property
     def address(self) -> str:
-        """What stands after the question mark, without the place in the list."""
+        """Query string of the list, without the place in it."""
         return urlencode(self.pairs)
 
     @property
@@ -78,7 +78,7 @@ class TriageQuery(NamedTuple):
         return bool(self.chosen or self.since or self.text or self.node or self.cause)
 
     def has(self, name: str) -> bool:
-        """Whether a choice of a facet is made."""
+        """Return whether a choice of a facet is made."""
         return any(chosen == name for chosen, _ in self.chosen)
 
     def is_chosen(self, name: str, choice: str) -> bool:

@@ -21,14 +21,14 @@ _SECONDS = 30.0
 _NOTHING: dict[str, Any] = {
     "answer": None, "verdict": None, "hits": None, "papers": {}, "notes": (), "problem": "", "hint": "",
 }  # fmt: skip
-"""What the template names, where nothing was asked."""
+"""Variables of the template where nothing was asked."""
 
 Words = Annotated[str, Query(max_length=1_000)]
 End = Annotated[str, Query(max_length=300)]
 
 
 class AskForm(NamedTuple):
-    """What is asked: of one box alone, the first that holds something."""
+    """Form of the boxes: one alone is asked, the first that holds something."""
 
     question: str
     claim: str
@@ -77,7 +77,7 @@ def check(request: Request, service: Served, asking: Curator, what: Annotated[st
 
 
 def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
-    """What the box that was filled in came to, as the template names it."""
+    """Answer the box that was filled in, in the variables of the template."""
     if wanted.question:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
         return {"answer": result.answer, "notes": result.notes}

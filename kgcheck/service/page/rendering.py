@@ -82,7 +82,7 @@ def static_files() -> dict[str, StaticFile]:
 
 
 def base_of(request: Request) -> str:
-    """What stands before every path of ours: the prefix of a reverse proxy, or nothing."""
+    """Return the prefix of a reverse proxy that stands before every path of ours; empty without one."""
     return str(request.scope.get("root_path", "")).rstrip("/")
 
 
@@ -115,7 +115,7 @@ def redirect(request: Request, path: str) -> RedirectResponse:
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether our own script asks, for a part of a page."""
+    """Return whether our own script asks, for a part of a page."""
     return FRAGMENT in request.headers
 
 
@@ -148,7 +148,7 @@ def _page_of(request: Request, error: KgcheckError | RequestValidationError | HT
 
 
 def error_page(request: Request, status: int, error: Exception) -> Response | None:
-    """What went wrong outside of the routes of the page, for who looks at one."""
+    """Render an error from outside of the routes of the page; None unless a page was asked for."""
     if "text/html" not in request.headers.get("accept", "") and not is_fragment(request):
         return None
     if isinstance(error, KgcheckError):
@@ -160,7 +160,7 @@ def error_page(request: Request, status: int, error: Exception) -> Response | No
 def problem_page(
     request: Request, status: int, detail: str, hint: str = "", headers: dict[str, str] | None = None
 ) -> Response:
-    """What went wrong, as a page or, for our own script, as a part of one."""
+    """Render an error as a page or, for our own script, as a part of one."""
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
     asking = caller_of(request).principal
@@ -205,7 +205,7 @@ def _environment() -> Environment:
 
 
 def section_of(text: SectionText) -> str:
-    """Where in a whole paper a text stands, as people read it; empty of an abstract, which is what most texts are."""
+    """Name the section of a paper that a text is from; empty of an abstract, as most texts are."""
     return "" if text.section == "abstract" and not text.heading else place_of(text.section, text.heading)
 
 
@@ -219,7 +219,7 @@ def _when(at: datetime | str) -> Markup:
 
 
 def age(day: str | date, today: date | None = None) -> str:
-    """How long ago a day was, in words; empty where it is not known.
+    """Return the time since a day, in words; empty where it is not known.
 
     >>> age("2026-01", date(2026, 11, 22))
     '10 months'

@@ -75,7 +75,7 @@ def diff(
     before: str | None = Query(None, max_length=64),
     after: str | None = Query(None, max_length=64),
 ) -> Response:
-    """What became of the findings of one run in a later one."""
+    """Show what became of the findings of one run in a later one."""
     with service.reading() as workspace:
         found = workspace.diff(before or None, after or None)
         states = {state.value: count for state, count in found.counts.items()}

@@ -26,7 +26,7 @@ _WORDS = {
 
 @router.get("/tasks")
 def tasks(request: Request, service: Served, asking: Viewer) -> Response:
-    """What was begun here, newest first."""
+    """List the tasks that were begun here, newest first."""
     return render(request, "tasks", asking, tasks=service.tasks.list(_PAGE), words=_words)
 
 
@@ -45,7 +45,7 @@ def cancel(request: Request, name: TaskName, service: Served, asking: Curator) -
 
 
 def _words(task: WorkItem) -> str:
-    """What a task is, as people read it."""
+    """Describe a task in words."""
     about = task.parameters.get("patch") or task.parameters.get("job") or ""
     return " ".join(filter(None, (_WORDS.get(task.kind, task.kind), str(about))))
 

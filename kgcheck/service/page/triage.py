@@ -45,7 +45,7 @@ _MOST = 10**9
 
 
 class Done(NamedTuple):
-    """What was done on the page before, as it stands in an address."""
+    """Action on the page before, as it stands in an address."""
 
     action: Action
     findings: int
@@ -86,7 +86,7 @@ def triage(request: Request, service: Served, asking: Viewer) -> Response:
 
 @router.get("/decide")
 def confirm(request: Request, service: Served, asking: Curator) -> Response:
-    """What a decision about many findings would be about."""
+    """Show a decision about many findings before it is made."""
     query = TriageQuery.of(request.query_params)
     scope = chosen("scope", request.query_params.get("scope", "selected"), ("selected", "all"))
     names = list(dict.fromkeys(request.query_params.getlist("finding")))[:PAGE]

@@ -1,4 +1,4 @@
-"""What reports show beside the findings of a run: what became of them, and what was decided."""
+"""Standing of the findings of a run for reports: what became of them, and what was decided."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
-from kgcheck.report.comparison import ALONE, Decided, Left, Standing
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
 
 
-def standing(ledger: Ledger, run: Run) -> Standing:
-    """What became of the findings of a run, and what was decided, for a report."""
+def comparison_summary(ledger: Ledger, run: Run) -> ComparisonSummary:
+    """Return the states of the findings of a run, and the decisions about them, for a report."""
     if run.is_check:
         return ALONE
     diff = diff_of(ledger, after=run)
     beside = _Beside(ledger, diff)
     counts = {state.value: count for state, count in diff.counts.items()}
-    return Standing(
+    return ComparisonSummary(
         before=diff.before_id,
         state=beside.state,
         decided=beside.decided,
@@ -41,7 +41,7 @@ def standing(ledger: Ledger, run: Run) -> Standing:
 
 
 class _Beside:
-    """What most findings are needs no memory: only what is otherwise is read, when it is first asked for."""
+    """Standing of findings, most of it alike: only what is otherwise is read, when it is first asked for."""
 
     def __init__(self, ledger: Ledger, diff: RunDiff) -> None:
         self._ledger = ledger

@@ -4,14 +4,14 @@ import threading
 
 import pytest
 
-from kgcheck.audit.in_turn import InTurn
+from kgcheck.audit.executors import SerialExecutor
 
 
 def test_everything_is_done_in_order_and_at_the_end_all_of_it() -> None:
     done: list[int] = []
-    with InTurn() as in_turn:
+    with SerialExecutor() as executor:
         for number in range(20):
-            in_turn.do(done.append, number)
+            executor.submit(done.append, number)
     assert done == list(range(20))
 
 
@@ -22,11 +22,11 @@ def test_the_caller_goes_on_meanwhile() -> None:
         assert may_end.wait(30)
         done.append(1)
 
-    with InTurn() as in_turn:
-        in_turn.do(wait)
+    with SerialExecutor() as executor:
+        executor.submit(wait)
         assert not done
         may_end.set()
-        in_turn.wait()
+        executor.wait()
         assert done == [1]
 
 
@@ -37,11 +37,11 @@ def test_nothing_is_begun_after_a_failure_and_the_caller_hears_of_it() -> None:
         raise OSError("the disk is full")
 
     def give() -> None:
-        with InTurn() as in_turn:
-            in_turn.do(done.append, 1)
-            in_turn.do(fail)
+        with SerialExecutor() as executor:
+            executor.submit(done.append, 1)
+            executor.submit(fail)
             for number in range(2, 20):
-                in_turn.do(done.append, number)
+                executor.submit(done.append, number)
 
     with pytest.raises(OSError, match="the disk is full"):
         give()
@@ -52,8 +52,8 @@ def test_what_was_given_before_an_error_elsewhere_is_finished() -> None:
     done: list[int] = []
 
     def give() -> None:
-        with InTurn() as in_turn:
-            in_turn.do(done.append, 1)
+        with SerialExecutor() as executor:
+            executor.submit(done.append, 1)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

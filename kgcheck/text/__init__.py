@@ -1,0 +1,1 @@
+"""English sentences: tokens, clauses, and what they assert, deny, ask or doubt."""

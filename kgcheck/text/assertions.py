@@ -1,0 +1,478 @@
+"""Assertion status of a statement about two names: stated, denied, left open, or apart."""
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kgcheck.text.clauses import ONE, TWO, clause_of_pair, clauses_of, is_finite
+from kgcheck.text.tokens import is_symbol, tokenize
+from kgcheck.text.words import is_in
+
+_LIST = frozenset((",", "and", "or", "/", "-", "nor", "both", "either", "(", ")", "as", "well", "the"))
+_BEFORE, _AFTER = 9, 8
+"""Words before and after two names among which a word of relation belongs to them."""
+
+_OBJECT = 9
+"""Words after a denial within which its object is, of two of a kind."""
+
+_OPENS = 3
+"""Words after "not" that tell what is not known yet."""
+
+_EVENTS = (
+    ["the", "event", "that"],
+    ["the", "case", "that"],
+    ["on", "condition", "that"],
+    ["as", "long", "as"],
+    ["so", "long", "as"],
+)
+_SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
+_PHRASES = frozenset(
+    (
+        *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon")),
+        *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
+        *(("null", "result"), ("null", "results"), ("null", "findings")),
+    )
+)
+"""Phrases that leave open, or deny, the statement of their sentence."""
+
+_MODALS = frozenset(("may", "might", "would"))
+_SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
+_BE = frozenset("is are was were be been has have".split())
+
+
+class Assertion(Enum):
+    """Assertion status of a statement in a sentence."""
+
+    STATED = "stated"
+    DENIED = "denied"
+    OPEN = "open"
+    APART = "apart"
+
+
+class PairReading(NamedTuple):
+    """Assertion status of a statement about two names, and the words of the clause that has both."""
+
+    assertion: Assertion
+    clause: tuple[str, ...]
+
+
+def read_pair(
+    sentence: str, one: tuple[int, int], two: tuple[int, int], relates: re.Pattern[str], *, unlike: bool = False
+) -> PairReading:
+    """Tell what a sentence does with the statement that two names are in a relation.
+
+    Args:
+        sentence: A sentence.
+        one: Where the one name is.
+        two: Where the other is.
+        relates: Words of the relation, matched from their beginning.
+        unlike: The two are of different kinds, such as a gene and a disease.
+    """
+    words = pair_words(sentence, one, two)
+    if ONE not in words or TWO not in words:
+        return PairReading(Assertion.APART, ())
+    clause = clause_of_pair(words)
+    if _is_open(words, clause):
+        return PairReading(Assertion.OPEN, tuple(clause))
+    if not clause:
+        return PairReading(Assertion.APART, ())
+    return PairReading(_Pair(clause, relates, unlike=unlike).assertion(), tuple(clause))
+
+
+def pair_words(sentence: str, one: tuple[int, int], two: tuple[int, int]) -> list[str]:
+    """The words of a sentence with marks for two names, without what is put in brackets and names neither."""
+    found: list[str] = []
+    opened: list[int] = []
+    for token in tokenize(sentence):
+        mark = next((m for m, (a, b) in ((ONE, one), (TWO, two)) if token.start < b and a < token.end), "")
+        if mark:
+            if mark not in found[-1:]:
+                found.append(mark)
+        elif token.word == "(":
+            opened.append(len(found))
+        elif token.word == ")":
+            start = opened.pop() if opened else len(found)
+            if ONE not in found[start:] and TWO not in found[start:]:
+                del found[start:]
+        else:
+            found.append(token.word)
+    return found
+
+
+def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
+    """Tell if a sentence sets a condition, asks, doubts or takes back what a clause of it says."""
+    part = _part(words)
+    if "?" in part:
+        return True
+    if any(is_in("takes_back", w) for w in part):
+        return True
+    if part and is_in("inverts", part[0]):
+        return True
+    end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
+    for i, word in enumerate(part):
+        if (is_in("conditions", word) and not _means_whether(part, i)) or part[i : i + 3] in _EVENTS:
+            return True
+        if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
+            return True
+        reported = is_in("sources", word) and i < end and "we" not in part[max(0, i - 3) : i]
+        if reported and part[i + 1 : i + 2] in (["that"], ["which"]) and any(is_in("denies", w) for w in part[end:]):
+            return True
+        if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
+            return True
+    if clause[:1] in (["that"], ["whether"], ["if"]):
+        before = words[: min(words.index(ONE), words.index(TWO))]
+        if any(is_in(name, w) for w in before for name in ("doubts", "believes", "denies", "asks_itself")):
+            return True
+    last = max(words.index(ONE), words.index(TWO))
+    return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
+
+
+def _is_prevented(words: Sequence[str], at: int) -> bool:
+    """Tell if something is kept from what is said of it: "prevents A from binding B", "lost the ability to bind"."""
+    if words[at].startswith("prevent"):
+        following = words[at + 1 : at + 8]
+        return "from" in following and any(mark in following[: following.index("from")] for mark in (ONE, TWO))
+    return words[at] in ("lost", "loses", "losing") and bool({"ability", "capacity"} & set(words[at + 1 : at + 4]))
+
+
+def _is_doubted_after(words: Sequence[str], end: int) -> bool:
+    """Tell if a clause after both names doubts what was said: "but the results remain inconclusive"."""
+    for clause in clauses_of(words):
+        own = [words[i] for i in clause.places if words[i] != ","]
+        if not own or clause.places[0] <= end:
+            continue
+        verb = next((i for i in range(len(own)) if is_finite(own, i)), 0)
+        denied = next((i for i, w in enumerate(own) if is_in("denies", w)), len(own))
+        if denied < len(own) and _differs(own, verb):
+            return True
+        if verb and not _refers_back(own, verb):
+            continue
+        following = own[denied + 1 : denied + 5]
+        asks = {"whether", "if", "how", "why"} & set(own)
+        if any(is_in("repeats", w) or (verb and not asks and is_in("leaves_open", w)) for w in following):
+            return True
+        if verb and not asks and any(is_in("doubts", w) and w not in _MODALS for w in own[verb:]):
+            return True
+    return False
+
+
+def _differs(clause: Sequence[str], verb: int) -> bool:
+    """Tell if a clause that denies says so of what was said: "others did not", "they did not reach significance"."""
+    if any(is_symbol(w) for w in clause):
+        return False
+    if verb == 1 and clause[0] in ("it", "they", "this"):
+        return any(is_in("holds", w) for w in clause)
+    return any(is_in("studies", w) for w in clause[:verb])
+
+
+def _refers_back(clause: Sequence[str], verb: int) -> bool:
+    """Tell if the subject of a clause is what was said before it: "this", "the results", "this finding"."""
+    subject = [w for w in clause[:verb] if w not in ("the", "our", "all", "such", "a")]
+    if subject[:1] in (["this"], ["it"], ["that"], ["these"], ["those"]):
+        return verb == 1 or any(is_in("said_before", w) for w in subject[1:2])
+    return "of" not in subject and any(is_in("said_before", w) for w in subject[:2])
+
+
+def _means_whether(words: Sequence[str], at: int) -> bool:
+    """Tell if "if" stands for "whether": "we tested if"."""
+    before = words[max(0, at - 3) : at]
+    return words[at] == "if" and any(is_in("asks", w) or w in ("know", "known", "unclear", "unknown") for w in before)
+
+
+def _part(words: Sequence[str]) -> list[str]:
+    """The words between two stops that have both names, or all."""
+    start = 0
+    for i, word in enumerate([*words, ";"]):
+        if word in (";", "."):
+            piece = list(words[start:i])
+            if ONE in piece and TWO in piece:
+                return piece
+            start = i + 1
+    return list(words)
+
+
+def _clause_is_open(clause: Sequence[str]) -> bool:
+    a, b = sorted((clause.index(ONE), clause.index(TWO)))
+    if {"evidence", "proof"} & set(clause[:a]) and any(is_in("denies", w) for w in clause[b:]):
+        return True
+    found = max((i for i in range(a) if is_in("finds", clause[i])), default=-1)
+    for i, word in enumerate(clause):
+        following = clause[i + 1 : i + 4]
+        if is_in("doubts", word):
+            way = {"by", "through", "via"} & {*clause[i - 2 : i], *following[:1]} or following[:1] in (
+                ["because"],
+                ["due"],
+            )
+            if i > b and way:
+                continue
+            if word.startswith("appear") and following[:1] in (["in"], ["on"], ["at"]):
+                continue
+            denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
+            if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
+                return True
+        elif is_in("expects", word) and following[:1] == ["to"] and clause[i - 1] not in ("more", "less", "most"):
+            return True
+        elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
+            return True
+        elif word == "yet" and following[:1] == ["to"]:
+            return True
+        elif word == "could" and not any(is_in("denies", w) for w in clause):
+            if not any(is_in("finds", w) for w in following[1:2]):
+                return True
+        elif is_in("denies", word) and any(is_in("leaves_open", w) for w in clause[i + 1 : i + 1 + _OPENS]):
+            if not any(w in ("significant", "significantly") for w in following):
+                return True
+        elif _is_question(clause, i) and found < i and _asks(clause, i, a, b):
+            return True
+    return False
+
+
+def _is_question(clause: Sequence[str], at: int) -> bool:
+    before, word = clause[at - 1] if at else "", clause[at]
+    if (before != "to" or at > 1) and word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
+        return False
+    if word.endswith("ed") and before.endswith("ly") and clause[at - 2 : at - 1] in (["the"], ["this"], ["these"]):
+        # "the recently investigated role"
+        return False
+    if before == "to" and is_in("asks_to", word):
+        return not is_in("denies", clause[at - 2])
+    return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
+
+
+def _asks(clause: Sequence[str], at: int, a: int, b: int) -> bool:
+    """Tell if a word of a clause asks for what is said of two places in it."""
+    if at > b:
+        # "the role of A in B was examined"
+        passive = clause[at].endswith("ed") and bool(_BE & set(clause[max(0, at - 2) : at]))
+        return passive and not any(is_finite(clause, i) for i in range(a + 1, b))
+    if at > a:
+        # "A mutations were sought in B"
+        looked = clause[at - 1] in _BE and clause[at + 1] != "to" and not any(is_in("finds", w) for w in clause[at:])
+        return looked or (is_in("asks_itself", clause[at]) and clause[at] not in ("how", "why"))
+    if is_in("asks_itself", clause[at]):
+        return True
+    return clause[at + 1] in ("that", "if") or any(is_in("asks_of", w) for w in clause[at + 1 : b])
+
+
+class _Pair:
+    """Two names in a clause, the words of relation and the denials that reach them."""
+
+    def __init__(self, clause: Sequence[str], relates: re.Pattern[str], *, unlike: bool) -> None:
+        self._clause = clause
+        self._relates = relates
+        self._unlike = unlike
+        self._a, self._b = sorted((clause.index(ONE), clause.index(TWO)))
+        between = clause[self._a + 1 : self._b]
+        self._listed = all(w in _LIST for w in between)
+
+    def assertion(self) -> Assertion:
+        alias = not self._unlike and self._b == self._a + 1
+        if alias or self._is_likened() or "respectively" in self._clause or self._is_left_out() or self._is_place():
+            return Assertion.APART
+        denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
+        if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
+            # The subject of a clause that begins so is left out, and is neither of the two.
+            return Assertion.APART
+        reach = [i for i in denials if self._reaches(i)]
+        if not reach:
+            stated = self._linked(self._relates.match) and not self._only_named()
+            return Assertion.STATED if stated else Assertion.APART
+        if len(reach) == 1 and is_in("denies_verbs", self._clause[reach[0]]) and self._is_presupposed(reach[0]):
+            return Assertion.STATED
+        if len(reach) > 1:
+            return Assertion.STATED if self._turns_back(reach) else Assertion.APART
+        return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
+
+    def _is_presupposed(self, at: int) -> bool:
+        """Tell if a denial is of something done to a relation: "C did not affect the binding of A to B"."""
+        clause, a, b = self._clause, self._a, self._b
+        verb = next((i for i in range(at, b) if is_in("disturbs", clause[i])), b)
+        nouns = [i for i in range(max(verb + 1, a - 3), min(b + 3, len(clause))) if is_in("mutual", clause[i])]
+        seen = any(is_in("finds", w) or is_in("observed", w) for w in clause[at + 1 : verb])
+        other = any(is_in("qualifies", w) or w in ("that", "by", "lack", "failure") for w in clause[verb + 1 : a])
+        if seen or other or "in" in clause[a:b] or any(is_finite(clause, i) for i in range(max(a, verb) + 1, b)):
+            return False
+        return any((verb < a and at < a) or clause[i - 1] in ("its", "their") for i in nouns)
+
+    def _only_named(self) -> bool:
+        """Tell if a relation is spoken of and not stated: "little is known of the role of A in B"."""
+        clause, a, b = self._clause, self._a, self._b
+        if any(is_finite(clause, i) for i in range(a + 1, b)):
+            return False
+        nouns = [w for w in clause[max(0, a - _BEFORE) : b] if is_in("abstract", w)]
+        return bool(nouns) and not any(is_in("affirms", w) for w in clause)
+
+    def _is_place(self) -> bool:
+        """Tell if the first name is only where something else does a thing to the second: "in A, C lowered B"."""
+        clause, a, b = self._clause, self._a, self._b
+        if clause[0] not in ("in", "within", "among") or "," not in clause[a:b]:
+            return False
+        start = clause.index(",", a) + 1
+        verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
+        return verb > start and not is_in("pronouns", clause[start])
+
+    def _is_likened(self) -> bool:
+        """Tell if two of a kind are only said to be alike: "A is identical in sequence to B"."""
+        between = self._clause[self._a + 1 : self._b]
+        likened = any(is_in("alike", w) for w in between) and bool({"to", "with", "between"} & set(between))
+        return likened and not (self._unlike or any(self._relates.match(w) for w in between))
+
+    def _is_left_out(self) -> bool:
+        """Tell if the second name is told to be away: "in people without B"."""
+        clause = self._clause
+        near = range(max(self._a, self._b - 4), self._b)
+        away = [i for i in near if is_in("takes_away", clause[i]) and clause[i - 1] not in _BE]
+        excluded = ("including", "excluding", "counting")
+        return bool(away) or any(
+            self._clause[i] in excluded and is_in("denies", self._clause[i - 1])
+            for place in (self._a, self._b)
+            for i in range(max(1, place - 3), place)
+        )
+
+    def _is_denial(self, at: int) -> bool:
+        clause, word = self._clause, self._clause[at]
+        before, following = clause[at - 1] if at else "", clause[at + 1 : at + 4]
+        if any(is_in("no_denial", w) for w in following[:2]):
+            return False
+        if is_in("takes_away", word):
+            if before in _BE:
+                return True
+            after = [w for w in following if w not in ("of", "any", "a", "an", "the")]
+            named = after[:1] in ([ONE], [TWO])
+            return any(is_in("relates_denied", w) or is_in("observed", w) for w in after[named : named + 1])
+        if is_in("adjectives", word):
+            # "were A-negative"
+            end = at - 2 if before == "-" else at
+            earlier = next((w for w in reversed(clause[:end]) if not w.endswith("ly")), "")
+            return earlier in _BE or following[:1] in (["in"], ["from"], ["of"])
+        if word == "against":
+            return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
+        if is_in("equals", word):
+            versus = word == "equally" or {before, *clause[max(0, at - 3) : at]} & _BE
+            return self._unlike and bool(versus) and following[:1] != ["to"] and any(is_in("others", w) for w in clause)
+        if word in ("rule", "ruled"):
+            return "out" in following
+        if word.startswith("independent"):
+            joined = before == "-" and clause[at - 2] in (ONE, TWO)
+            return joined or (following[:1] == ["of"] and (self._a < at or is_in("denies", before)))
+        if word == "unrelated":
+            return following[:1] == ["to"] or before in _BE
+        if word == "nor":
+            return not any(w in ("neither", "not", "no") for w in clause[:at])
+        return True
+
+    def _reaches(self, at: int) -> bool:
+        """Tell if a denial reaches what is said of the two."""
+        clause, a, b = self._clause, self._a, self._b
+        if at < a:
+            return True
+        if at < b:
+            return not self._listed or clause[at] in ("not", "nor", "no", "without")
+        if is_in("forward", clause[at]):
+            # "Screening of A in B revealed no mutations"
+            follows = clause[at + 1 : at + 4]
+            compared = self._unlike and any(is_in("more", w) for w in follows[:1])
+            found = is_in("finds", clause[at - 1]) and any(is_in("relates_denied", w) for w in follows)
+            return compared or (found and not any(is_finite(clause, i) for i in range(a + 1, b)))
+        if any(is_finite(clause, i) for i in range(a + 1, b)):
+            return False
+        # "Binding of A to B did not alter growth" denies nothing of the two.
+        follows = clause[at + 1 : at + 5]
+        other = any(is_in("something_else", w) for w in follows[:2]) or clause[at + 1 : at + 2] == ["of"]
+        return self._listed or not other or any(is_in("observed", w) for w in follows[:1])
+
+    def _turns_back(self, reach: Sequence[int]) -> bool:
+        """Tell if one denial takes back another: "not independent of", "no study failed to"."""
+        words = [self._clause[i] for i in reach]
+        outright = ("not", "n't", "no", "nor", "excluded", "ruled")
+        return len(words) == 2 and words[1] not in outright and self._linked(self._is_relation)
+
+    def _is_plain(self, at: int) -> bool:
+        """Tell if a denial is outright, and of the relation of the two."""
+        clause, a, b = self._clause, self._a, self._b
+        near = clause[max(0, min(a, at) - 5) : max(b, at) + 6]
+        follows = clause[at + 1 : at + 5]
+        qualifies = "partly" if self._unlike else "qualifies"
+        if any(is_in(qualifies, w) for w in (follows if self._unlike else near)) or clause[at - 1 : at] == ["or"]:
+            return False
+        if any(w in ("absence", "without", "unless", "except") for w in near if w != clause[at]):
+            return False
+        if clause[b + 1 : b + 2] == ["-"] or (
+            not self._unlike and clause[b + 1 : b + 2] == ["of"] and clause[b - 1] != "-"
+        ):
+            return False
+        if at > b:
+            return self._denied_after(at)
+        return (self._denied_before(at) if at < a else self._denied_between(at)) and self._linked(self._is_relation)
+
+    def _denied_before(self, at: int) -> bool:
+        """Tell if a denial before both is of their relation: "no binding of A to B was seen"."""
+        clause, a, b = self._clause, self._a, self._b
+        reach = clause[at + 1 : a]
+        effect = any(w == "on" and is_in("effects", reach[i - 1]) for i, w in enumerate(reach) if i)
+        if effect or any(self._is_other_verb(w) for w in reach) or ("between" in reach and "and" not in clause[a:b]):
+            return False
+        verb = next((i for i in range(a + 1, b) if is_finite(clause, i)), 0)
+        if verb:
+            outright = is_in("forward", clause[at]) or clause[at] in ("unlikely", "nor") or "that" in reach
+            return not is_in("takes_away", clause[at]) and (self._unlike or outright)
+        if not self._unlike and "in" in clause[a:b]:
+            return False
+        ends = next((i for i in range(b + 1, len(clause)) if is_finite(clause, i)), 0)
+        return not ends or self._is_seen(ends)
+
+    def _denied_between(self, at: int) -> bool:
+        """Tell if a denial between both is of their relation: "A does not bind B"."""
+        clause, b = self._clause, self._b
+        between = "between" in clause[at:b] and not (self._unlike and is_in("relates_denied", clause[at + 1]))
+        if between or sum(is_finite(clause, i) for i in range(at + 1, b)) > 1:
+            return False
+        if any(clause[i] == "and" and is_in("verbs", clause[i + 1]) for i in range(at, b)):
+            # "had no effect on C and increased B"
+            return False
+        effects = (i for i in range(at, b - 1) if is_in("effects", clause[i]) and clause[i + 1] == "of")
+        if any(b > i + 3 for i in effects):
+            return False
+        if self._unlike:
+            return True
+        apart = "," in clause[at:b] or "in" in clause[b - 2 : b] or "of" in clause[at : b - 2]
+        return b - at <= _OBJECT and not apart
+
+    def _denied_after(self, at: int) -> bool:
+        """Tell if a denial after both is of their relation: "binding of A to B was not seen"."""
+        clause = self._clause
+        if self._listed:
+            follows = clause[at : at + 5]
+            return any(is_in("mutual", w) for w in follows) and not {"with", "to"} & set(follows)
+        return self._is_seen(at) and self._linked(self._is_relation)
+
+    def _is_seen(self, at: int) -> bool:
+        """Tell if what is said from a place on is no more than that a thing is seen, or not."""
+        rest = [w for w in self._clause[at:] if not (is_in("auxiliaries", w) or w.endswith("ly") or w in _SMALL)]
+        return (
+            bool(rest) and is_in("observed", rest[0]) and rest[1:2] not in (["with"], ["to"], ["by"], ["of"], ["that"])
+        )
+
+    def _is_other_verb(self, word: str) -> bool:
+        """Tell if a word is a verb of something else than relation and finding."""
+        if is_in("something_else", word):
+            return True
+        return is_in("verbs", word) and not (self._is_relation(word) or is_in("observed", word) or is_in("finds", word))
+
+    def _is_relation(self, word: str) -> bool:
+        return bool(self._relates.match(word)) or is_in("relates_denied", word)
+
+    def _linked(self, matches: Callable[[str], object]) -> bool:
+        """Tell if a word of relation stands where it belongs to both names."""
+        clause, a, b = self._clause, self._a, self._b
+        if any(matches(w) for w in clause[a + 1 : b]):
+            return True
+        before = [i for i in range(max(0, a - _BEFORE), a) if matches(clause[i])]
+        after = [i for i in range(b + 1, min(len(clause), b + _AFTER)) if matches(clause[i])]
+        if self._listed:
+            together = {"between", "of", "by"} & set(clause[max(0, a - 4) : a])
+            mutual = [i for i in before if is_in("mutual", clause[i]) or clause[i].endswith(("mer", "mers"))]
+            joined = [i for i in after if is_in("mutual", clause[i]) or clause[i].endswith(("mer", "mers", "ed"))]
+            return bool((mutual and together) or joined)
+        return bool(before or after)

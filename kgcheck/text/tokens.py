@@ -1,0 +1,36 @@
+"""Tokens of a text, with where they stand."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"[^\W_]+(?=n['\u2019]t\b)|n['\u2019]t\b|[^\W_]+(?:['\u2019.][^\W_]+)*|[,;:()?\u2014/-]|\.(?=['\"]?\s+['\"]?[A-Z]|\s*$)"
+)
+
+
+class TextToken(NamedTuple):
+    """A word or mark of a text between two places: in lower case, but for what is written like a symbol."""
+
+    start: int
+    end: int
+    word: str
+
+
+def tokenize(text: str) -> Iterator[TextToken]:
+    """Tokens of a text, in order.
+
+    >>> [token.word for token in tokenize("IL-2 wasn't seen.")]
+    ['IL', '-', '2', 'was', "n't", 'seen', '.']
+    """
+    for found in _TOKEN.finditer(text):
+        written = found[0]
+        if written == ":" and not text[found.end() : found.end() + 1].isspace():
+            written = "/"
+        word = written if is_symbol(written) else written.lower().replace("\u2019", "'")
+        yield TextToken(found.start(), found.end(), word)
+
+
+def is_symbol(word: str) -> bool:
+    """Tell if a word is written as names of genes and the like are."""
+    return len(word) > 1 and any(c.isdigit() or c.isupper() for c in word[1:])
