@@ -91,6 +91,8 @@ def test_it_runs_after_an_audit_with_reports(job: Ended) -> None:
 
 def test_only_what_is_new_is_new(folder: Path, job: Ended) -> None:
     paper = folder / "drafts" / "paper.md"
+    # Others may have run on another text.
+    result(cwd=folder)
     (folder / "drafts" / "broken.md").write_bytes(b"\xff\xfe")
     code, found = result(cwd=folder)
     assert (code, found["new"], found["manuscripts"]) == (1, 0, 1)
@@ -101,6 +103,7 @@ def test_only_what_is_new_is_new(folder: Path, job: Ended) -> None:
     paper.write_text(moved.replace("The gene set", "We did this. The gene set"), encoding="utf-8")
     code, found = result(cwd=folder)
     (folder / "drafts" / "broken.md").unlink()
+    paper.write_text(PAPER, encoding="utf-8")
     assert (code, found["new"]) == (1, 1)
 
 
