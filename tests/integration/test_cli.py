@@ -296,9 +296,10 @@ def test_unknown_and_ambiguous_runs_and_findings(
     ],
 )
 def test_a_wrong_environment_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    store = demo().store
     monkeypatch.setenv(name, value)
 
-    said = kgcheck("audit", "--store", demo().store, cwd=tmp_path)
+    said = kgcheck("audit", "--store", store, cwd=tmp_path)
 
     assert said.refuses(f"the environment is wrong: {name}: ")
     assert value not in said.err or len(value) < 3
