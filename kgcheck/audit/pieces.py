@@ -168,7 +168,8 @@ class Worker:
         if self._looked_up:
             (first, *_), (last, *_) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
-            if is_alone or first.unit.type is not unit.type or together > TASKS_TOGETHER:
+            most = min(self._options.piece_tasks, TASKS_TOGETHER)
+            if is_alone or first.unit.type is not unit.type or together > most:
                 self.finish()
         if self._looked_up:
             tables.begin_next()

@@ -16,6 +16,9 @@ _BEFORE, _AFTER = 9, 8
 _OBJECT = 9
 """Words after a denial within which its object is, of two of a kind."""
 
+_LONGEST = 1_000
+"""Most words of a sentence that is read; of a longer one nothing is told, and time would grow with its square."""
+
 _OPENS = 3
 """Words after "not" that tell what is not known yet."""
 
@@ -70,7 +73,7 @@ def read_pair(
         unlike: The two are of different kinds, such as a gene and a disease.
     """
     words = pair_words(sentence, one, two)
-    if ONE not in words or TWO not in words:
+    if ONE not in words or TWO not in words or len(words) > _LONGEST:
         return PairReading(Assertion.APART, ())
     clause = clause_of_pair(words)
     if _is_open(words, clause):
@@ -236,7 +239,7 @@ def _is_question(clause: Sequence[str], at: int) -> bool:
         # "the recently investigated role"
         return False
     if before == "to" and is_in("asks_to", word):
-        return not is_in("denies", clause[at - 2])
+        return at < 2 or not is_in("denies", clause[at - 2])
     return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
 
 

@@ -24,7 +24,17 @@ from kgcheck.questions.resolver import NameResolver
 from kgcheck.settings import Settings
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
-from tests.support.audits import LEDGER, Audited, MemoryStore, audited, demo, demo_audit, demo_audited, kgcheck
+from tests.support.audits import (
+    LEDGER,
+    Audited,
+    MemoryStore,
+    audited,
+    comparable,
+    demo,
+    demo_audit,
+    demo_audited,
+    kgcheck,
+)
 from tests.support.facts import SCHEMA, Facts, verdicts_together
 from tests.support.snapshots import crowded_snapshots
 
@@ -65,6 +75,30 @@ def network(folder: Path, release: str, *pairs: tuple[str, str]) -> Path:
 def asked(ledger: Path, task: CheckTask, store: str | None = None) -> Verified | None:
     with Ledger(ledger, create=False) as kept:
         return VerifiedReader(kept, VerifiedFiles.of(kept, Path("unused")), store).of(task)
+
+
+def rows_kept(ledger: Path, run: str) -> list[tuple[object, ...]]:
+    """Rows of all tasks that a run has judged, each with the file of its piece."""
+    with Ledger(ledger, create=False) as kept:
+        files = VerifiedFiles.of(kept, Path("unused")).of_run(run) / "*.parquet"
+    with duckdb.connect() as db:
+        read = f"read_parquet('{files}', union_by_name := true, filename := true)"
+        return db.execute(f"SELECT parse_filename(filename), * EXCLUDE (filename) FROM {read} ORDER BY ALL").fetchall()
+
+
+def test_small_units_are_judged_together_as_they_are_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judged(name: str) -> tuple[Audited, list[tuple[object, ...]]]:
+        with EmbeddedStore(demo().store, SCHEMA) as store:
+            made = audited(store, tmp_path / name, demo().reference, types=(CheckType.TRIPLE,))
+        return made, rows_kept(tmp_path / name, made.run.id)
+
+    together, kept = judged("together.sqlite")
+    monkeypatch.setattr("kgcheck.audit.pieces.TASKS_TOGETHER", 0)
+    alone, kept_alone = judged("alone.sqlite")
+
+    assert comparable(together) == comparable(alone)
+    assert kept == kept_alone
+    assert len({file for file, *_ in kept}) > 3
 
 
 def test_every_finding_is_there_as_it_is_in_the_ledger(audit: tuple[Path, Audited], reader: VerifiedReader) -> None:

@@ -1,17 +1,21 @@
 """English sentences: clauses, what is stated of two names, denied, or left open; and whole sentences of all kinds."""
 
 import json
+import tomllib
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks.pair_sentences import judge
 from kgcheck.literature.documents import Span
 from kgcheck.model import Stance
+from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, read_pair
 from kgcheck.text.clauses import clauses_of
 from kgcheck.text.tokens import tokenize
 from kgcheck.text.words import word_pattern
-from tests.support import ROOT
+from tests.support import ROOT, examples
 
 RELATES = word_pattern(["bind", "bound", "interact", "associat", "caus", "mutat", "complex", "phosphorylat"])
 SENTENCES = [
@@ -133,3 +137,25 @@ def test_sentences_of_all_kinds() -> None:
     assert Stance.CONTRADICTS not in support
     assert support.count(Stance.SUPPORTS) >= 0.9 * len(support)
     assert denials.count(Stance.CONTRADICTS) >= 0.9 * len(denials)
+
+
+LISTS = tomllib.loads((resource_dir("corpus") / "verifier" / "scopes.toml").read_text(encoding="utf-8"))
+WORDS = sorted(
+    {word.rstrip(".") for words in LISTS.values() for word in words} | set(",;:.?()-/") | {"and", "if", "GRB7"}
+)
+
+
+@settings(max_examples=examples(1_500))
+@given(*(st.lists(st.sampled_from(WORDS), max_size=6) for _ in range(3)), st.booleans(), st.booleans())
+def test_any_words_are_read(
+    before: list[str], between: list[str], after: list[str], turned: bool, unlike: bool
+) -> None:
+    names = ("ABL9", "STK5") if turned else ("STK5", "ABL9")
+    text = " ".join([*before, names[0], *between, names[1], *after])
+
+    assert asserted(text, unlike=unlike) in Assertion
+
+
+@pytest.mark.parametrize("put_in", [", which ", "small ", "binds and ", "- ", "not only "])
+def test_a_sentence_without_an_end_says_nothing(put_in: str) -> None:
+    assert asserted(f"STK5 {put_in * 20_000}binds ABL9.") is Assertion.APART
