@@ -25,7 +25,9 @@ class Newcomer:
 
     def __init__(self, folder: Path) -> None:
         self.home, self.clone = folder / "home", folder / "a folder" / "kgcheck"
-        self.home.mkdir(parents=True)
+        # A folder for temporary files of its own: a machine's /tmp may be for its owner alone.
+        self.temporary = self.home / "tmp"
+        self.temporary.mkdir(parents=True)
         self.clone.parent.mkdir()
         # What is committed, as far as it is there: a test must not depend on a commit that is still to be made.
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(self.clone)], check=True)
@@ -39,7 +41,11 @@ class Newcomer:
         self.python = usable_python(self)
 
     def run(self, command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        variables = {**quiet_environment(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+        variables = {
+            **quiet_environment(self.home),
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "TMPDIR": str(self.temporary),
+        }
         for name in [name for name in variables if name.startswith(("KGCHECK_", "CI"))]:
             del variables[name]
         # The shell is what loses the rights: what setpriv itself starts may still lie where root alone looks.
