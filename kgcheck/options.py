@@ -277,6 +277,27 @@ class TextOptions(Spending):
     )
 
 
+class ListeningOptions(Value):
+    """Options of listening for requests."""
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: Whole = Field(default=8_000, ge=0, le=65_535, description="0 takes a free one")
+    allowed_hosts: tuple[Word, ...] = Field(
+        default=(), description="name under which it is reached, say that of a reverse proxy"
+    )
+    proxies: tuple[Word, ...] = Field(
+        default=(),
+        description="address or network of a reverse proxy whose X-Forwarded-For and -Proto are believed",
+    )
+    rate: Whole = Field(default=1_200, ge=1, description="most requests of one user or token in a minute")
+
+
+class McpListeningOptions(ListeningOptions):
+    """The same for language models."""
+
+    port: Whole = Field(default=8_001, ge=0, le=65_535, description="0 takes a free one")
+
+
 def options_from(model: type[M], fields: Mapping[str, Any]) -> M:
     """A model of options, with one clear error where a field is wrong."""
     try:

@@ -1,4 +1,4 @@
-"""``kgcheck batch kgqa`` and ``kgcheck batch kgcheck``: BioKGBench's tasks with its metrics."""
+"""``kgcheck batch`` and ``bench``: many items, with the metrics of the benchmarks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,61 +6,56 @@ from typing import TYPE_CHECKING
 import click
 
 from kgcheck.cli.options import (
-    Decorator,
     FilePath,
+    index_option,
     literature_option,
     options_of,
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import note, show
-from kgcheck.options import BatchOptions
+from kgcheck.cli.output import note, result, show
+from kgcheck.errors import EXIT_INCOMPLETE
+from kgcheck.options import BatchOptions, ClaimOptions
+from kgcheck.outputs import write_text
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.bench.batches import BatchResult
     from kgcheck.workspace import Workspace
 
 
-def _out_option() -> Decorator:
-    return click.option(
-        "--out",
-        type=FilePath(file_okay=False),
-        help="Folder for results.jsonl and metrics.json [default: .kgcheck/batch/<name of FILE>]",
-    )
+@click.group("batch")
+def batch() -> None:
+    """Answer or check many items; a batch that was cut off goes on where it stopped."""
 
 
-@click.command("kgqa")
+_OUT = click.option(
+    "--out",
+    type=FilePath(file_okay=False),
+    help="Folder for results.jsonl and metrics.json [default: .kgcheck/batch/<name of FILE>]",
+)
+
+
+@batch.command("kgqa")
 @click.argument("file", type=FilePath())
 @workspace_options("store", "profile", "brain", literature=literature_option(configured=False))
-@_out_option()
+@_OUT
 @options_of(BatchOptions)
 @table_or_json_option()
-def kgqa(
-    workspace: "Workspace",
-    options: BatchOptions,
-    file: Path,
-    out: Path | None,
-    format_: str,
-) -> None:
+def batch_kgqa(workspace: "Workspace", options: BatchOptions, file: Path, out: Path | None, format_: str) -> None:
     """Answer the questions of FILE, a JSON list or JSON lines as BioKGBench has them, and score the answers."""
     from kgcheck.bench.batches import answer_questions
 
     _show(answer_questions(workspace, file, out=out, options=options), format_)
 
 
-@click.command("kgcheck")
+@batch.command("kgcheck")
 @click.argument("file", type=FilePath())
 @workspace_options("store", "reference", "live", "offline", "literature", "profile", "brain")
-@_out_option()
+@_OUT
 @options_of(BatchOptions)
 @table_or_json_option()
-def kgcheck(
-    workspace: "Workspace",
-    options: BatchOptions,
-    file: Path,
-    out: Path | None,
-    format_: str,
-) -> None:
+def batch_kgcheck(workspace: "Workspace", options: BatchOptions, file: Path, out: Path | None, format_: str) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
     from kgcheck.bench.batches import check_items
 
@@ -69,13 +64,95 @@ def kgcheck(
 
 def _show(done: "BatchResult", format_: str) -> None:
     from kgcheck.bench.batches import metrics_json
-    from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.report.tables import metrics_table
 
-    for text in done.notes:
-        note(text)
+    note(*done.notes)
     show(format_, metrics_json(done.metrics), metrics_table(done.metrics))
     note(f"{done.batch.done} done now, {done.batch.before} before; results: {done.results}")
     if done.batch.failed:
         note(f"{done.batch.failed} ended with an error; run the same command to try them again")
         click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+@batch.command("scv")
+@click.argument("file", type=FilePath())
+@workspace_options(literature=index_option(required=False))
+@options_of(ClaimOptions)
+@click.option(
+    "--inference",
+    type=FilePath(file_okay=False),
+    help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
+)
+@click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
+@click.option(
+    "--out",
+    required=True,
+    type=FilePath(file_okay=False),
+    help="Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.",
+)
+@table_or_json_option()
+def batch_scv(
+    workspace: "Workspace",
+    file: Path,
+    options: ClaimOptions,
+    inference: Path | None,
+    recipe: str | None,
+    out: Path,
+    format_: str,
+) -> None:
+    """Verify the claims of FILE, and measure the answers where the claims have labels.
+
+    Exit codes: 0 done, 2 usage or configuration, 3 some claims ended with an error, or are open because the budget is
+    spent: the same command goes on with them.
+    """
+    from kgcheck.bench.batches import verify_claims
+    from kgcheck.bench.metrics import lines
+    from kgcheck.report.cells import RowTable
+
+    done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
+    show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))
+    note(*done.notes)
+    batch = done.batch
+    went = f"{batch.done} done now, {batch.before} before, {batch.failed} with an error"
+    if done.stopped:
+        went = f"{done.stopped}; {done.open} of {done.claims} claims are open: run the same command again to go on"
+    note(f"{went}; report: {done.report}")
+    click.get_current_context().exit(EXIT_INCOMPLETE if done.metrics.errors or done.stopped else 0)
+
+
+@click.group("bench")
+def bench() -> None:
+    """Make benchmark sets."""
+
+
+@bench.command("make")
+@workspace_options(
+    *("store", "profile"),
+    reference=click.option(
+        "--reference",
+        envvar="KGCHECK_REFERENCE",
+        type=FilePath(),
+        required=True,
+        help="Snapshot made by kgcheck reference build: the one that the set is to be checked against.",
+    ),
+)
+@click.option(
+    "--truth-from",
+    type=FilePath(),
+    help="What says what is true: another snapshot (.duckdb) of other sources or releases, or a file of labelled"
+    " facts (JSON lines). Without it, --reference says so itself, and the set measures the judging alone.",
+)
+@click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
+@click.option("--per-type", type=click.IntRange(min=2), default=90, show_default=True, help="Items of each task type.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
+def bench_make(workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int) -> None:
+    """Make a KGCheck set over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
+    from kgcheck.bench.batches import make_set
+
+    done = make_set(workspace, truth_from, per_type=per_type, seed=seed)
+    note(*done.notes)
+    items = done.made.items
+    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in items))
+    for name, counts in done.made.cells.items():
+        result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
+    note(f"{how_many(len(items), 'item')}: {out}")

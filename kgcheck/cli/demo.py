@@ -10,6 +10,8 @@ import click
 
 from kgcheck.cli.options import FilePath
 from kgcheck.cli.output import note, result, show_or_write
+from kgcheck.errors import InputError
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.model import CheckType, Finding
@@ -30,7 +32,7 @@ _LEFT = ("graph.lbdb", "graph.lbdb.wal", "ledger.sqlite", "ledger.sqlite-wal", "
 @click.option("--store", help="Load the graph here instead, e.g. into an empty Neo4j; the environment is not asked.")
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help="Show so many findings.")
 @click.option("--protocol", is_flag=True, help="Design two protocols on what was verified, too, and check them.")
-def command(out: Path, store: str | None, limit: int, protocol: bool) -> None:
+def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     """Load a small graph of real facts, audit it against pinned references, and write an HTML and a Markdown report.
 
     Ends with 0 although it finds what is wrong: that is what it is for. The commands it stands for are printed.
@@ -38,7 +40,6 @@ def command(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     from kgcheck.cli.console import RichProgress, errors
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.search import choose_model
-    from kgcheck.plurals import how_many
     from kgcheck.progress import NoProgress
     from kgcheck.report.summary import summary_lines
     from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
@@ -110,8 +111,7 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
     options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"
     show_step(f"kgcheck protocol design {objective} --out {folder} {options}")
     made, _ = workspace.design_protocol(read_objective(objective), folder)
-    for line in made.notes:
-        note(line)
+    note(*made.notes)
     show_step(f"kgcheck protocol check {folder / FILE} {options} --reference {workspace.reference}")
     (checked,), _ = workspace.check_protocols([folder / FILE])
     show_or_write(checks_table([checked]), None)
@@ -121,8 +121,6 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
 def _clear(out: Path) -> None:
     """Remove what an earlier demo left, and nothing else."""
     import shutil
-
-    from kgcheck.errors import InputError
 
     if (out / "literature" / "documents.sqlite").is_file():
         shutil.rmtree(out / "literature", ignore_errors=True)

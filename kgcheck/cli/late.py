@@ -1,7 +1,7 @@
 """Groups of commands that are imported when they are called."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +49,10 @@ def with_quiet(command: click.Command) -> click.Command:
 class LateGroup(click.Group):
     """Commands by section and name, imported late: `kgcheck --help` must not wait for a database driver."""
 
-    def __init__(self, *, late: Mapping[str, Mapping[str, str]], modules: str, **settings: Any) -> None:
+    def __init__(
+        self, *, late: Mapping[str, Mapping[str, str]], modules: str | Mapping[str, Sequence[str]], **settings: Any
+    ) -> None:
+        """Name the sections, and the modules by the commands that they hold, or the beginning that all modules have."""
         super().__init__(**settings)
         self._late = late
         self._modules = modules
@@ -62,7 +65,11 @@ class LateGroup(click.Group):
         """The command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"{self._modules}{cmd_name}").command
+        if isinstance(self._modules, str):
+            command: click.Command = importlib.import_module(f"{self._modules}{cmd_name}").command
+        else:
+            module = next(name for name, commands in self._modules.items() if cmd_name in commands)
+            command = getattr(importlib.import_module(f"kgcheck.cli.{module}"), cmd_name)
         return with_quiet(command)
 
     def resolve_command(

@@ -77,11 +77,27 @@ _COMMANDS = {
     },
 }
 
+_MODULES = {
+    "audits": ("audit", "rules", "runs", "report", "diff"),
+    "batches": ("batch", "bench"),
+    "checks": ("check", "explain", "replay", "ask"),
+    "decisions": ("findings", "decide", "decisions"),
+    "demo": ("demo",),
+    "doctor": ("doctor",),
+    "graphs": ("load", "reference", "profile", "ledger"),
+    "jobs": ("job", "init", "trust"),
+    "manuscripts": ("ground", "brief", "score", "improve", "export"),
+    "papers": ("corpus", "search", "verify", "claims"),
+    "patches": ("patch",),
+    "protocol": ("protocol",),
+    "services": ("serve", "mcp", "token"),
+}
+
 
 @click.group(
     cls=LateGroup,
     late=_COMMANDS,
-    modules="kgcheck.cli.",
+    modules=_MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": current_name},
 )
 @click.version_option(__version__, prog_name="kgcheck")

@@ -75,50 +75,6 @@ def given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def store_option() -> Decorator:
-    """``--store``; None where neither the command line nor the environment names one."""
-
-    def named(context: click.Context, option: click.Parameter, value: str) -> str | None:
-        by_default = context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT
-        return None if by_default else value
-
-    return click.option(
-        "--store",
-        cls=Configured,
-        field="store",
-        envvar="KGCHECK_STORE",
-        default=DEFAULT_STORE,
-        show_default=True,
-        callback=named,
-        help="A path (embedded), or bolt:// or neo4j:// "
-        "(Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
-    )
-
-
-def profile_option() -> Decorator:
-    """``--profile``."""
-    return click.option(
-        "--profile",
-        cls=Configured,
-        field="profile",
-        default="ckg",
-        show_default=True,
-        help="Kind of graph: a name (kgcheck profile list), or the path of a folder, as ./mine.",
-    )
-
-
-def reference_option() -> Decorator:
-    """``--reference``."""
-    return click.option(
-        "--reference",
-        cls=Configured,
-        field="reference",
-        envvar="KGCHECK_REFERENCE",
-        type=FilePath(),
-        help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
-    )
-
-
 class LedgerName(click.ParamType[str]):
     """A path, or the address of a PostgreSQL database without credentials."""
 
@@ -126,19 +82,6 @@ class LedgerName(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return checked_place(str(value))
-
-
-def ledger_option() -> Decorator:
-    """``--ledger``; None where the command line names none, and the settings do."""
-    return click.option(
-        "--ledger",
-        cls=Configured,
-        field="ledger",
-        setting="KGCHECK_LEDGER",
-        type=LedgerName(),
-        help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
-        "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
-    )
 
 
 _ENDINGS = {
@@ -212,22 +155,13 @@ def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str 
     )
 
 
-LITERATURE = ("--literature", "--index")
+def _store_if_named(context: click.Context, option: click.Parameter, value: str) -> str | None:
+    """None where neither the command line nor the environment names a store."""
+    return None if context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT else value
+
+
+_LITERATURE = ("--literature", "--index")
 """One thing under both names: commands about papers call it the index, those about a graph its literature."""
-
-
-def offline_option() -> Decorator:
-    """``--offline``."""
-    return click.option(
-        "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
-    )
-
-
-def limit_option() -> Decorator:
-    """``--limit``."""
-    return click.option(
-        "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
-    )
 
 
 def literature_option(
@@ -237,13 +171,13 @@ def literature_option(
 ) -> Decorator:
     """``--literature``; kgcheck.toml fills it in where it is of use to every brain."""
     filled: dict[str, Any] = {"cls": Configured, "field": "literature"} if configured else {}
-    return click.option(*LITERATURE, "literature", **filled, type=FilePath(file_okay=False), help=text)
+    return click.option(*_LITERATURE, "literature", **filled, type=FilePath(file_okay=False), help=text)
 
 
-def index_option(*, required: bool = False) -> Decorator:
+def index_option(*, required: bool = True) -> Decorator:
     """``--index``, a literature index."""
     return click.option(
-        *reversed(LITERATURE),
+        *reversed(_LITERATURE),
         "literature",
         cls=Configured,
         field="literature",
@@ -259,40 +193,65 @@ def live_option(text: str = "Ask UniProt and STRING, too; what they say comes be
     return click.option("--live", is_flag=True, help=text)
 
 
-def brain_option() -> Decorator:
-    """``--brain``."""
-    return click.option(
+PARTS: dict[str, Decorator] = {
+    "store": click.option(
+        "--store",
+        cls=Configured,
+        field="store",
+        envvar="KGCHECK_STORE",
+        default=DEFAULT_STORE,
+        show_default=True,
+        callback=_store_if_named,
+        help="A path (embedded), or bolt:// or neo4j:// "
+        "(Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
+    ),
+    "reference": click.option(
+        "--reference",
+        cls=Configured,
+        field="reference",
+        envvar="KGCHECK_REFERENCE",
+        type=FilePath(),
+        help="Snapshot made by kgcheck reference build. Without one, only structure can be checked.",
+    ),
+    "ledger": click.option(
+        "--ledger",
+        cls=Configured,
+        field="ledger",
+        setting="KGCHECK_LEDGER",
+        type=LedgerName(),
+        help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
+        "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
+    ),
+    "literature": literature_option(),
+    "profile": click.option(
+        "--profile",
+        cls=Configured,
+        field="profile",
+        default="ckg",
+        show_default=True,
+        help="Kind of graph: a name (kgcheck profile list), or the path of a folder, as ./mine.",
+    ),
+    "live": live_option(),
+    "offline": click.option(
+        "--offline", is_flag=True, help="With --live: open no connection, use only answers that were kept."
+    ),
+    "brain": click.option(
         "--brain",
         type=click.Choice(BRAINS),
         default="rules",
         show_default=True,
         help="Fixed rules, or a language model (KGCHECK_LLM_MODEL, ..._BASE_URL, ..._API_KEY).",
-    )
-
-
-def with_retired_option() -> Decorator:
-    """``--with-retired``."""
-    return click.option("--with-retired", is_flag=True, help="Read what patches retired as if it were not.")
-
-
-_PARTS: dict[str, Callable[[], Decorator]] = {
-    "store": store_option,
-    "reference": reference_option,
-    "ledger": ledger_option,
-    "literature": literature_option,
-    "profile": profile_option,
-    "live": live_option,
-    "offline": offline_option,
-    "brain": brain_option,
-    "with_retired": with_retired_option,
+    ),
+    "with_retired": click.option("--with-retired", is_flag=True, help="Read what patches retired as if it were not."),
 }
+"""The options that name the parts of a workspace."""
 
 
 def part_options(*names: str, **own: Decorator | str) -> Decorator:
     """Options that name parts of a workspace, as the parameter ``parts`` of a command; some fixed, or with a form."""
     fixed = {name: value for name, value in own.items() if isinstance(value, str)}
     formed = {name: option for name, option in own.items() if not isinstance(option, str)}
-    options = {name: _PARTS[name]() for name in names} | formed
+    options = {name: PARTS[name] for name in names} | formed
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -368,7 +327,8 @@ def _options(model: "type[BaseModel]", **own: Decorator | None) -> dict[str, Dec
 
 
 def _flag(name: str, *, several: bool) -> str:
-    return f"--{(name.removesuffix('s') if several else name).replace('_', '-')}"
+    one = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+    return f"--{(one if several else name).replace('_', '-')}"
 
 
 def _option_of(name: str, field: "FieldInfo") -> Decorator:

@@ -15,6 +15,7 @@ from kgcheck.redact import redact
 from kgcheck.visible import as_json, safe_json, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -33,12 +34,11 @@ def is_quiet() -> bool:
     return context is not None and _QUIET in context.meta
 
 
-def note(message: str) -> None:
-    """A note: one line on stderr, as long as it is."""
-    if is_quiet():
-        return
-    line = visible(redact(re.sub(r"(?<!\s)\s*\n\s*", " ", message.strip("\n"))))
-    click.echo(line, file=sys.stderr)
+def note(*messages: object) -> None:
+    """Notes: each one line on stderr, as long as it is."""
+    for message in () if is_quiet() else messages:
+        line = visible(redact(re.sub(r"(?<!\s)\s*\n\s*", " ", str(message).strip("\n"))))
+        click.echo(line, file=sys.stderr)
 
 
 def secret_note(message: str) -> None:
@@ -69,6 +69,18 @@ def show(format_: str, row: Any, table: "RenderableType") -> None:
     from kgcheck.cli.console import results
 
     results().print(table)
+
+
+def show_rows(
+    format_: str,
+    rows: "Sequence[Mapping[str, Any]]",
+    columns: "Sequence[str]",
+    in_table: "Sequence[Mapping[str, Any]] | None" = None,
+) -> None:
+    """Rows on stdout: as JSON, or these columns of them, or of others like them, as a table."""
+    from kgcheck.report.tables import rows_table
+
+    show(format_, rows, rows_table(rows if in_table is None else in_table, columns))
 
 
 def show_or_write(shown: "RenderableType", out: "Path | None") -> None:

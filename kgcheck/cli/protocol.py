@@ -17,5 +17,5 @@ _COMMANDS = {
 
 
 @click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules="kgcheck.cli.protocol_")
-def command() -> None:
+def protocol() -> None:
     """Design protocols that stand on verified facts, see which steps fell, and run what they say in a sandbox."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kgcheck.cli.options import FilePath, brain_option, format_options, options_of
+from kgcheck.cli.options import PARTS, FilePath, format_options, options_of
 from kgcheck.cli.output import note, show_or_write
 from kgcheck.options import Spending
 
@@ -18,7 +18,7 @@ from kgcheck.options import Spending
     type=FilePath(dir_okay=False),
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
-@brain_option()
+@PARTS["brain"]
 @options_of(Spending, "spending")
 @format_options(("table", "json", "markdown"))
 def command(

@@ -20,6 +20,11 @@ TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
 
 
+def most_shown(limit: int | None, format_: str) -> int | None:
+    """Findings to show: as many as are asked for, else the first of a table, and all in other forms."""
+    return TABLE_LIMIT if limit is None and format_ == "table" else limit
+
+
 def show_run(
     workspace: Workspace,
     run: Run,
@@ -42,12 +47,10 @@ def show_run(
         results().print(findings_table([one.finding for one in shown[:most] if one.finding], follow))
         if limit is None and len(shown) > most:
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
-            for line in wrong_lines(run, listed.wrong if listed else Counter()):
-                note(line)
+            note(*wrong_lines(run, listed.wrong if listed else Counter()))
     else:
         text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
-    for line in summary_lines(run, tallies, (listed.total, listed.followed) if listed else None):
-        note(line)
+    note(*summary_lines(run, tallies, (listed.total, listed.followed) if listed else None))
 
 
 def _shown(workspace: Workspace, run: Run, most: int) -> "Iterable[ComparedFinding]":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.cli.ask import command
+from kgcheck.cli.checks import ask as command
 from tests.support.audits import Said, demo, kgcheck
 
 

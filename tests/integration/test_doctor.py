@@ -14,7 +14,7 @@ import click
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.cli import facilities as doctor
+from kgcheck.cli import doctor
 from kgcheck.cli.main import cli
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.profile.schema import load_schema

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.cli.check import _Live
+from kgcheck.cli.checks import _Live
 from kgcheck.cli.main import _failed
 from kgcheck.cli.output import note
 from kgcheck.errors import InputError

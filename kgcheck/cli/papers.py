@@ -1,32 +1,42 @@
-"""``kgcheck corpus``: make, change and list a literature index."""
+"""``kgcheck corpus``, ``search``, ``verify`` and ``claims``: papers, and what they say."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import PAPER_SOURCES
-from kgcheck.cli.options import FilePath, index_option, table_or_json_option
-from kgcheck.cli.output import note, result, show
+from kgcheck.choices import PAPER_SOURCES, SECTIONS
+from kgcheck.cli.options import FilePath, index_option, options_of, table_or_json_option, workspace_options
+from kgcheck.cli.output import json_result, note, result, show, show_rows, text_result
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UnknownName, UsageError
+from kgcheck.inputs import read_whole
+from kgcheck.options import VerifyOptions
+from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.embed import Embedder
-    from kgcheck.literature.gather import Gathering, SourceName
+    from kgcheck.literature.gather import SourceName
+    from kgcheck.literature.hits import PaperHit, PassageHit
     from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.topics import TopicGathering
-    from kgcheck.providers.http import Http
+    from kgcheck.workspace import Workspace
+
+
+_MODEL = click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
 
 
 @click.group("corpus")
-def command() -> None:
+def corpus() -> None:
     """Make, change and list a literature index: abstracts, searched by words and by meaning."""
 
 
-@command.command("add")
+@corpus.command("add")
 @click.argument("files", nargs=-1, required=True, type=FilePath())
-@index_option(required=True)
+@index_option()
 @click.option("--recipe", help="How to read the files: a recipe under corpus/ [default: known by their form]")
 @click.option("--replace", is_flag=True, help="A known id gets the new text; otherwise another text is not taken.")
 @click.option(
@@ -34,8 +44,8 @@ def command() -> None:
     type=FilePath(),
     help="PMIDs of retracted papers, one a line; they never count as evidence.",
 )
-@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
-def add(
+@_MODEL
+def corpus_add(
     files: tuple[Path, ...],
     literature: Path,
     recipe: str | None,
@@ -63,12 +73,12 @@ def add(
         note(f"records: {_counted(added.counts)}")
         if added.quarantined:
             note(f"{added.quarantined:,} quarantined: {added.quarantine}")
-        _build(corpus, _model_of(corpus, model), anew=False)
+        _build(corpus, _model_of(corpus, model))
 
 
-@command.command("gather")
+@corpus.command("gather")
 @click.argument("query", required=False)
-@index_option(required=True)
+@index_option()
 @click.option(
     "--source",
     type=click.Choice(PAPER_SOURCES),
@@ -85,9 +95,9 @@ def add(
 @click.option("--full-text", is_flag=True, help="Whole papers where the record names an open licence (europepmc).")
 @click.option("--references", is_flag=True, help="Also the papers that each one cites.")
 @click.option("--citations", is_flag=True, help="Also the papers that cite each one.")
-@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+@_MODEL
 @click.option("--offline", is_flag=True, help="Open no connection, use only answers that were kept.")
-def gather_(
+def corpus_gather(
     query: str | None,
     literature: Path,
     source: "SourceName",
@@ -114,68 +124,54 @@ def gather_(
     """
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
-    from kgcheck.literature.gather import Gathering
-    from kgcheck.literature.topics import TopicGathering
+    from kgcheck.literature.gather import Gathering, gather
+    from kgcheck.literature.topics import TopicGathering, gather_topic
     from kgcheck.providers.http import Http
-    from kgcheck.settings import Settings
+    from kgcheck.settings import read_settings
 
     of_topic = {"seeds": seeds, "rounds": rounds, "threshold": tau, "keep": keep}
     given: dict[str, Any] = {name: value for name, value in of_topic.items() if value is not None}
-    _one_of_both(query, topic, of_query=bool(limit or references or citations), of_topic=bool(given))
-    settings = Settings()
-    if offline:
-        settings = settings.model_copy(update={"offline": True})
-    with Http(settings) as http, Corpus(literature, create=True, progress=RichProgress()) as corpus:
-        embedder = _model_of(corpus, model)
-        try:
-            if topic:
-                _gather_topic(TopicGathering(source, topic, **given, full_text=full_text), corpus, http, embedder)
-            else:
-                wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
-                _gather_query(wanted, corpus, http)
-        finally:
-            # What came before the service was gone can be searched.
-            _build(corpus, embedder, anew=False)
-
-
-def _one_of_both(query: str | None, topic: str | None, *, of_query: bool, of_topic: bool) -> None:
-    """Refuse a query with a topic, and options that go with the other one."""
-    from kgcheck.errors import UsageError
-
     if bool(query) == bool(topic):
         both = "name a query or a topic, not both" if query else "there is nothing to look for"
         raise UsageError(both, "QUERY is in the service's own language, --topic in plain words")
-    if topic and of_query:
+    if topic and (limit or references or citations):
         raise UsageError("--limit, --references and --citations go with QUERY", "with --topic, --keep names how many")
-    if query and of_topic:
+    if query and given:
         raise UsageError("--seeds, --rounds, --tau and --keep go with --topic", "leave them out, or name a topic")
-
-
-def _gather_query(wanted: "Gathering", corpus: "Corpus", http: "Http") -> None:
-    from kgcheck.literature.gather import gather
-
-    done = gather(wanted, corpus, http)
-    note(f"records of {done.day}: {_counted(done.counts)}; {wanted.source} has {done.total:,}")
-
-
-def _gather_topic(wanted: "TopicGathering", corpus: "Corpus", http: "Http", embedder: "Embedder | None") -> None:
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.topics import gather_topic
-
-    done = gather_topic(wanted, corpus, http, embedder, progress=RichProgress())
-    note(f"papers of {done.day}: {_counted(done.steps)}")
-    note(f"records: {_counted(done.counts)}; every step is in {done.log}")
+    with (
+        Http(read_settings(offline=True) if offline else read_settings()) as http,
+        Corpus(literature, create=True, progress=RichProgress()) as corpus,
+    ):
+        embedder = _model_of(corpus, model)
+        try:
+            if topic:
+                of_topic_done = gather_topic(
+                    TopicGathering(source, topic, **given, full_text=full_text),
+                    corpus,
+                    http,
+                    embedder,
+                    progress=RichProgress(),
+                )
+                note(f"papers of {of_topic_done.day}: {_counted(of_topic_done.steps)}")
+                note(f"records: {_counted(of_topic_done.counts)}; every step is in {of_topic_done.log}")
+            else:
+                wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
+                done = gather(wanted, corpus, http)
+                note(f"records of {done.day}: {_counted(done.counts)}; {source} has {done.total:,}")
+        finally:
+            # What came before the service was gone can be searched.
+            _build(corpus, embedder)
 
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(counts.items())) or "none"
 
 
-@command.command("build")
-@index_option(required=True)
+@corpus.command("build")
+@index_option()
 @click.option("--anew", is_flag=True, help="Make everything again, with another model if one is named.")
-@click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
-def build(literature: Path, anew: bool, model: str | None) -> None:
+@_MODEL
+def corpus_build(literature: Path, anew: bool, model: str | None) -> None:
     """Finish an index whose build was cut off, or make it again from its documents."""
     from kgcheck.cli.console import RichProgress
     from kgcheck.literature.corpus import Corpus
@@ -184,13 +180,12 @@ def build(literature: Path, anew: bool, model: str | None) -> None:
         _build(corpus, _model_of(corpus, model), anew=anew)
 
 
-@command.command("remove")
+@corpus.command("remove")
 @click.argument("ids", nargs=-1, required=True)
-@index_option(required=True)
-def remove(ids: tuple[str, ...], literature: Path) -> None:
+@index_option()
+def corpus_remove(ids: tuple[str, ...], literature: Path) -> None:
     """Take documents out of an index by their ids, e.g. pmid:22663011."""
     from kgcheck.cli.console import RichProgress
-    from kgcheck.errors import UnknownName
     from kgcheck.literature.corpus import Corpus
 
     with Corpus(literature, progress=RichProgress()) as corpus:
@@ -199,18 +194,17 @@ def remove(ids: tuple[str, ...], literature: Path) -> None:
             raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {literature} tells all")
         gone = corpus.store.remove(ids)
         note(f"{len(gone):,} removed")
-        _build(corpus, _model_of(corpus, None), anew=False)
+        _build(corpus, _model_of(corpus, None))
 
 
-@command.command("list")
-@index_option(required=True)
+@corpus.command("list")
+@index_option()
 @click.option("--ids", is_flag=True, help="Every document: id, year, whether retracted, title.")
 @table_or_json_option()
-def list_(literature: Path, ids: bool, format_: str) -> None:
+def corpus_list(literature: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
     from kgcheck.literature.manifest import DOCUMENTS, read_manifest
     from kgcheck.literature.store import DocumentStore
-    from kgcheck.report.tables import rows_table
 
     with DocumentStore(literature / DOCUMENTS) as store:
         if ids:
@@ -221,21 +215,22 @@ def list_(literature: Path, ids: bool, format_: str) -> None:
             rows = [*store.listed()]
     manifest = read_manifest(literature)
     listed = [dict(zip(header, row, strict=True)) for row in rows]
-    shown = listed if ids else {"index": manifest.model_dump(mode="json"), "recipes": listed}
-    show(format_, shown, rows_table(listed, header))
-    if not (ids or format_ == "json"):
+    if format_ == "json" and not ids:
+        json_result({"index": manifest.model_dump(mode="json"), "recipes": listed})
+        return
+    show_rows(format_, listed, header)
+    if not ids:
         result(_summary(literature, manifest))
 
 
-@command.command("show")
+@corpus.command("show")
 @click.argument("paper")
-@index_option(required=True)
+@index_option()
 @table_or_json_option()
-def show_(paper: str, literature: Path, format_: str) -> None:
+def corpus_show(paper: str, literature: Path, format_: str) -> None:
     """Show a whole paper by its id: its sections, its references, and what retracts or corrects what."""
     from rich.console import Group
 
-    from kgcheck.errors import UnknownName
     from kgcheck.literature.manifest import DOCUMENTS
     from kgcheck.literature.store import DocumentStore
     from kgcheck.report.cells import RowTable, facts_table
@@ -285,12 +280,131 @@ def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":
     return embedder
 
 
-def _build(corpus: "Corpus", embedder: "Embedder | None", *, anew: bool) -> None:
-    manifest = corpus.build(embedder, anew=anew)
-    note(_summary(corpus.folder, manifest))
+def _build(corpus: "Corpus", embedder: "Embedder | None", *, anew: bool = False) -> None:
+    note(_summary(corpus.folder, corpus.build(embedder, anew=anew)))
 
 
 def _summary(literature: Path, manifest: "Manifest") -> str:
     whole = f" with {manifest.paragraphs:,} paragraphs of whole papers" if manifest.paragraphs else ""
     meaning = f" and by meaning ({manifest.dense.model})" if manifest.dense else ""
     return f"{literature}: {how_many(manifest.papers, 'document')}{whole}, searched by words{meaning}"
+
+
+@click.command("search")
+@click.argument("query")
+@workspace_options("store", "reference", "profile", progress=False, literature=index_option())
+@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="Most documents.")
+@click.option("--document", "documents", multiple=True, help="Search only in this document, by id; may be repeated.")
+@click.option(
+    "--passages",
+    type=FilePath(dir_okay=False),
+    help="Search in the lines of this file and not in the index.",
+)
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    type=click.Choice(SECTIONS),
+    help="Search only in sections of this kind; may be repeated.",
+)
+@click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
+@table_or_json_option()
+def search(
+    workspace: "Workspace",
+    query: str,
+    limit: int,
+    documents: tuple[str, ...],
+    passages: Path | None,
+    expand: bool,
+    sections: tuple[str, ...],
+    format_: str,
+) -> None:
+    """Search for QUERY: in the whole index, in given documents, or in given passages."""
+    lines: list[str] | None = None
+    if passages:
+        from kgcheck.literature.documents import clean
+
+        text = read_whole(passages, errors="backslashreplace")
+        lines = [clean(line) for line in text.splitlines() if line.strip()]
+    found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections)
+    note(*found.notes)
+    if not found.hits:
+        note("nothing was found: try fewer or other words")
+    show(format_, [hit.as_row() for hit in found.hits], _table(found.hits))
+
+
+def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "RenderableType":
+    from kgcheck.literature.hits import PassageHit
+    from kgcheck.report.cells import RowTable
+
+    if hits and isinstance(hits[0], PassageHit):
+        passages = [(f"{hit.score:.3f}", str(hit.line), hit.passage) for hit in hits if isinstance(hit, PassageHit)]
+        return RowTable(("score", "line", "passage"), passages, keys=("score", "line"))
+    papers = [hit for hit in hits if not isinstance(hit, PassageHit)]
+    # An index of abstracts alone has nothing to say of sections.
+    whole = any(hit.document.paper or hit.document.heading for hit in papers)
+    rows = []
+    for hit in papers:
+        document = hit.document
+        title = f"{'RETRACTED ' * document.retracted}{document.title}"
+        place = document.place if whole else ""
+        rows.append((f"{hit.score:.3f}", document.id, str(document.year or ""), title, place, hit.passage))
+    columns = ("score", "id", "year", "title", "section", "best passage")
+    return RowTable(columns, rows, keys=columns[:3])
+
+
+@click.command("verify")
+@click.argument("claim", required=False)
+@click.option("--triple", help='An edge instead of a claim, by ids or names: "HEAD RELATION TAIL".')
+@workspace_options("store", "reference", "profile", progress=False, literature=index_option())
+@options_of(VerifyOptions)
+@table_or_json_option()
+def verify(workspace: "Workspace", claim: str | None, triple: str | None, options: VerifyOptions, format_: str) -> None:
+    """Tell what papers say of CLAIM, or of an edge of the graph, with exact quotes.
+
+    Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
+    stopped by --tokens or --money, or did not answer.
+    """
+    from kgcheck.model import Stance
+    from kgcheck.report.tables import claim_table
+
+    verified = workspace.verify(claim or "", triple=triple, **dict(options))
+    note(*(*verified.taken, *verified.notes))
+    verdict = verified.verdict
+    row = verdict.model_dump(mode="json") | {"taken": [taken.as_row() for taken in verified.taken]}
+    show(format_, row, claim_table(verdict))
+    click.get_current_context().exit(EXIT_FINDINGS if verdict.stance is Stance.CONTRADICTS else EXIT_CLEAN)
+
+
+@click.command("claims")
+@click.option("--paper", "papers", multiple=True, help="Show only what concerns this paper, by id; may be repeated.")
+@click.option("--format", "format_", type=click.Choice(("table", "json", "html")), default="table", show_default=True)
+@click.option(
+    "--out", type=FilePath(file_okay=False), help="Also write claims.html, a page of the graph, and claims.json here."
+)
+@workspace_options("ledger", literature=click.argument("literature", metavar="INDEX", type=FilePath(file_okay=False)))
+def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: Path | None) -> None:
+    """Show the claims of the papers in INDEX, made by kgcheck corpus add: at most five a paper, as exact quotes.
+
+    Claims of different papers are compared: which support and which contradict each other. Citations among the papers
+    rank them. All of it is kept in the ledger, so that only what changed is read again, and what was cut off goes on.
+    """
+    from kgcheck.cli.console import results
+    from kgcheck.grounding.claims.page import agreement_table, claims_page, claims_table
+
+    mapped, name = workspace.claims(papers=papers), workspace.literature.name if workspace.literature else ""
+    note(*mapped.notes)
+    found = mapped.map
+    if out is not None:
+        write_text(out / "claims.json", found.model_dump_json(indent=2) + "\n")
+        write_text(out / "claims.html", claims_page(found, name))
+        note(f"written to {out}: claims.html and claims.json")
+    match format_:
+        case "json":
+            json_result(found.model_dump(mode="json"))
+        case "html":
+            text_result(claims_page(found, name))
+        case _:
+            results().print(claims_table(found))
+            if found.groups:
+                results().print(agreement_table(found))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.group("patch")
-def command() -> None:
+def patch() -> None:
     """Repair a graph by its findings: make a patch, see what would conflict, apply it, and undo it."""
 
 
@@ -41,7 +41,7 @@ def _folder(workspace: "Workspace", patch: str) -> Path:
     return folder
 
 
-@command.command("make")
+@patch.command("make")
 @click.option("--accepted", is_flag=True, help="Every finding of the run that was accepted: kgcheck decide.")
 @click.option(
     "--finding",
@@ -55,7 +55,7 @@ def _folder(workspace: "Workspace", patch: str) -> Path:
 @_BY
 @workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
-def make(
+def patch_make(
     workspace: "Workspace",
     accepted: bool,
     findings: tuple[str, ...],
@@ -85,11 +85,11 @@ def make(
     return EXIT_FINDINGS if made.left_out and not made.patch else EXIT_CLEAN
 
 
-@command.command("check")
+@patch.command("check")
 @_PATCH
 @workspace_options("store", "profile", "ledger", progress=False)
 @table_or_json_option()
-def check(workspace: "Workspace", patch: str, format_: str) -> int:
+def patch_check(workspace: "Workspace", patch: str, format_: str) -> int:
     """Say what of PATCH, an id or the beginning of one, would conflict now. Exit code 1: something would.
 
     A patch that the ledger does not know, say of a colleague, is named by its folder.
@@ -98,7 +98,7 @@ def check(workspace: "Workspace", patch: str, format_: str) -> int:
     return _end(outcome, format_, "would fit", "done before")
 
 
-@command.command("apply")
+@patch.command("apply")
 @_PATCH
 @click.option("--delete", is_flag=True, help="Take away what is retired, and do not only mark it; undo makes it again.")
 @click.option(
@@ -107,7 +107,7 @@ def check(workspace: "Workspace", patch: str, format_: str) -> int:
 @_BY
 @workspace_options("store", "profile", "ledger")
 @table_or_json_option()
-def apply(
+def patch_apply(
     workspace: "Workspace",
     patch: str,
     delete: bool,
@@ -122,23 +122,23 @@ def apply(
     return _end(outcome, format_, "done", "done before")
 
 
-@command.command("undo")
+@patch.command("undo")
 @_PATCH
 @_BY
 @workspace_options("store", "profile", "ledger")
 @table_or_json_option()
-def undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int:
+def patch_undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int:
     """Give the graph back as it was before PATCH. Exit code 1: something was changed again since."""
     outcome = workspace.undo_patch(_folder(workspace, patch), by=by)
     return _end(outcome, format_, "undone", "")
 
 
-@command.command("export")
+@patch.command("export")
 @_PATCH
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
 @workspace_options("store", "profile", "ledger")
-def export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
+def patch_export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
     """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
     exported = workspace.export_patch(_folder(workspace, patch), of, out)
     for name, n in exported.rows.items():
@@ -149,10 +149,10 @@ def export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
     return EXIT_FINDINGS if exported.unplaced else EXIT_CLEAN
 
 
-@command.command("list")
+@patch.command("list")
 @workspace_options("ledger", progress=False)
 @table_or_json_option()
-def list_(workspace: "Workspace", format_: str) -> None:
+def patch_list(workspace: "Workspace", format_: str) -> None:
     """List the patches in the ledger, newest first."""
     from kgcheck.report.tables import patch_table
 
@@ -160,11 +160,11 @@ def list_(workspace: "Workspace", format_: str) -> None:
     show(format_, [p.model_dump(mode="json") for p in patches], patch_table(patches))
 
 
-@command.command("show")
+@patch.command("show")
 @click.argument("patch")
 @workspace_options("ledger", progress=False)
 @table_or_json_option()
-def show_(workspace: "Workspace", patch: str, format_: str) -> None:
+def patch_show(workspace: "Workspace", patch: str, format_: str) -> None:
     """Show PATCH, an id or the beginning of one: each operation and what became of it."""
     entry, operations = workspace.patch(patch)
     if format_ == "json":

@@ -1,0 +1,262 @@
+"""``kgcheck audit``, ``report``, ``runs``, ``diff`` and ``rules``: audits of graphs, and their findings in any form."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgcheck.choices import DEFAULT_STORE, THRESHOLDS
+from kgcheck.cli.options import (
+    fail_on_option,
+    format_options,
+    given,
+    live_option,
+    open_workspace,
+    options_of,
+    part_options,
+    table_or_json_option,
+    workspace_options,
+)
+from kgcheck.cli.output import note, show, show_or_write, show_rows
+from kgcheck.errors import UnknownName, UsageError
+from kgcheck.options import AuditScope
+from kgcheck.rules import structure_rules
+from kgcheck.visible import as_json
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.ledger import Run
+    from kgcheck.model import Tally
+    from kgcheck.rules import Rule
+    from kgcheck.workspace import Workspace
+
+
+TYPES = ("existence", "attribute", "triple", "potential", "structure")
+
+_LATEST = "(latest)"
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
+"""Options that a run keeps, and that cannot change when it goes on."""
+
+_LIMIT = click.option(
+    "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
+)
+
+
+@click.command("audit")
+@part_options(
+    *("store", "reference", "offline", "literature", "ledger", "profile"),
+    live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
+)
+@options_of(
+    AuditScope,
+    "scope",
+    types=click.option(
+        "--type", "types", multiple=True, type=click.Choice((*TYPES, "all")), default=("all",), show_default=True
+    ),
+)
+@_LIMIT
+@fail_on_option(THRESHOLDS)
+@click.option(
+    "--changed-since",
+    metavar="RUN|SNAPSHOT",
+    help="Read a graph on a server from what that finished audit kept of it, or the newest that looked into that "
+    "snapshot, unless the graph has changed; everything is judged again.",
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value=_LATEST,
+    default=None,
+    metavar="[RUN]",
+    help="Go on with a run that was cut off, on its own store and references; the latest such run, unless named.",
+)
+@format_options()
+def audit(
+    parts: dict[str, Any],
+    scope: AuditScope,
+    changed_since: str | None,
+    resume: str | None,
+    fail_on: str,
+    **form: Any,
+) -> None:
+    """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
+
+    What was rejected, or deferred to a later day, does not count (kgcheck decide).
+
+    Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
+    unavailable.
+    """
+    from kgcheck.cli.show import show_run
+
+    begun: Run | None = None
+    if resume:
+        _refuse_changes()
+        with open_workspace({"ledger": parts["ledger"]}) as workspace:
+            begun = workspace.cut_off(None if resume == _LATEST else resume)
+        if not (parts["store"] and given("store")):
+            parts["store"] = _store_of(begun, parts["store"])
+        if not given("reference"):
+            parts["reference"] = begun.reference
+        if not given("profile"):
+            parts["profile"] = begun.profile
+    with open_workspace(parts) as workspace:
+        audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
+        note(*audit.notes)
+        code = audit.exit_code(fail_on)
+        show_run(workspace, audit.run, audit.tallies, fail_on=fail_on, exit_code=code, **form)
+    click.get_current_context().exit(code)
+
+
+def _refuse_changes() -> None:
+    changed = [o for o in click.get_current_context().command.params if o.name in _OF_THE_RUN and given(o.name)]
+    if changed:
+        listed = ", ".join(o.opts[0] for o in changed)
+        raise UsageError(f"a run goes on as it began: {listed} cannot be given with --resume", "leave it out")
+
+
+def _store_of(run: "Run", named: str | None) -> str:
+    """The store of a run that goes on, where the command line names none.
+
+    A file is opened as the ledger names it. A server gets the password of the environment, so that the person must have
+    named it: a ledger may come from anybody.
+    """
+    from kgcheck.graph.open import is_address
+
+    if is_address(run.store) and run.store != named:
+        raise UsageError(
+            f"run {run.id} is of the server {run.store}, and only the ledger says so: it would get your password",
+            f"if that is your server, name it: --store {run.store}",
+        )
+    if run.store != (named or DEFAULT_STORE):
+        note(f"going on with the store {run.store}, where the run began")
+    return run.store
+
+
+@click.command("report")
+@click.argument("run", default="latest")
+@format_options()
+@_LIMIT
+@click.option(
+    "--methods", is_flag=True, help="Instead, how the graph was checked, as a paragraph for a paper: text or JSON."
+)
+@workspace_options("ledger", progress=False)
+def report(workspace: "Workspace", run: str, format_: str, out: Path | None, limit: int | None, methods: bool) -> None:
+    """Show the findings of RUN: its id, the beginning of its id, or `latest`."""
+    from kgcheck.cli.show import show_run
+
+    found = workspace.run(run)
+    if methods:
+        show_or_write(_methods(found, workspace.tallies(found), format_), out)
+        return
+    show_run(workspace, found, workspace.tallies(found), format_=format_, out=out, limit=limit)
+
+
+def _methods(run: "Run", tallies: "Sequence[Tally]", format_: str) -> str:
+    from kgcheck.report.methods import methods_of
+
+    found = methods_of(run, tallies)
+    match format_:
+        case "table" | "markdown":
+            return f"{found.text}\n"
+        case "json":
+            return as_json(found.model_dump(mode="json") | {"text": found.text}, indent=2) + "\n"
+        case _:
+            raise UsageError(f"methods are no {format_}", "leave out --format for text, or name json")
+
+
+@click.command("runs")
+@workspace_options("ledger", progress=False)
+@table_or_json_option()
+def runs(workspace: "Workspace", format_: str) -> None:
+    """List the runs in the ledger, newest first."""
+    from kgcheck.report.tables import run_table
+
+    runs = workspace.runs()
+    show(format_, [run.as_row() for run, _ in runs], run_table(runs))
+
+
+STATES = ("new", "changed", "unchecked", "fixed", "gone", "still")
+
+
+@click.command("diff")
+@click.argument("before", required=False, metavar="[RUN]")
+@click.argument("after", required=False, metavar="[RUN]")
+@click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only findings in this state.")
+@click.option("--limit", type=click.IntRange(min=0), help="Show at most so many findings [default: 50 of a table].")
+@format_options(("table", "json", "jsonl", "csv"))
+@fail_on_option(THRESHOLDS, default="never")
+@workspace_options("ledger", progress=False)
+def diff(
+    workspace: "Workspace",
+    before: str | None,
+    after: str | None,
+    states: tuple[str, ...],
+    limit: int | None,
+    format_: str,
+    out: Path | None,
+    fail_on: str,
+) -> None:
+    """Compare two runs of a store: the latest audit with the one before of the same options, unless RUNs are named.
+
+    One RUN is the earlier one; of two, the earlier one comes first. What is still as it was is counted, and listed only
+    with --state still. `fixed` was checked again and holds no more, `gone` is no longer in the graph, and `unchecked`
+    was not looked at, or could not be.
+
+    Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration.
+    """
+    from kgcheck.cli.show import most_shown, show_listed
+
+    diff = workspace.diff(before, after)
+    found = diff.findings(states or STATES[:-1], limit=most_shown(limit, format_))
+    show_listed(found, format_, out, head=diff.as_row)
+    note(*diff.lines())
+    click.get_current_context().exit(diff.exit_code(fail_on))
+
+
+@click.group("rules", invoke_without_command=True)
+@table_or_json_option()
+@click.pass_context
+def rules(context: click.Context, format_: str) -> None:
+    """List the structure rules: faults that a graph shows by itself.
+
+    A rule or a group of them is left out with audit --without-rule NAME, or without_rules = ["NAME"] of a job.
+    """
+    if context.invoked_subcommand:
+        return
+    rows = [_row(rule) for rule in structure_rules().values()]
+    listed = [row | {"rule": row["name"], "in words (groups)": f"{row['words']} ({_groups(row)})"} for row in rows]
+    show_rows(format_, rows, ("rule", "outcome", "in words (groups)"), listed)
+
+
+@rules.command("show")
+@click.argument("name")
+@table_or_json_option()
+def rules_show(name: str, format_: str) -> None:
+    """Explain the rule NAME: what breaks it, with an example, and how that is repaired."""
+    from kgcheck.report.cells import facts_table
+
+    rules = structure_rules()
+    if name not in rules:
+        raise UnknownName("rule", name, list(rules))
+    row = _row(rules[name])
+    facts = {
+        "rule": f"{name}: {row['words']}",
+        "breaks it": row["meaning"],
+        "wrong": row["bad"],
+        "right": row["good"],
+        "outcome": row["outcome"],
+        "repair": row["repair"] or "none is proposed",
+        "groups": _groups(row),
+    }
+    show(format_, row, facts_table(facts.items()))
+
+
+def _groups(row: dict[str, Any]) -> str:
+    return ", ".join(row["groups"])
+
+
+def _row(rule: "Rule") -> dict[str, Any]:
+    names = ("name", "words", "meaning", "groups", "bad", "good", "is_folded")
+    row = {name: getattr(rule, name) for name in names}
+    outcome = "refuted" if rule.is_fault else "insufficient"
+    return row | {"outcome": outcome, "repair": rule.repair.value if rule.is_fault else None}

@@ -1,0 +1,450 @@
+"""``kgcheck load``, ``reference``, ``profile`` and ``ledger``: what is checked, and what it is checked with."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgcheck.cli.options import (
+    PARTS,
+    FilePath,
+    LedgerName,
+    given,
+    options_of,
+    table_or_json_option,
+    workspace_options,
+)
+from kgcheck.cli.output import json_result, live_text, note, result, show, text_result
+from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE, ConfigurationError, UsageError
+from kgcheck.options import LoadOptions
+from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.loading.admin_import import OfflineImport
+    from kgcheck.loading.load import LoadSummary
+    from kgcheck.profile.schema import Schema
+    from kgcheck.reference.snapshot import SourceRelease
+    from kgcheck.workspace import Workspace
+
+
+_SHOWN = 20
+"""Conflicts, and columns, that are shown."""
+
+_LONGEST_COLUMN = 60
+
+
+@click.command("load")
+@click.argument("directory", type=FilePath())
+@workspace_options("store", "profile")
+@click.option(
+    "--quarantine",
+    type=FilePath(dir_okay=False),
+    help="JSON lines file for rows that cannot be loaded [default: .kgcheck/quarantine-<directory>.jsonl]",
+)
+@options_of(LoadOptions)
+@click.option(
+    "--offline",
+    type=FilePath(file_okay=False),
+    metavar="FOLDER",
+    help="Write FOLDER with the files for neo4j-admin, for a new and large Neo4j database, in place of --store.",
+)
+@click.option(
+    "--neo4j-home",
+    type=FilePath(file_okay=False),
+    help="With --offline: the stopped Neo4j installation to import into; without it, the command is printed.",
+)
+@table_or_json_option()
+def load(
+    workspace: "Workspace",
+    directory: Path,
+    quarantine: Path | None,
+    options: LoadOptions,
+    offline: Path | None,
+    neo4j_home: Path | None,
+    format_: str,
+) -> None:
+    """Load DIRECTORY, an import directory with databases/ and ontologies/, into a graph store.
+
+    Every file is read and checked before anything is written. Loading the same directory again changes nothing; loading
+    a newer one changes what differs. A load that was cut short is finished by the same command.
+
+    Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
+    """
+    if neo4j_home and not offline:
+        raise UsageError("--neo4j-home is for --offline", "name a folder for the files with --offline")
+    if offline and (options.prune or options.full or options.dry_run or given("store")):
+        raise UsageError(
+            "--offline makes a new database, so --store, --prune, --full and --dry-run mean nothing to it",
+            "leave them out, or leave --offline out",
+        )
+    if offline:
+        made = workspace.prepare_import(directory, offline, quarantine=quarantine, **dict(options))
+        summary = made.summary
+        _show_load(summary, format_)
+        _show_import(made.files, neo4j_home, directory, format_)
+    else:
+        summary = workspace.load(directory, quarantine=quarantine, **dict(options))
+        _show_load(summary, format_)
+    if summary.incomplete:
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+def _show_load(summary: "LoadSummary", format_: str) -> None:
+    from kgcheck.cli.console import results
+    from kgcheck.report.tables import load_table
+
+    if format_ == "json":
+        json_result(summary.model_dump_json(indent=2))
+        return
+    results().print(load_table(summary))
+    note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
+    if summary.dry_run:
+        note("a dry run: nothing was written")
+    for name, n in summary.removed.items():
+        note(f"{name}: {n:,} that no file states {'would go' if summary.dry_run else 'were taken away'}")
+    for name, n in summary.left.items():
+        note(f"{name}: {n:,} that no file states stay; --prune takes them away")
+    ignored = {(f.file, column) for f in summary.files for column in f.ignored_columns.split(", ") if column}
+    left_out = Counter(column for _, column in sorted(ignored))
+    for column, files in list(left_out.items())[:_SHOWN]:
+        shown = column if len(column) <= _LONGEST_COLUMN else f"{column[:_LONGEST_COLUMN]}..."
+        note(f"column {shown!r} of {how_many(files, 'file')} is not in the profile and was left out")
+    if len(left_out) > _SHOWN:
+        more = how_many(len(left_out) - _SHOWN, "more column")
+        note(f"and {more} that are not in the profile: --format json has them all")
+    for kind, n in summary.of_none.items():
+        note(f"{how_many(n, 'row')} of {kind}: no entry of files.toml takes them")
+    if summary.curated:
+        note(f"{summary.curated:,} facts that patches changed stay as the patches left them")
+    for settled in summary.settled[:_SHOWN]:
+        note(f"{'conflict' if settled.kind == 'conflict' else 'now upstream'}: {settled}")
+    if len(summary.settled) > _SHOWN:
+        note(f"and {how_many(len(summary.settled) - _SHOWN, 'more curated fact')}: --format json has them all")
+    for text in summary.warnings:
+        note(f"warning: {text}")
+    if summary.quarantined:
+        where = f": see {summary.quarantine}" if summary.quarantine else ""
+        why = ", ".join(f"{n:,} {reason}" for reason, n in summary.causes.items())
+        note(f"{how_many(summary.quarantined, 'row')} cannot be loaded ({why}){where}")
+    if summary.foreign:
+        named = f": {', '.join(summary.namespaces)}" if summary.namespaces else ""
+        note(f"{summary.foreign:,} of them end in namespaces that the profile does not load{named}")
+    if summary.incomplete:
+        note(f"incomplete: {summary.incomplete}")
+
+
+def _show_import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
+    """Run neo4j-admin, or say how to."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.loading.admin_import import shell
+
+    if home:
+        with RichProgress().step("neo4j-admin database import"):
+            files.run(home)
+    else:
+        note("with the server stopped, run:")
+        (live_text if format_ == "json" else text_result)(shell(files.command()) + "\n")
+    note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
+
+
+_KINDS = click.Choice(["sources", "bibliography"])
+
+
+@click.group("reference")
+def reference() -> None:
+    """Fetch, build, show and compare reference snapshots: pinned local copies of what the sources say."""
+
+
+@reference.command("build")
+@click.argument("directory", type=FilePath())
+@click.option("--out", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make.")
+@click.option(
+    "--release",
+    "releases",
+    multiple=True,
+    metavar="SOURCE=RELEASE",
+    help="Release of a source whose file does not state it.",
+)
+@click.option(
+    "--kind",
+    type=_KINDS,
+    default="sources",
+    show_default=True,
+    help="sources: what a profile asks of a graph; bibliography: works, of PubMed XML, JATS, OpenAlex and Crossref.",
+)
+@click.option(
+    "--complete",
+    multiple=True,
+    metavar="SOURCE",
+    help="bibliography: the files hold all works of this source; an id of it that is missing does not exist.",
+)
+@click.option(
+    "--retractions",
+    multiple=True,
+    type=FilePath(dir_okay=False),
+    help="bibliography: a file with the PMIDs of retracted papers, one a line.",
+)
+@PARTS["profile"]
+def reference_build(
+    directory: Path,
+    out: Path,
+    releases: tuple[str, ...],
+    kind: str,
+    complete: tuple[str, ...],
+    retractions: tuple[Path, ...],
+    profile: str,
+) -> None:
+    """Build a snapshot from every file under DIRECTORY that a recipe of the profile, or the bibliography, knows."""
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.workspace import Workspace
+
+    stated: dict[str, str] = {}
+    for text in releases:
+        source, separator, release = text.partition("=")
+        if not (source and separator and release):
+            raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
+        stated[source] = release
+    if kind == "bibliography":
+        _build_bibliography(directory, out, stated, complete, retractions)
+        return
+    _refuse_of_bibliography(complete, retractions)
+    with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
+        _show_sources(workspace.build_reference(directory, releases=stated), "table")
+
+
+@reference.command("show")
+@click.argument("snapshot", type=FilePath())
+@click.option("--kind", type=_KINDS, default="sources", show_default=True, help="Of the snapshot.")
+@table_or_json_option()
+@PARTS["profile"]
+def reference_show(snapshot: Path, kind: str, format_: str, profile: str) -> None:
+    """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
+    from kgcheck.workspace import Workspace
+
+    if kind == "bibliography":
+        from kgcheck.literature.bibliography_reader import Bibliography
+
+        with Bibliography(snapshot) as bibliography:
+            _show_releases(bibliography.releases(), format_)
+        return
+    with Workspace(reference=snapshot, profile=profile) as workspace:
+        _show_sources(workspace.releases(), format_)
+
+
+@reference.command("fetch")
+@click.argument("directory", type=FilePath(file_okay=False))
+@click.option("--source", "sources", multiple=True, help="Only the files of this source; all if none is named.")
+@table_or_json_option()
+@PARTS["profile"]
+def reference_fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str) -> None:
+    """Download the providers' files into DIRECTORY: goes on where it was cut off, leaves what is unchanged.
+
+    Exit code 3 if a file could not be had.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.profile.schema import read_schema
+    from kgcheck.providers.http import Http
+    from kgcheck.reference.download import fetch_references
+    from kgcheck.report.tables import fetched_table
+    from kgcheck.settings import read_settings
+
+    schema, settings = read_schema(profile), read_settings()
+    with Http(settings) as http:
+        done = fetch_references(directory, schema, http, sources=sources, progress=RichProgress())
+    show(format_, [f.model_dump(mode="json") for f in done], fetched_table(done))
+    if any(f.failure for f in done):
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+@reference.command("diff")
+@click.argument("older", type=FilePath())
+@click.argument("newer", type=FilePath())
+@table_or_json_option()
+@PARTS["profile"]
+def reference_diff(older: Path, newer: Path, format_: str, profile: str) -> None:
+    """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
+    from kgcheck.profile.schema import read_schema
+    from kgcheck.reference.difference import compare_snapshots
+    from kgcheck.report.tables import difference_table
+
+    changes = compare_snapshots(older, newer, read_schema(profile))
+    show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
+
+
+def _refuse_of_bibliography(*given: Sequence[object]) -> None:
+    if any(given):
+        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
+
+
+def _build_bibliography(
+    directory: Path, out: Path, stated: dict[str, str], complete: Sequence[str], retractions: Sequence[Path]
+) -> None:
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.bibliography import build_bibliography
+    from kgcheck.literature.bibliography_reader import Bibliography
+    from kgcheck.settings import read_settings
+
+    built = build_bibliography(
+        directory,
+        out,
+        read_settings(),
+        releases=stated,
+        complete=complete,
+        retractions=retractions,
+        progress=RichProgress(),
+    )
+    with Bibliography(out) as bibliography:
+        _show_releases(bibliography.releases(), "table")
+    shown = ", ".join(f"{count:,} of {source}" for source, count in built.statements.items())
+    note(f"{how_many(built.works, 'work')}; statements: {shown}")
+    if built.rejected:
+        note(f"{built.rejected:,} records were not read: {built.quarantine}")
+
+
+def _show_releases(releases: "Sequence[SourceRelease]", format_: str) -> None:
+    from kgcheck.report.tables import release_table
+
+    show(format_, [r.model_dump(mode="json") for r in releases], release_table(releases))
+
+
+def _show_sources(releases: "Sequence[SourceRelease]", format_: str) -> None:
+    from kgcheck.profile.recognise import own_schemas
+
+    _show_releases(releases, format_)
+    if format_ == "json":
+        return
+    for schema in own_schemas():
+        if served := schema.sources & {release.source for release in releases}:
+            lacking = ", ".join(sorted(schema.sources - served))
+            shown = f"it serves profile {schema.profile.name}: {len(served)} of {len(schema.sources)} sources"
+            note(f"{shown}; it lacks {lacking}" if lacking else shown)
+
+
+@click.group("profile")
+def profile() -> None:
+    """List, draft and validate profiles: the kinds of graphs that kgcheck understands."""
+
+
+@profile.command("list")
+@table_or_json_option()
+def profile_list_profiles(format_: str) -> None:
+    """List the profiles that kgcheck has."""
+    from kgcheck.profile.folder import profile_names
+    from kgcheck.profile.schema import load_schema
+
+    schemas = [load_schema(name) for name in profile_names()]
+    if format_ == "json":
+        json_result([s.profile.model_dump(include={"name", "version", "title"}, mode="json") for s in schemas])
+        return
+    width = max(len(s.profile.name) for s in schemas)
+    for schema in schemas:
+        result(f"{schema.profile.name:<{width}}  {schema.profile.title}")
+
+
+@profile.command("init")
+@workspace_options("store")
+@click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
+def profile_init(workspace: "Workspace", out: Path) -> None:
+    """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
+
+    Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
+    """
+    from kgcheck.graph.survey import survey
+    from kgcheck.profile.init import draft_profile, write_profile
+
+    _refuse_profile(out)
+    seen = survey(workspace.store, workspace.settings, workspace.progress)
+    draft = draft_profile(seen, out.resolve().name)
+    path = write_profile(draft, out)
+    note(*draft.notes)
+    patterns = how_many(len(seen.relations), "relation pattern")
+    note(f"wrote {path}: {how_many(len(seen.labels), 'label')} and {patterns} were seen")
+    note(f"next: kgcheck audit --store {workspace.store} --profile {out.absolute()} --type structure")
+
+
+def _refuse_profile(folder: Path) -> None:
+    from kgcheck.profile.folder import GRAPH
+
+    if (folder / GRAPH).exists():
+        raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
+
+
+@profile.command("validate")
+@click.argument("profile")
+@table_or_json_option()
+def profile_validate(profile: str, format_: str) -> None:
+    """Look at every file of PROFILE, a name or a folder, and list all that is wrong with it.
+
+    Exit code 2 if anything is.
+    """
+    from kgcheck.profile.claims import load_claim_forms
+    from kgcheck.profile.folder import is_path
+    from kgcheck.profile.validate import CLAIMS, validate_profile
+
+    if not is_path(profile) and Path(profile).is_dir():
+        profile = f"./{profile}"
+
+    def claims(schema: "Schema") -> object:
+        return load_claim_forms(schema.address)
+
+    found = validate_profile(profile, {CLAIMS: claims, "reference": _selects})
+    if format_ == "json":
+        json_result(found.model_dump(mode="json"))
+    else:
+        for mistake in found.mistakes:
+            result(mistake)
+        note(*found.notes)
+        if not found.mistakes:
+            patterns = how_many(found.relations, "relation pattern")
+            result(f"{found.name}: {how_many(found.labels, 'label')}, {patterns}; nothing is wrong")
+    if found.mistakes:
+        click.get_current_context().exit(EXIT_USAGE)
+
+
+def _selects(schema: "Schema") -> None:
+    """Refuse selects that a recipe must not have."""
+    from kgcheck.profile.reference_files import recipes_by_path
+    from kgcheck.profile.toml_files import Mistake, WrongFile
+    from kgcheck.reference.selects import refusal
+
+    for path, recipe in recipes_by_path(schema).items():
+        refused = [(rows.table, why) for f in recipe.files for rows in f.rows if (why := refusal(rows.select))]
+        if refused:
+            raise WrongFile(path, [Mistake(where=f"files.rows[{table}].select", what=why) for table, why in refused])
+
+
+@click.group("ledger")
+def ledger() -> None:
+    """Show what keeps the runs, and copy it to another place."""
+
+
+@ledger.command("info")
+@workspace_options("ledger", progress=False)
+@table_or_json_option()
+def ledger_info(workspace: "Workspace", format_: str) -> None:
+    """Show what the ledger is kept in, its format, its size, and how much is in it."""
+    from kgcheck.report.tables import ledger_table
+
+    facts = workspace.ledger_facts()
+    show(format_, facts._asdict(), ledger_table(facts))
+
+
+@ledger.command("copy")
+@click.argument("source", metavar="FROM", type=LedgerName())
+@click.argument("target", metavar="TO", type=LedgerName())
+@table_or_json_option()
+def ledger_copy(source: str, target: str, format_: str) -> None:
+    """Write into the ledger TO what FROM has, all of it or nothing.
+
+    Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
+    an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
+    """
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.report.tables import copied_table
+    from kgcheck.workspace import Workspace
+
+    with Workspace(ledger=source, progress=RichProgress()) as workspace:
+        copied = workspace.copy_ledger(target)
+    show(format_, [table._asdict() for table in copied], copied_table(copied))
