@@ -1,7 +1,7 @@
 """A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench.
 
-What it answers must rest on what its tools have shown in this conversation (kgcheck.agents.asker); else it is
-refused with the reason, and in the end there is no answer.
+What it answers must rest on what its tools have shown in this conversation; else it is refused with the reason, and in
+the end there is no answer.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field
 
 from kgcheck.agents.model_steps import (
+    EndForm,
     Offer,
     arguments_of,
     as_call,
@@ -196,7 +197,8 @@ class ShownResults:
         reading = result.reading
         if reading is None or reading.invents:
             return
-        self._cut(f"the rows of {text}", result.cut_off)
+        if result.cut_off:
+            self.cut.append(f"the rows of {text}")
         for value in _values(result.rows):
             if isinstance(value, str) and not any(value in own for own in reading.parameters.values()):
                 self._listed[value] = self._listed.get(value, frozenset()) | reading.labels
@@ -217,14 +219,11 @@ class ShownResults:
         self.paths[ref] = self.paths.get(ref) or path
 
     def _total(self, noun: str, refs: list[Ref], result: NodesResult) -> None:
-        self._cut(noun, result.cut_off)
+        if result.cut_off:
+            self.cut.append(noun)
         self.counts[result.total] = Quantity(noun, tuple(refs))
         if not result.total:
             self.none.append(noun)
-
-    def _cut(self, noun: str, cut: bool) -> None:
-        if cut:
-            self.cut.append(noun)
 
 
 def _values(value: Any) -> Iterator[Any]:
@@ -353,15 +352,7 @@ class FinalAnswer(Value):
     holds: bool | None = Field(default=None, description="of a yes or no question: whether the graph says so")
 
 
-class _AnswerForm(NamedTuple):
-    """The form with which a conversation ends, offered beside the tools."""
-
-    name: str
-    purpose: str
-    arguments: type[BaseModel]
-
-
-_ANSWER = _AnswerForm("answer", FinalAnswer.__doc__ or "", FinalAnswer)
+_ANSWER = EndForm("answer", FinalAnswer.__doc__ or "", FinalAnswer)
 
 _BEYOND_SMALL = ("cypher", "literature_search")
 """Tools that are too much for a weak model."""

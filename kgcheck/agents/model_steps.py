@@ -5,13 +5,14 @@ in words, and answers with JSON: which tool, and its arguments. Its text is boun
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, RootModel, create_model
 
+from kgcheck.agents.toolbox import Tool
 from kgcheck.errors import UsageError
 from kgcheck.inputs import parse_json
 from kgcheck.llm.client import Reply, ToolCall, ToolSpec
@@ -23,20 +24,16 @@ example: EXAMPLE. Your tools and their arguments:
 """
 
 
-class Offer(Protocol):
-    """Next step that a model may take: a tool of the toolbox, or the form with which it ends its part."""
+class EndForm(NamedTuple):
+    """The form with which a model ends its part, offered beside the tools."""
 
-    @property
-    def name(self) -> str:
-        """Name of the tool or form."""
+    name: str
+    purpose: str
+    arguments: type[BaseModel]
 
-    @property
-    def purpose(self) -> str:
-        """Purpose of the tool or form."""
 
-    @property
-    def arguments(self) -> type[BaseModel]:
-        """Their form."""
+Offer = Tool | EndForm
+"""Next step that a model may take."""
 
 
 def specs_of(offers: Sequence[Offer]) -> list[ToolSpec]:
@@ -51,10 +48,7 @@ def form_of_steps(offers: Sequence[Offer], choices: Choices | None = None) -> ty
     steps = [make(f"Use_{o.name}", tool=(Literal[o.name], ...), arguments=(o.arguments, ...)) for o in offers]
     root: Any = RootModel
     step: type[BaseModel] = root[reduce(or_, steps)]
-    if choices is None:
-        return step
-    bounds = choices
-    return with_schema(step, lambda schema: narrowed(schema, bounds))
+    return step if choices is None else with_schema(step, lambda schema: narrowed(schema, choices))
 
 
 def tools_in_words(offers: Sequence[Offer], example: bool = True) -> str:
@@ -62,15 +56,12 @@ def tools_in_words(offers: Sequence[Offer], example: bool = True) -> str:
     lines = [f"- {o.name}({', '.join(o.arguments.model_fields)}): {o.purpose}" for o in offers]
     if not example:
         return "\n".join(lines)
-    return _HOW.replace("EXAMPLE", _example({o.name: o.arguments for o in offers})) + "\n".join(lines)
-
-
-def _example(tools: Mapping[str, type[BaseModel]]) -> str:
-    """A step with the first tool that needs nothing but texts, or with the first one."""
-    needed = {name: {k: f for k, f in form.model_fields.items() if f.is_required()} for name, form in tools.items()}
+    # A step with the first tool that needs nothing but texts, or with the first one.
+    needed = {o.name: {k: f for k, f in o.arguments.model_fields.items() if f.is_required()} for o in offers}
     plain = [name for name, fields in needed.items() if fields and all(f.annotation is str for f in fields.values())]
-    name = next(iter(plain or tools))
-    return json.dumps({"tool": name, "arguments": {field: f"some {field}" for field in needed[name]}})
+    name = next(iter(plain or needed))
+    shown = json.dumps({"tool": name, "arguments": {field: f"some {field}" for field in needed[name]}})
+    return _HOW.replace("EXAMPLE", shown) + "\n".join(lines)
 
 
 def as_call(reply: Reply) -> Reply:

@@ -29,33 +29,33 @@ class Outside:
     """Look-ups of what is there; each says by itself what is not."""
 
     def __init__(self, lookups: Lookups | None = None, reader: "TripleReader | None" = None) -> None:
-        self._lookups = lookups
-        self._reader = reader
+        self.lookups = lookups
+        self.reader = reader
 
-    def entry(self, wanted: AccessionArguments) -> EntryResult:
-        """The entry of an accession."""
-        if self._lookups:
-            return self._lookups.entry(wanted.accession)
+    def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
+        """Look up the entry of an identifier."""
+        if self.lookups:
+            return self.lookups.entry(wanted.accession)
         return EntryResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
-        """Look up what became of an accession."""
-        if self._lookups:
-            return self._lookups.lifecycle(wanted.accession)
+    def id_lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
+        """Look up what became of an identifier."""
+        if self.lookups:
+            return self.lookups.lifecycle(wanted.accession)
         return LifecycleResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def pair(self, wanted: PairArguments) -> PairResult:
-        """Look up whether a network links two accessions."""
-        if self._lookups:
-            return self._lookups.pair(wanted.one, wanted.other, wanted.network)
+    def network_link(self, wanted: PairArguments) -> PairResult:
+        """Look up whether a network links two identifiers."""
+        if self.lookups:
+            return self.lookups.pair(wanted.one, wanted.other, wanted.network)
         return PairResult(**wanted.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
 
-    def papers(self, wanted: LiteratureArguments) -> LiteratureResult:
-        """The sentences of papers that say something like an edge."""
-        if self._reader is None:
+    def literature_search(self, wanted: LiteratureArguments) -> LiteratureResult:
+        """Sentences of papers that say something like an edge."""
+        if self.reader is None:
             return LiteratureResult(triple=wanted.triple, status="not_available", reason=_MISSING, why=_NO_INDEX)
         try:
-            found = self._reader.passages(wanted.triple)
+            found = self.reader.passages(wanted.triple)
         except UnknownName as error:
             why = error.in_one_line
             return LiteratureResult(

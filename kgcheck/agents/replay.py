@@ -17,22 +17,6 @@ from kgcheck.llm.budget import Limits
 from kgcheck.model import CheckTask, Value, Verdict
 from kgcheck.profile.schema import Schema
 
-_FORMER_NAMES = {
-    "kg_node": "node",
-    "kg_ids_by_name": "find_nodes",
-    "kg_similar_ids": "similar_ids",
-    "kg_edges": "edges",
-    "kg_relations": "relations",
-    "kg_neighbours": "neighbours",
-    "kg_cypher": "cypher",
-    "uniprot_entry": "reference_entry",
-    "uniprot_lifecycle": "id_lifecycle",
-    "string_pair": "network_link",
-}
-"""Names of tools in transcripts of version 0.1, and what they are called now."""
-
-_FORMER_LIMIT = 100
-
 
 class Replayed(Value):
     """A check that was run again."""
@@ -54,7 +38,7 @@ def read_transcript(path: Path) -> list[Event]:
     events = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            events.append(_event(line))
+            events.append(Event.model_validate(parse_json(line)))
         except ValueError as error:
             raise InputFormat(f"{path}, line {number}: not an event of a transcript") from error
     return events
@@ -64,6 +48,11 @@ def replay(events: list[Event], schema: Schema) -> Replayed:
     """Run a check again from its events."""
     if not events or not events[0].request or events[-1].verdict is None:
         raise InputFormat("the transcript does not hold a whole check", "only a check that ended can be replayed")
+    if unknown := next((e.tool for e in events if e.tool and not e.refused and e.tool not in TOOLS), None):
+        raise InputFormat(
+            f"the transcript names the tool {unknown!r}, which is none of this version",
+            "replay it with the version that wrote it",
+        )
     tasks = [e.task for e in events if e.task and not e.refused]
     # What names were taken for is what was handed over.
     request = Request.of(tasks[-1], schema) if tasks else parse_request(events[0].request, schema)
@@ -115,29 +104,3 @@ class _Recorded(Toolbox):
         if self._now.refused or self._now.result is None:
             raise UsageError(self._now.refused or "there is no result")
         return TOOLS[name].result.model_validate(self._now.result)
-
-
-def _event(line: str) -> Event:
-    """An event of a transcript, or of one as it was written before the tools had their present names."""
-    event = parse_json(line)
-    if isinstance(event, dict):
-        if "asked" in event:
-            event["request"] = event.pop("asked")
-        tool, arguments, result = (event.get(k) for k in ("tool", "arguments", "result"))
-        event["tool"] = _FORMER_NAMES.get(str(tool), tool)
-        if isinstance(arguments, dict) and isinstance(result, dict):
-            event["result"] = _present_result(str(tool), arguments, result)
-    return Event.model_validate(event)
-
-
-def _present_result(former: str, arguments: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    match former:
-        case "kg_ids_by_name":
-            return {"ids": {arguments.get("label", ""): result["ids"]} if result.get("ids") else {}}
-        case "kg_neighbours":
-            ids = result.get("ids", [])
-            return {"total": len(ids), "nodes": [{"id": id_} for id_ in ids], "cut_off": len(ids) == _FORMER_LIMIT}
-        case "uniprot_lifecycle":
-            return {"detail" if key == "said" else key: value for key, value in result.items()}
-        case _:
-            return result

@@ -14,13 +14,10 @@ from pydantic import BaseModel, ValidationError
 
 from kgcheck.agents.outside import Outside
 from kgcheck.agents.tool_types import (
-    AccessionArguments,
     CypherArguments,
     CypherResult,
     EdgeArguments,
     EdgesResult,
-    LiteratureArguments,
-    LiteratureResult,
     NameArguments,
     NamedNodesResult,
     NeighbourArguments,
@@ -28,7 +25,6 @@ from kgcheck.agents.tool_types import (
     NodePairArguments,
     NodeResult,
     NodesResult,
-    PairArguments,
     Path,
     ReferenceArguments,
     ReferenceResult,
@@ -40,7 +36,6 @@ from kgcheck.agents.tool_types import (
 )
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
-from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
@@ -74,8 +69,8 @@ class Tool(NamedTuple):
     run: Callable[["Toolbox", Any], BaseModel]
 
 
-class Toolbox:
-    """The tools over one graph and its reference sources."""
+class Toolbox(Outside):
+    """The tools over one graph and its reference sources, beside those for the outside world."""
 
     def __init__(
         self,
@@ -84,9 +79,9 @@ class Toolbox:
         outside: Outside | None = None,
         resolver: NameResolver | None = None,
     ) -> None:
+        super().__init__(*((outside.lookups, outside.reader) if outside else ()))
         self.schema: Schema = store.schema
         self.resolver = resolver or NameResolver(store.schema, store)
-        self.outside = outside or Outside()
         self._store = store
         self._source = source
 
@@ -177,22 +172,6 @@ class Toolbox:
             cited = [str(edge["source"]) if edge.get("source") else "" for edge in stated]
         evidence, gaps = self._source.observe(task, cited)
         return ReferenceResult(task=task, evidence=evidence, gaps=gaps)
-
-    def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
-        """Look up the entry of an identifier."""
-        return self.outside.entry(wanted)
-
-    def id_lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
-        """Look up what became of an identifier."""
-        return self.outside.lifecycle(wanted)
-
-    def network_link(self, wanted: PairArguments) -> PairResult:
-        """Look up whether a network links two identifiers."""
-        return self.outside.pair(wanted)
-
-    def literature_search(self, wanted: LiteratureArguments) -> LiteratureResult:
-        """Sentences of papers that say something like an edge."""
-        return self.outside.papers(wanted)
 
     def _stating(self, triple: Triple) -> tuple[tuple[dict[str, Any], ...], int]:
         """The edges that state a triple, and how many of them, the last ones, do so in the other order."""

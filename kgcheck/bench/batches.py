@@ -186,16 +186,10 @@ def verify_claims(
     return ClaimsResult(metrics, out, batch, len(items), left, stopped, tuple(notes))
 
 
-@dataclass(frozen=True)
-class SetResult:
-    """A benchmark set over a graph."""
-
-    made: "BenchSet"
-    notes: tuple[str, ...] = ()
-
-
-def make_set(context: Context, truth_from: Path | None = None, *, per_type: int = 90, seed: int = 0) -> SetResult:
-    """Make a set of checks over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
+def make_set(
+    context: Context, truth_from: Path | None = None, *, per_type: int = 90, seed: int = 0
+) -> "tuple[BenchSet, list[str]]":
+    """Make a set of checks over a graph, and notes: real disagreements, seeded errors, balanced, leakage-checked."""
     from kgcheck.bench.make import BenchMaker, leaks
     from kgcheck.reference.snapshot import Snapshot
 
@@ -206,8 +200,8 @@ def make_set(context: Context, truth_from: Path | None = None, *, per_type: int 
     with noting() as notes, _truth(context, reference, truth_from, notes) as truths:
         made = BenchMaker(context.graph, truths, seed, context.progress).make(per_type)
         if found := leaks(made.items):
-            raise KgcheckError("; ".join(leak.what for leak in found[:5]), "choose another --seed or fewer items")
-        return SetResult(made, tuple(notes))
+            raise KgcheckError("; ".join(found[:5]), "choose another --seed or fewer items")
+        return made, notes
 
 
 @contextmanager

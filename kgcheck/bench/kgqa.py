@@ -88,22 +88,17 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _question(row: Mapping[str, Any]) -> Question:
-    words = row["question"]
-    answer = row.get("answer")
-    named = str(row.get("id") or hashlib.sha256(str(words).encode()).hexdigest()[:12])
-    if isinstance(answer, bool):
-        return Question(id=named, question=words, type=row.get("type", ""), truth=answer)
-    if isinstance(answer, int):
-        return Question(id=named, question=words, type=row.get("type", ""), count=answer)
+    words, answer = row["question"], row.get("answer")
     items = answer if isinstance(answer, list) else []
-    gold = {_gold(item) for item in items} - {None}
-    return Question(id=named, question=words, type=row.get("type", ""), gold=frozenset(str(g) for g in gold))
-
-
-def _gold(item: object) -> object:
-    if isinstance(item, Mapping):
-        return item.get("id") or item.get("answer")
-    return item
+    gold = {item.get("id") or item.get("answer") if isinstance(item, Mapping) else item for item in items}
+    return Question(
+        id=str(row.get("id") or hashlib.sha256(str(words).encode()).hexdigest()[:12]),
+        question=words,
+        type=row.get("type", ""),
+        gold=frozenset(str(one) for one in gold if one is not None),
+        count=answer if isinstance(answer, int) and not isinstance(answer, bool) else None,
+        truth=answer if isinstance(answer, bool) else None,
+    )
 
 
 def unique(questions: Iterable[Question]) -> list[Question]:

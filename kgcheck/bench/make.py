@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kgcheck.bench.items import BenchLabel, Item, TaskType, Truth
 from kgcheck.bench.seeded import Seed
@@ -132,15 +132,10 @@ def _next(queue: list[ItemDraft], used: set[tuple[str, ...]]) -> ItemDraft | Non
 
 
 Pair = tuple[str, str]
+S = TypeVar("S", str, Pair)
 
 _TRIES = 200
 """Random pairs that are looked at for those that nobody states."""
-
-
-class Leak(Value):
-    """Something about a set that gives answers away."""
-
-    what: str
 
 
 class BenchSet(Value):
@@ -203,13 +198,8 @@ class BenchMaker:
         self._random.shuffle(drafts)
         return [d for d in drafts if d.label == "support"], [d for d in drafts if d.label == "refute"]
 
-    def _some(self, found: Iterable[str]) -> list[str]:
-        """Ids in a random order that the seed alone decides."""
-        order = sorted(found)
-        self._random.shuffle(order)
-        return order
-
-    def _some_pairs(self, found: Iterable[Pair]) -> list[Pair]:
+    def _some(self, found: Iterable[S]) -> list[S]:
+        """Ids, or pairs of them, in a random order that the seed alone decides."""
         order = sorted(found)
         self._random.shuffle(order)
         return order
@@ -309,12 +299,12 @@ class BenchMaker:
             return ItemDraft(kind, words, label, ends, check.source, "", "", seed, error)
 
         graph, linked = stated.keys(), links.linked.keys()
-        both, lacking = self._some_pairs(graph & linked), self._some_pairs(linked - graph)
+        both, lacking = self._some(graph & linked), self._some(linked - graph)
         yield (draft(p, "support") for p in as_stated(both))
         yield (draft(p, "refute", ("drop_edge", ""), "dropped edge") for p in as_stated(reversed(both)))
         yield (draft(p, "refute") for p in as_stated(lacking))
         yield (draft(p, "support", ("add_edge", "")) for p in as_stated(reversed(lacking)))
-        stray = self._some_pairs(graph - linked)
+        stray = self._some(graph - linked)
         yield (draft(p, "refute") for p in as_stated(stray) if self._refutable(links, check, *p))
         unlinked = self._unlinked(pattern, check, links, set(graph), (sorted(heads), sorted(tails)))
         yield (draft(p, "refute", ("add_edge", ""), "made-up edge") for p in unlinked)
@@ -337,7 +327,7 @@ class BenchMaker:
         """Pairs that neither the graph nor the source has: right as they are, wrong with a seeded edge."""
         heads = sorted({h for pair in links.linked for h in pair} & set(ends[0]))
         tails = sorted({t for pair in links.linked for t in pair} & set(ends[1]))
-        found = [p for p in self._some_pairs(links.refuted) if in_one_order(pattern, p) not in graph]
+        found = [p for p in self._some(links.refuted) if in_one_order(pattern, p) not in graph]
         found = [p for p in found if p[0] in set(ends[0]) and p[1] in set(ends[1])]
         seen: set[Pair] = set(found)
         for _ in range(min(_TRIES, len(heads) * len(tails))):
@@ -388,7 +378,7 @@ def cell_of(item: Item) -> str:
     return f"{item.type.value}: {part}{'.' + item.check[3] if item.type is TaskType.ATTRIBUTE else ''}"
 
 
-def leaks(items: Sequence[Item]) -> list[Leak]:
+def leaks(items: Sequence[Item]) -> list[str]:
     """Find what gives answers away: items asked twice, cells out of balance, answers in the words, wordings."""
     found = [f"{' '.join(c)} is asked {n} times" for c, n in Counter(i.check for i in items).items() if n > 1]
     for name, counts in _counted(items).items():
@@ -405,4 +395,4 @@ def leaks(items: Sequence[Item]) -> list[Leak]:
         total = sum(labels.values())
         if total >= 20 and max(labels.values()) > 0.75 * total:
             found.append(f"the wording {word!r} of {kind} gives the label away: {dict(labels)}")
-    return [Leak(what=text) for text in found]
+    return found

@@ -222,7 +222,7 @@ How often an answer of about one probability is right. On the diagonal, a probab
 
 def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
     """Name and value of every single measure, in the order of the report."""
-    rows = [
+    return [
         ("claims", f"{metrics.claims:,}"),
         ("with a label", f"{metrics.labelled:,}"),
         ("accuracy", _percent(metrics.accuracy)),
@@ -239,7 +239,6 @@ def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
         ("recall@10", _number(metrics.recall_at_10)),
         ("recall@50", _number(metrics.recall_at_50)),
     ]
-    return rows
 
 
 def write_report(folder: Path, metrics: ClaimMetrics, options: Mapping[str, Any]) -> None:
@@ -284,19 +283,18 @@ def _plot(metrics: ClaimMetrics) -> str:
         for v in (0, 0.5, 1)
     ]
     width, height = _SIDE + 2 * _EDGE, _SIDE + 2 * _EDGE
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif"'
-            ' font-size="11">',
-            f'<rect x="{x(0)}" y="{y(1)}" width="{_SIDE}" height="{_SIDE}" fill="none" stroke="#888"/>',
-            f'<line x1="{x(0)}" y1="{y(0)}" x2="{x(1)}" y2="{y(1)}" stroke="#888" stroke-dasharray="4"/>',
-            *ticks,
-            *dots,
-            f'<text x="{x(0.5)}" y="{height - 12}" text-anchor="middle">probability of the answer</text>',
-            "</svg>",
-            "",
-        ]
-    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif"'
+        ' font-size="11">',
+        f'<rect x="{x(0)}" y="{y(1)}" width="{_SIDE}" height="{_SIDE}" fill="none" stroke="#888"/>',
+        f'<line x1="{x(0)}" y1="{y(0)}" x2="{x(1)}" y2="{y(1)}" stroke="#888" stroke-dasharray="4"/>',
+        *ticks,
+        *dots,
+        f'<text x="{x(0.5)}" y="{height - 12}" text-anchor="middle">probability of the answer</text>',
+        "</svg>",
+        "",
+    ]
+    return "\n".join(parts)
 
 
 def _percent(value: float | None) -> str:

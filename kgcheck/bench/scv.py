@@ -19,7 +19,6 @@ from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
 
 Scope = Literal["corpus", "documents", "passages"]
-SCOPES: tuple[Scope, ...] = ("corpus", "documents", "passages")
 
 RANKED = 50
 """Documents whose order is kept for the measures of retrieval."""

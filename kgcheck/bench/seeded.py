@@ -10,6 +10,7 @@ from typing import Any, Literal, Never, Self, cast
 import pyarrow as pa
 from pydantic import model_validator
 
+from kgcheck.closing import Closing
 from kgcheck.errors import StoreError
 from kgcheck.graph.store import NO_ID, Counts, Direction, GraphStore, Hop, Properties, StrayEdge, plain
 from kgcheck.graph.symmetry import orders
@@ -48,7 +49,7 @@ class Seed(Value):
         return self
 
 
-class _Overlay:
+class _Overlay(Closing):
     """A store that can only be read; what a change does not touch is the store's own."""
 
     def __init__(self, store: GraphStore) -> None:
@@ -94,12 +95,6 @@ class _Overlay:
 
     def close(self) -> None:
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 class _Changed(_Overlay):

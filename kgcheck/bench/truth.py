@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from kgcheck.agents.request import parse_request
 from kgcheck.bench.kgqa import read_rows
+from kgcheck.closing import Closing
 from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.symmetry import unordered
@@ -76,7 +77,7 @@ class TruthSource(Protocol):
         """Links of a relation."""
 
 
-class Truths:
+class Truths(Closing):
     """A snapshot read for what is plainly true."""
 
     def __init__(self, snapshot: Path) -> None:
@@ -87,12 +88,6 @@ class Truths:
 
     def close(self) -> None:
         self._db.close()
-
-    def __enter__(self) -> "Truths":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _rows(self, statement: str, parameters: dict[str, str]) -> list[tuple[Any, ...]]:
         with damage_named(self._path):

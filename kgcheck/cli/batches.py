@@ -149,10 +149,9 @@ def bench_make(workspace: "Workspace", truth_from: Path | None, out: Path, per_t
     """Make a KGCheck set over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
     from kgcheck.bench.batches import make_set
 
-    done = make_set(workspace, truth_from, per_type=per_type, seed=seed)
-    note(*done.notes)
-    items = done.made.items
-    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in items))
-    for name, counts in done.made.cells.items():
+    made, notes = make_set(workspace, truth_from, per_type=per_type, seed=seed)
+    note(*notes)
+    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
+    for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
-    note(f"{how_many(len(items), 'item')}: {out}")
+    note(f"{how_many(len(made.items), 'item')}: {out}")

@@ -75,17 +75,26 @@ class Questions:
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
     def plan(self, question: str) -> Plan:
-        """Understand a question without answering it."""
-        return self._compiler.compile(question)
+        """Understand a question without answering it; of several plans, the first."""
+        return self._compiler.compile(question)[0]
 
     def ask(self, question: str) -> Answer:
         """Answer a question."""
         try:
-            plan = self.plan(question)
+            plans = self._compiler.compile(question)
         except NotUnderstood as error:
             because = error.in_one_line
             return Answer(question=question, status=Status.NOT_UNDERSTOOD, because=because)
-        return run_plan(question, plan, self._store)
+        first, *more = (run_plan(question, plan, self._store) for plan in plans)
+        if not more:
+            return first
+        answers = (first, *more)
+        found = tuple(one for answer in answers for one in answer.found)
+        understood, read_as = (" and ".join(getattr(a, name) for a in answers) for name in ("understood", "read_as"))
+        notes = (*(n for a in answers for n in a.notes), "the name is that of nodes of several labels; all are meant")
+        return first.model_copy(
+            update={"found": found, "understood": understood, "read_as": read_as, "notes": notes, "plan": None}
+        )
 
 
 def run_plan(question: str, plan: Plan, store: GraphStore) -> Answer:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 
 from kgcheck.errors import NotUnderstood
@@ -161,16 +162,24 @@ class Compiler:
         self._lexicon = lexicon
         self._reader = Reader(lexicon, index)
 
-    def compile(self, question: str) -> Plan:
-        """Understand a question."""
+    def compile(self, question: str) -> list[Plan]:
+        """Understand a question; one that only names nodes of several labels asks for those of each."""
         forms = self._reader.forms(question)
         for form in forms[:-1]:
             with suppress(NotUnderstood):
-                return self._plan(form)
-        return self._plan(forms[-1])
+                return self._plans(form)
+        return self._plans(forms[-1])
 
-    def _plan(self, form: str) -> Plan:
-        return _Compilation(self._schema, self._lexicon, self._reader.read(form)).plan()
+    def _plans(self, form: str) -> list[Plan]:
+        reading = self._reader.read(form)
+        readings = [reading]
+        if reading.describes and isinstance(name := reading.mentions[0], Name):
+            by_label = {
+                label: tuple(c for c in name.candidates if c.ref.label == label)
+                for label in dict.fromkeys(c.ref.label for c in name.candidates)
+            }
+            readings = [replace(reading, mentions=[replace(name, candidates=of)]) for of in by_label.values()]
+        return [_Compilation(self._schema, self._lexicon, one).plan() for one in readings]
 
 
 class _Compilation:

@@ -36,24 +36,6 @@ class Mark:
     descending: bool = True
 
 
-class Marks:
-    """Finder of marks."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        words = lexicon.words
-        denials = [_shape("not", phrase("|".join(words.negation))), _shape("except", phrase("|".join(words.exclusion)))]
-        self._shapes = [*_ranks(lexicon), *_amounts(lexicon), *denials]
-
-    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
-        """The marks of a question; the longest first, none over another."""
-        found = [
-            replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
-            for pattern, shape in self._shapes
-            for m in pattern.finditer(low)
-        ]
-        return _longest(found, taken)
-
-
 @dataclass(frozen=True)
 class Scoped:
     """A word whose meaning hangs on what it stands beside: `kgcheck.questions.compiler` settles it."""
@@ -67,24 +49,16 @@ class Scoped:
 _Found = TypeVar("_Found", Mark, Scoped)
 
 
-class ScopedFinder:
-    """Finder of scoped words."""
-
-    def __init__(self, words: ScopedWords) -> None:
-        kinds: dict[ScopedKind, tuple[str, ...]] = {
-            "or": words.or_,
-            "either": words.either,
-            "both": words.both,
-            "shared": words.shared,
-            "every": words.every,
-            "distinct": words.distinct,
-        }
-        self._shapes = [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
-
-    def find(self, low: str, taken: Sequence[tuple[int, int]]) -> list[Scoped]:
-        """The words of a question that nothing else explains; the longest first, none over another."""
-        found = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._shapes for m in shape.finditer(low)]
-        return _longest(found, taken)
+def _scoped_shapes(words: ScopedWords) -> list[tuple[ScopedKind, re.Pattern[str]]]:
+    kinds: dict[ScopedKind, tuple[str, ...]] = {
+        "or": words.or_,
+        "either": words.either,
+        "both": words.both,
+        "shared": words.shared,
+        "every": words.every,
+        "distinct": words.distinct,
+    }
+    return [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
 
 
 def _longest(found: Sequence[_Found], taken: Sequence[tuple[int, int]]) -> list[_Found]:
@@ -261,7 +235,7 @@ class Reader:
         self._index = index
         words = lexicon.words
         self._count = _any(words.count)
-        self._scoped = ScopedFinder(words.scoped)
+        self._scoped = _scoped_shapes(words.scoped)
         self._idle = _any((*words.idle, *(words.species.words if words.species and index.one_species else ())))
         self._aside = _any(words.aside)
         self._each = _any(words.each)
@@ -269,7 +243,8 @@ class Reader:
         self._common = _any(words.common)
         self._describe = re.compile(rf"^\W*(?:{any_of(words.describe)})\s+$")
         self._whether = re.compile(rf"^\W*(?:{any_of(words.whether)})(?![\w-])")
-        self._marks = Marks(lexicon)
+        denials = [_shape("not", phrase("|".join(words.negation))), _shape("except", phrase("|".join(words.exclusion)))]
+        self._marks = [*_ranks(lexicon), *_amounts(lexicon), *denials]
         self._nouns_of = [(compiled(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = phrase_shapes(lexicon)
         self._fronted = phrase_shapes(lexicon, without_preposition=True)
@@ -287,7 +262,12 @@ class Reader:
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
         idle = [m.span() for m in self._idle.finditer(low)]
-        reading.marks = self._marks.find(low, [*taken, *names, *idle])
+        marks = [
+            replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
+            for pattern, shape in self._marks
+            for m in pattern.finditer(low)
+        ]
+        reading.marks = _longest(marks, [*taken, *names, *idle])
         taken += [(m.start, m.end) for m in reading.marks]
         reading.mentions = self._chosen(low, links, taken)
         nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
@@ -296,7 +276,8 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         mentions = [(m.start, m.end) for m in reading.mentions]
-        reading.scoped = self._scoped.find(low, [*taken, *mentions, *idle])
+        scoped = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._scoped for m in shape.finditer(low)]
+        reading.scoped = _longest(scoped, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)

@@ -16,6 +16,7 @@ from kgcheck.curation.config import (
     AuditJob,
     BatchJob,
     Checking,
+    CheckingFiles,
     GroundJob,
     LoadJob,
     ProtocolsJob,
@@ -44,8 +45,7 @@ from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
 from kgcheck.report.tables import marks
 from kgcheck.settings import Settings, read_settings
-from kgcheck.workspace.ground_jobs import ground_folder
-from kgcheck.workspace.protocol_jobs import check_folder
+from kgcheck.workspace.folder_jobs import check_folder, ground_folder
 from kgcheck.workspace.results import AuditResult
 from kgcheck.workspace.workspace import Workspace
 
@@ -117,11 +117,8 @@ class JobWorker:
             self._project.check_trusted()
         self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
         keep, ledger = self._job.keep, self._ledger
-        old = (
-            old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
-            if keep != Retention()
-            else set()
-        )
+        history = self._runs.history(self._name) if keep != Retention() else ()
+        old = old_runs(keep, history, clock.now()) - needed(ledger)
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, self._settings.home)
         for run in old:
@@ -129,24 +126,23 @@ class JobWorker:
         return self._lease.work.result
 
     def _work(self) -> JobWork:
-        run, progress = self._lease.work, self._progress
         match self._job:
             case LoadJob() as job:
-                return self._load(job, run, progress)
+                return self._load(job)
             case AuditJob() as job:
-                return self._audit(job, run, progress)
+                return self._audit(job)
             case RefreshJob() as job:
-                return self._refresh(job, run, progress)
+                return self._refresh(job)
             case BatchJob() as job:
-                return self._batch(job, run, progress)
+                return self._batch(job)
             case job:
-                return self._check_files(job, run, progress)
+                return self._check_files(job)
 
     def _notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
         return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
 
-    def _open(self, progress: Progress, reference: str | None = None, **more: Any) -> Workspace:
+    def _open(self, reference: str | None = None, **more: Any) -> Workspace:
         store = self._project.store_of(self._job)
         return Workspace(
             store=store.place if store else None,
@@ -154,47 +150,40 @@ class JobWorker:
             reference=reference,
             ledger=str(job_ledger(self._project)),
             settings=self._settings,
-            progress=progress,
+            progress=self._progress,
             **more,
         )
 
-    def _load(self, job: LoadJob, run: WorkItem, progress: Progress) -> JobWork:
-        quarantine = self._path(job.quarantine, run) if job.quarantine else None
-        with self._open(progress) as workspace:
-            loaded = workspace.load(
-                self._project.place(job.directory),
-                quarantine=quarantine,
-                **{name: getattr(job, name) for name in LoadOptions.model_fields},
-            )
+    def _open_for(self, job: Checking | CheckingFiles) -> Workspace:
+        """A workspace with the references and the papers that a job names, or the default ones."""
+        reference, literature = self._project.reference_of(job), self._project.literature_of(job)
+        return self._open(reference.snapshot if reference else None, literature=literature, live=job.live)
+
+    def _load(self, job: LoadJob) -> JobWork:
+        quarantine = self._path(job.quarantine) if job.quarantine else None
+        options = {name: getattr(job, name) for name in LoadOptions.model_fields}
+        with self._open() as workspace:
+            loaded = workspace.load(self._project.place(job.directory), quarantine=quarantine, **options)
         rejected = how_many(loaded.quarantined, "row")
         text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
         severity = Severity.WARN if loaded.quarantined > loaded.foreign or loaded.warnings else Severity.OK
         if loaded.incomplete:
             severity, text = Severity.UNAVAILABLE, f"{text}; incomplete: {loaded.incomplete}"
-        figures = {
-            "nodes": loaded.nodes,
-            "edges": loaded.edges,
-            "quarantined": loaded.quarantined,
-            "causes": loaded.causes,
-        }
+        figures = loaded.model_dump(include={"nodes", "edges", "quarantined", "causes"})
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
-    def _audit(self, job: Checking, run: WorkItem, progress: Progress, since: Path | None = None) -> JobWork:
-        reference = self._project.reference_of(job)
-        literature = self._project.literature_of(job)
-        with self._open(
-            progress, reference.snapshot if reference else None, literature=literature, live=job.live
-        ) as workspace:
+    def _audit(self, job: Checking, since: Path | None = None) -> JobWork:
+        with self._open_for(job) as workspace:
             options = options_in(workspace, job)
-            begun = self._begun(run, options, workspace)
+            begun = self._begun(options, workspace)
             audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
             if audit is None and since and since.exists():
                 audit, notes = self._changed(workspace, job, since)
             if audit is None:
                 audit = workspace.audit(job.scope)
-            return self._judged(job, run, workspace, audit, (*notes, *audit.notes))
+            return self._judged(job, workspace, audit, (*notes, *audit.notes))
 
-    def _refresh(self, job: RefreshJob, run: WorkItem, progress: Progress) -> JobWork:
+    def _refresh(self, job: RefreshJob) -> JobWork:
         """Fetch, build, compare, put in place, and audit: each is done once, also where the run is cut off between."""
         reference = self._project.reference_of(job)
         if reference is None or reference.files is None:
@@ -203,10 +192,10 @@ class JobWorker:
                 "name them in kgcheck.toml, under the job's reference",
             )
         snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
-        _, noted = open_since(self._runs, run)
+        _, noted = open_since(self._runs, self._lease.work)
         changes = noted.get("changes")
         if changes is None:
-            changes = self._build(job, reference, Path(reference.files), progress)
+            changes = self._build(job, reference, Path(reference.files))
             # Written down first: a run that goes on from here must not compare the new snapshot with itself.
             self._lease.note(result={"changes": changes})
         # Where it was put in place by a run before, there is no newer one any more.
@@ -217,36 +206,36 @@ class JobWorker:
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
-        done = self._audit(job, run, progress, since=before_of(snapshot))
+        done = self._audit(job, since=before_of(snapshot))
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
-    def _build(self, job: RefreshJob, reference: ReferenceEntry, files: Path, progress: Progress) -> dict[str, int]:
+    def _build(self, job: RefreshJob, reference: ReferenceEntry, files: Path) -> dict[str, int]:
         """A newer snapshot beside the one that is there; what changed, by source and table."""
         snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
-        with self._open(progress, str(newer)) as workspace:
+        with self._open(str(newer)) as workspace:
             if job.fetch:
-                self._fetch(job, files, workspace, progress)
+                self._fetch(job, files, workspace)
             workspace.build_reference(files, releases=reference.releases)
             if not snapshot.exists():
                 return {"snapshot made": 1}
             counts = compare_snapshots(snapshot, newer, workspace.schema)
         return {f"{c.source} {c.table}": changed for c in counts if (changed := c.added + c.removed + c.changed)}
 
-    def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace, progress: Progress) -> None:
+    def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace) -> None:
         with Http(self._settings) as http:
-            done = fetch_references(files, workspace.schema, http, sources=job.sources, progress=progress)
+            done = fetch_references(files, workspace.schema, http, sources=job.sources, progress=self._progress)
         if failed := [f"{f.source} {f.file}: {f.failure}" for f in done if f.failure]:
             raise SourceUnreachable(
                 f"{len(failed)} of {how_many(len(done), 'file')} could not be fetched: {'; '.join(failed[:3])}",
                 "no snapshot was made of the rest; files that came are not fetched again",
             )
 
-    def _batch(self, job: BatchJob, run: WorkItem, progress: Progress) -> JobWork:
-        file, out = Path(self._project.place(job.file)), self._path(job.out, run)
+    def _batch(self, job: BatchJob) -> JobWork:
+        file, out = Path(self._project.place(job.file)), self._path(job.out)
         reference = self._project.reference_of(job) if job.task == "kgcheck" else None
         snapshot, live = reference.snapshot if reference else None, job.live
         papers = self._project.literature_of(job) if job.literature or job.task == "scv" else None
-        with self._open(progress, snapshot, literature=papers, live=live, brain=job.brain) as workspace:
+        with self._open(snapshot, literature=papers, live=live, brain=job.brain) as workspace:
             if job.task == "scv":
                 claims = verify_claims(workspace, file, out, job)
                 return _batched(claims.batch, claims.open, claims.report, claims.notes)
@@ -260,14 +249,11 @@ class JobWorker:
                 done = run_batch(workspace, file, out=out, options=job)
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
-    def _check_files(self, job: ProtocolsJob | GroundJob, run: WorkItem, progress: Progress) -> JobWork:
-        reference = self._project.reference_of(job)
-        literature = self._project.literature_of(job)
-        snapshot = reference.snapshot if reference else None
-        folder, out = Path(self._project.place(job.folder)), self._path(job.out, run) if job.out else None
+    def _check_files(self, job: ProtocolsJob | GroundJob) -> JobWork:
+        folder, out = Path(self._project.place(job.folder)), self._path(job.out) if job.out else None
         works = Path(self._project.place(job.bibliography)) if job.bibliography else None
         last = next((r.result for r in self._runs.history(self._name) if r.state is WorkState.DONE), {})
-        with self._open(progress, snapshot, literature=literature, live=job.live) as workspace:
+        with self._open_for(job) as workspace:
             if isinstance(job, ProtocolsJob):
                 fallen = last.get("fallen", ())
                 return check_folder(workspace, folder, job, bibliography=works, out=out, before=fallen)
@@ -275,9 +261,9 @@ class JobWorker:
             alarms = last.get("alarms", ())
             return ground_folder(workspace, folder, job, bibliography=works, results=results, out=out, before=alarms)
 
-    def _begun(self, run: WorkItem, options: AuditOptions, workspace: Workspace) -> Run | None:
+    def _begun(self, options: AuditOptions, workspace: Workspace) -> Run | None:
         """The audit that a run of this job began and did not finish, if there is one."""
-        since, _ = open_since(self._runs, run)
+        since, _ = open_since(self._runs, self._lease.work)
         store_id, wanted = workspace.graph.store_id(), options.model_dump(mode="json")
         for audit in self._ledger.runs():
             same = not audit.finished and audit.store_id == store_id and audit.options == wanted
@@ -300,9 +286,7 @@ class JobWorker:
         except LedgerError as error:
             return None, (f"audit {begun.id} was begun anew: {error.message}",)
 
-    def _judged(
-        self, job: Checking, run: WorkItem, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]
-    ) -> JobWork:
+    def _judged(self, job: Checking, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]) -> JobWork:
         new = new_findings(self._ledger, audit.run, EXAMPLES)
         done = settled(self._ledger, audit.run)
         crossed = judge(job.thresholds, counted_of(audit.tallies), new.counted, done, only_new=job.only_new)
@@ -311,7 +295,7 @@ class JobWorker:
             severity = Severity.UNAVAILABLE
         reports = []
         for report in job.reports:
-            path = self._path(report.path, run, audit.run.id)
+            path = self._path(report.path, audit.run.id)
             workspace.report(audit.run, report.format, output=path, limit=report.limit)
             reports.append(str(path))
         outcomes = {outcome.value: count for outcome in Outcome if (count := audit.outcomes[outcome])}
@@ -330,9 +314,9 @@ class JobWorker:
             figures={"outcomes": outcomes, "unfinished": not audit.run.finished},
         )
 
-    def _path(self, pattern: str, run: WorkItem, audit: str = "") -> Path:
+    def _path(self, pattern: str, audit: str = "") -> Path:
         """A path of the file with its places filled."""
-        at = run.planned or run.created
+        at = self._lease.work.planned or self._lease.work.created
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)

@@ -72,10 +72,9 @@ class AuditResult:
     @property
     def outcomes(self) -> Counter[Outcome]:
         """Tasks by outcome."""
-        counts = Counter[Outcome]()
-        for t in self.tallies:
-            counts[t.outcome] += t.count
-        return counts
+        from kgcheck.report.tables import outcomes
+
+        return outcomes(self.tallies)
 
     def exit_code(self, fail_on: str = "refuted") -> int:
         """1 for findings at or over a threshold, else 3 if the audit is incomplete, else 0.

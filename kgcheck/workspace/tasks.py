@@ -4,7 +4,7 @@ Whatever makes a run gets its id written down before it begins: after a kill it 
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,11 +19,13 @@ from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Finding, Value
 from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
-from kgcheck.workspace.results import AuditResult
+from kgcheck.report.tables import outcomes
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from kgcheck.curation.project import AnyJob, Project
+
+_UNDO = "patch_undo"
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
@@ -99,36 +101,25 @@ class TaskKind(NamedTuple):
 
 
 def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
-    wanted = AuditWanted.model_validate(work.task.parameters)
-    begun = _run_of(workspace, work.task.run)
+    wanted, begun, notes = AuditWanted.model_validate(work.task.parameters), _run_of(workspace, work.task.run), []
     if begun is not None and begun.finished:
         # Killed between the end of the audit and that of the task.
-        return _outcome_of(workspace, begun)
+        return _audit_row(workspace, begun)
     if begun is not None:
         try:
-            return _audited(workspace.resume(begun))
+            resumed = workspace.resume(begun)
+            return _audit_row(workspace, resumed.run, resumed.notes)
         except LedgerError as error:
-            again = f"audit {begun.id} was begun anew: {error.message}"
-            return _begin_audit(workspace, work, wanted, new_run_id()) | {"notes": [again]}
-    return _begin_audit(workspace, work, wanted, work.task.run or new_run_id())
-
-
-def _begin_audit(workspace: Workspace, work: TaskWork, wanted: AuditWanted, run: str) -> dict[str, Any]:
+            notes.append(f"audit {begun.id} was begun anew: {error.message}")
+    run = new_run_id() if notes else work.task.run or new_run_id()
     work.lease.note(run=run)
-    return _audited(workspace.audit(wanted.scope, changed_since=wanted.changed_since, run_id=run))
+    done = workspace.audit(wanted.scope, changed_since=wanted.changed_since, run_id=run)
+    return _audit_row(workspace, done.run, notes or done.notes)
 
 
-def _audited(result: AuditResult) -> dict[str, Any]:
-    outcomes = {outcome.value: count for outcome, count in sorted(result.outcomes.items())}
-    unfinished = not result.run.finished
-    return {"run": result.run.id, "outcomes": outcomes, "unfinished": unfinished, "notes": list(result.notes)}
-
-
-def _outcome_of(workspace: Workspace, run: Run) -> dict[str, Any]:
-    counts: dict[str, int] = {}
-    for tally in next(tallies for one, tallies in workspace.runs() if one.id == run.id):
-        counts[tally.outcome.value] = counts.get(tally.outcome.value, 0) + tally.count
-    return {"run": run.id, "outcomes": dict(sorted(counts.items())), "unfinished": False, "notes": []}
+def _audit_row(workspace: Workspace, run: Run, notes: Iterable[str] = ()) -> dict[str, Any]:
+    counts = {outcome.value: count for outcome, count in sorted(outcomes(workspace.tallies(run)).items())}
+    return {"run": run.id, "outcomes": counts, "unfinished": not run.finished, "notes": list(notes)}
 
 
 def _run_of(workspace: Workspace, name: str | None) -> Run | None:
@@ -141,16 +132,12 @@ def _run_of(workspace: Workspace, name: str | None) -> Run | None:
         return None
 
 
-def _apply(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+def _patch(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     wanted = PatchWanted.model_validate(work.task.parameters)
-    folder = Path(workspace.patch(wanted.patch)[0].folder)
-    return workspace.apply_patch(folder, by=work.task.by, delete=wanted.delete).as_row()
-
-
-def _undo(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
-    wanted = PatchWanted.model_validate(work.task.parameters)
-    folder = Path(workspace.patch(wanted.patch)[0].folder)
-    return workspace.undo_patch(folder, by=work.task.by).as_row()
+    folder, by = workspace.patch(wanted.patch)[0].folder, work.task.by
+    if work.task.kind == _UNDO:
+        return workspace.undo_patch(folder, by=by).as_row()
+    return workspace.apply_patch(folder, by=by, delete=wanted.delete).as_row()
 
 
 def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
@@ -230,17 +217,13 @@ def _project(config: Path | None) -> "Project":
     return read_project(config)
 
 
-def _always(task: WorkItem, config: Path | None) -> bool:
-    return True
-
-
 KINDS: dict[str, TaskKind] = {
     kind.name: kind
     for kind in (
         TaskKind("audit", AuditWanted, _audit),
         TaskKind("checks", ChecksWanted, _check),
         TaskKind("job", JobWanted, _job, writes=_loads, retries=_retries, following=_following),
-        TaskKind("patch_apply", PatchWanted, _apply, writes=_always),
-        TaskKind("patch_undo", PatchWanted, _undo, writes=_always),
+        TaskKind("patch_apply", PatchWanted, _patch, writes=lambda task, config: True),
+        TaskKind(_UNDO, PatchWanted, _patch, writes=lambda task, config: True),
     )
 }

@@ -312,6 +312,14 @@ def test_a_name_of_several_nodes_means_all_and_says_so(questions: Questions) -> 
     assert answer.notes == ("CDE3 names 2 Protein nodes; all are meant",)
 
 
+def test_a_name_of_nodes_of_several_labels_means_all_and_says_so(questions: Questions) -> None:
+    answer = questions.ask("What is ABC1?")
+
+    assert [str(found.ref) for found in answer.found] == ["Gene ABC1", "Protein P00001"]
+    assert answer.read_as == "the Gene 'alpha one' (ABC1) and the Protein 'ABC1' (P00001)"
+    assert answer.notes == ("the name is that of nodes of several labels; all are meant",)
+
+
 def test_a_misspelt_name_gets_a_suggestion(questions: Questions) -> None:
     assert "did you mean alphin?" in questions.ask("Which diseases is alphinn linked to?").because
 

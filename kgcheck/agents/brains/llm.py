@@ -8,11 +8,12 @@ gets them in words, and its text is bound to the form of a step (kgcheck.agents.
 import json
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from kgcheck.agents.model_steps import (
+    EndForm,
     Offer,
     arguments_of,
     as_call,
@@ -74,14 +75,6 @@ class _Conclusion(_PlainHandOver):
     outcome: Literal["supported", "refuted", "insufficient", "unavailable"]
 
 
-class _HandOverForm(NamedTuple):
-    """The form with which a part ends, offered beside the tools."""
-
-    name: str
-    purpose: str
-    arguments: type[BaseModel]
-
-
 _FORMS: dict[Stage, type[_PlainHandOver]] = {
     Stage.PLAN: _PlainHandOver,
     Stage.KG_QUERY: _TaskHandOver,
@@ -137,7 +130,7 @@ class LlmBrain:
         """Ask the model for a call, or for text bound to the form of one where it cannot make calls."""
         more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
         form = _FORMS[stage]
-        offers: list[Offer] = [*tools, _HandOverForm(HAND_OVER, form.__doc__ or "", form)]
+        offers: list[Offer] = [*tools, EndForm(HAND_OVER, form.__doc__ or "", form)]
         if not self._bound:
             return self._client.complete(conversation, tools=specs_of(offers), **more)
         system, *rest = conversation
