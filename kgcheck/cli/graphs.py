@@ -80,10 +80,9 @@ def load(
             "leave them out, or leave --offline out",
         )
     if offline:
-        made = workspace.prepare_import(directory, offline, quarantine=quarantine, **dict(options))
-        summary = made.summary
+        summary, files = workspace.prepare_import(directory, offline, quarantine=quarantine, **dict(options))
         _show_load(summary, format_)
-        _show_import(made.files, neo4j_home, directory, format_)
+        _show_import(files, neo4j_home, directory, format_)
     else:
         summary = workspace.load(directory, quarantine=quarantine, **dict(options))
         _show_load(summary, format_)

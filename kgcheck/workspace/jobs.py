@@ -169,7 +169,7 @@ class JobWorker:
         severity = Severity.WARN if loaded.quarantined > loaded.foreign or loaded.warnings else Severity.OK
         if loaded.incomplete:
             severity, text = Severity.UNAVAILABLE, f"{text}; incomplete: {loaded.incomplete}"
-        figures = loaded.model_dump(include={"nodes", "edges", "quarantined", "causes"})
+        figures = {name: getattr(loaded, name) for name in ("nodes", "edges", "quarantined", "causes")}
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
 
     def _audit(self, job: Checking, since: Path | None = None) -> JobWork:

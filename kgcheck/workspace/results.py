@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
     from kgcheck.literature.hits import PaperHit, PassageHit
-    from kgcheck.loading.admin_import import OfflineImport
-    from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer
 
 
@@ -116,11 +114,3 @@ class SearchResult:
     also: tuple[str, ...] = ()
     """Further names that were looked for."""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class AdminImport:
-    """Files for ``neo4j-admin database import``, with what went into them."""
-
-    summary: "LoadSummary"
-    files: "OfflineImport"

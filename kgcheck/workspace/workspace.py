@@ -11,7 +11,7 @@ from kgcheck.context import Context, noting
 from kgcheck.errors import InputMissing, UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
-from kgcheck.workspace.results import AdminImport, AskResult, AuditResult, Findings, SearchResult
+from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
 
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
+    from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
     from kgcheck.protocols.checking.quality import StudyQuality
@@ -110,7 +111,7 @@ class Workspace(Context):
 
     def prepare_import(
         self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None, **options: Any
-    ) -> AdminImport:
+    ) -> "tuple[LoadSummary, OfflineImport]":
         """Write the files for ``neo4j-admin database import``, for a new and large database; options: `LoadOptions`."""
         from kgcheck.loading.admin_import import OfflineImport
         from kgcheck.loading.load import import_folder, load_directory
@@ -119,7 +120,7 @@ class Workspace(Context):
         files = OfflineImport(Path(folder), self.schema, database=self.settings.neo4j_database or "neo4j")
         kept = self._quarantine(quarantine, source)
         summary = load_directory(source, files, self.settings, quarantine=kept, options=wanted, progress=self.progress)
-        return AdminImport(summary, files)
+        return summary, files
 
     def build_reference(
         self, directory: str | Path, *, releases: Mapping[str, str] | None = None

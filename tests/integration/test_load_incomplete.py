@@ -136,8 +136,8 @@ def test_a_job_that_loads_too_little_is_not_clean(directory: ImportDirectory, tm
 def test_a_workspace_takes_a_number_or_a_share(directory: ImportDirectory, tmp_path: Path) -> None:
     write_parents(directory, ("DOID:7", "DOID:8"), ("DOID:8", "DOID:7"))
     with Workspace(store=str(tmp_path / "graph.lbdb")) as workspace:
-        made = workspace.prepare_import(directory.folder, tmp_path / "files", max_quarantined=1)
-        assert made.summary.incomplete == "2 of 44 rows cannot be loaded, and --max-quarantined allows 1"
+        summary, _ = workspace.prepare_import(directory.folder, tmp_path / "files", max_quarantined=1)
+        assert summary.incomplete == "2 of 44 rows cannot be loaded, and --max-quarantined allows 1"
         with pytest.raises(UsageError, match="no number of rows"):
             workspace.load(directory.folder, max_quarantined="a few")
 
