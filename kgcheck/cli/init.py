@@ -16,8 +16,7 @@ def command(folder: Path, schema: bool) -> None:
 
     What is there is never overwritten.
     """
-    from kgcheck.curation.config import json_schema
-    from kgcheck.curation.project import write_project
+    from kgcheck.curation.project import json_schema, write_project
 
     if schema:
         json_result(json_schema())

@@ -20,8 +20,7 @@ def command(path: Path | None, listed: bool, revoked: bool) -> None:
     --config or KGCHECK_CONFIG names is trusted by that.
     """
     from kgcheck.curation.project import read_project
-    from kgcheck.curation.project_file import NAME, find_file
-    from kgcheck.curation.trust import is_trusted, revoke, trust, trusted
+    from kgcheck.curation.project_file import NAME, find_file, is_trusted, revoke, trust, trusted
     from kgcheck.errors import InputMissing, KgcheckError, UsageError
 
     if listed and (path or revoked):

@@ -1,7 +1,7 @@
 """The findings of a run as a list: with what became of them and what was decided, filtered, page by page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from itertools import product
@@ -24,18 +24,21 @@ from sqlalchemy import (
 )
 
 from kgcheck import clock
+from kgcheck.agents.request import resolve_request
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
-from kgcheck.curation.decisions import day_of
+from kgcheck.curation.decisions import Decisions, day_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.ledger.causes import CONSEQUENCE
-from kgcheck.ledger.comparisons import FEW, ComparisonState, comparison_of, decided_basis, state_of
+from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
+from kgcheck.ledger.comparisons import FEW, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
-from kgcheck.ledger.ledger import Ledger, Run, of_graph_states, of_outcomes
+from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
+from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER
-from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value, all_reasons
+from kgcheck.model import Change, CheckType, Finding, GraphState, Outcome, Reason, Value, all_reasons
+from kgcheck.questions.resolver import NameResolver
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
@@ -206,7 +209,11 @@ class FindingList:
             here = self._place(connection, after) if after else None
             if here or not after:
                 query = query.where(self.condition(connection, found.of, found.state, found.basis))
-                query = query if self._wanted.shows_all else query.where(~self._stands_under(connection, found.of))
+                query = (
+                    query
+                    if self._wanted.shows_all
+                    else query.where(~self._stands_under(connection, found.of, is_there=True))
+                )
                 if found.of is PLACE and self._wanted.reasons:
                     yield from self._by_reason(query, here)
                 else:
@@ -214,6 +221,11 @@ class FindingList:
         if set(states) & set(_NOT_THERE):
             query, state = self._diff.absent_rows(connection)
             query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
+            query = (
+                query
+                if self._wanted.shows_all
+                else query.where(~self._stands_under(connection, FINDING, is_there=False))
+            )
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 
@@ -251,20 +263,15 @@ class FindingList:
         row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
-    def _stands_under(self, connection: Connection, table: FromClause) -> ColumnElement[bool]:
+    def _stands_under(self, connection: Connection, table: FromClause, *, is_there: bool) -> ColumnElement[bool]:
         """Condition that a finding follows from another of the list."""
-        link, key, cause = CONSEQUENCE.alias(), KEY.alias("cause_key"), FINDING.alias("cause")
+        link = CONSEQUENCE.alias()
         same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
         if self._wanted.is_empty:
             return select(link.c.run).where(same).exists()
-        rows = link.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == link.c.cause))
-        rows = rows.join(cause, cause.c.number == key.c.finding)
-        return select(link.c.run).select_from(rows).where(same, self.cause_condition(connection, cause)).exists()
-
-    def cause_condition(self, connection: Connection, cause: FromClause) -> ColumnElement[bool]:
-        """Condition that the cause of a finding of the run is in the list, as SQL over a row of FINDING."""
-        state = state_of(comparison_of(connection, self._diff.pair), cause)
-        return self.condition(connection, cause, state, decided_basis(cause.c.run, cause.c.fingerprint))
+        rows, *cause = self._diff.join_finding(connection, link, link.c.cause, "cause", is_there=is_there)
+        condition = self.condition(connection, *cause)
+        return select(link.c.run).select_from(rows).where(same, condition).exists()
 
     def condition(
         self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
@@ -357,3 +364,86 @@ def list_findings(
 ) -> FindingList:
     """The findings of a run, compared with an earlier one, that fit filters as a person gives them."""
     return FindingList(diff_of(ledger, before, run), wanted(**filters))
+
+
+class KnownFinding(ComparedFinding):
+    """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
+
+    finding: Finding
+
+
+class Occurrence(Value):
+    """A run that has a finding, and what it was there."""
+
+    run: str
+    started: datetime
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    value: str | None = Field(default=None, description="what the graph said")
+    change: Change | None = Field(default=None, description="what was proposed")
+    carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
+
+
+def find(ledger: Ledger, name: str, resolver: Callable[[], NameResolver]) -> Finding:
+    """The finding of a fingerprint, its beginning, or the words of a check, in the newest run that has it."""
+    if " " not in name.strip():
+        return ledger.finding(name)
+    request = resolve_request([name], resolver())
+    known = ledger.known([task.fingerprint for task in request.tasks])
+    if not known:
+        raise UnknownName("finding about", request.text, [], "kgcheck check looks now; kgcheck findings lists them all")
+    return max(map(ledger.finding, sorted(known)), key=lambda finding: finding.run)
+
+
+def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+    finding = ledger.finding(fingerprint)
+    decisions = Decisions(ledger)
+    bases = decisions.bases([finding])
+    name = finding.fingerprint
+    decided = decisions.beside([finding])
+    with ledger.database.reading() as connection:
+        consequences = consequences_of(connection, finding.run, [name])
+    return KnownFinding(
+        fingerprint=name,
+        finding=finding,
+        state=_state(ledger, name, finding.run),
+        decided=decided[name],
+        consequences=consequences[name],
+        basis=bases[name],
+    )
+
+
+def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence]:
+    """The runs that have a finding, the newest first."""
+    name = ledger.finding(fingerprint).fingerprint
+    numbers = select(KEY.c.finding).where(of_any_run(KEY.c.fingerprint == name))
+    query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)
+    query = query.where(FINDING.c.number.in_(numbers))
+    query = query.order_by(RUN.c.number.desc()).limit(limit)
+    with ledger.database.reading() as connection:
+        rows = connection.execute(query).all()
+    found = []
+    for row in rows:
+        finding = finding_of(row)
+        found.append(
+            Occurrence(
+                run=finding.run,
+                started=row.run_started,
+                outcome=finding.verdict.outcome,
+                reason=finding.verdict.reason,
+                confidence=finding.verdict.confidence,
+                value=finding.task.value,
+                change=finding.change,
+                carried_from=finding.carried_from,
+            )
+        )
+    return found
+
+
+def _state(ledger: Ledger, fingerprint: str, run: str) -> ComparisonState | None:
+    runs = ledger.runs()
+    store = next(r.store_id for r in runs if r.id == run)
+    newest = next((r for r in runs if r.store_id == store and not r.is_check), None)
+    return diff_of(ledger, after=newest).state_of(fingerprint) if newest else None

@@ -21,10 +21,12 @@ from sqlalchemy import (
     Table,
     Text,
     case,
+    column,
     func,
     insert,
     select,
     union,
+    values,
 )
 
 from kgcheck.errors import ChangedMeanwhile
@@ -112,8 +114,40 @@ _KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
+class CurrentDecision(Value):
+    """State of a finding by what was decided, and the decision that made it so.
+
+    Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
+    whose day has come. An inherited one is about the cause of the finding.
+    """
+
+    state: DecisionState
+    decision: Decision | None = None
+    is_inherited: bool = False
+
+
 class DecisionTable(LedgerTable):
     """Reads and writes decisions."""
+
+    def states(self, found: Iterable[tuple[str, str, str]], today: date) -> dict[str, CurrentDecision]:
+        """Where findings stand, each given by its run, its fingerprint and its basis."""
+        states = dict[str, CurrentDecision]()
+        columns = (column(name, String) for name in ("run", "fingerprint", "basis"))
+        named = values(*columns, name="named")
+        for some in batches(found, _TOGETHER):
+            rows = named.data(some).cte()
+            state = state_column(rows, rows.c.basis, today)
+            query = select(rows.c.fingerprint, state, *_decision_columns(rows, rows.c.basis))
+            with self._database.reading() as connection:
+                known = connection.execute(query).all()
+            decisions = self.numbered([row.decision for row in known if row.decision is not None])
+            for fingerprint, decision_state, number, is_inherited in known:
+                states[fingerprint] = CurrentDecision(
+                    state=DecisionState(decision_state),
+                    decision=decisions.get(number),
+                    is_inherited=bool(is_inherited),
+                )
+        return states
 
     def newest(self) -> int:
         """The number of the newest decision; 0 where there is none."""
@@ -178,7 +212,7 @@ def latest_decisions(name: str = "latest_decision") -> Subquery:
 
 def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
     """Return the state of a finding by decisions about it, or about its cause, as SQL."""
-    number = _number_that_counts(found, basis)
+    number = func.coalesce(*_numbers_that_count(found, basis))
     action, until = (_of_number(column, number) for column in _DECIDES)
     before = _newest(DECISION.c.action, DECISION.c.fingerprint == found.c.fingerprint)
     # Of most nothing was decided: that is known from three look-ups.
@@ -195,6 +229,13 @@ def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> C
     )
 
 
+def _decision_columns(found: FromClause, basis: ColumnElement[Any]) -> tuple[ColumnElement[Any], ...]:
+    """The number of the decision that made the state of a finding, and whether it is about its cause, as SQL."""
+    own, of_cause = _numbers_that_count(found, basis)
+    newest = _newest(DECISION.c.number, DECISION.c.fingerprint == found.c.fingerprint)
+    return func.coalesce(own, of_cause, newest).label("decision"), own.is_(None) & of_cause.is_not(None)
+
+
 def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
     """The findings of which something was decided, or of whose causes: of a run, or of any."""
     runs = CONSEQUENCE.c.run == run if run else CONSEQUENCE.c.run.in_(select(RUN.c.id))
@@ -204,7 +245,7 @@ def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
 
 def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
     """Check whether the day of a deferral has come, after one day and up to another, as SQL."""
-    number = _number_that_counts(found, basis)
+    number = func.coalesce(*_numbers_that_count(found, basis))
     action, until = (_of_number(column, number) for column in _DECIDES)
     return (action == Action.DEFER.value) & (until > after) & (until <= today)
 
@@ -217,14 +258,14 @@ def _newest(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Col
     return newest.correlate_except(DECISION).scalar_subquery()
 
 
-def _number_that_counts(found: FromClause, basis: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The number of the newest decision about a finding as it is now, or else about its cause as that is now."""
+def _numbers_that_count(found: FromClause, basis: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The numbers of the newest decisions about a finding and about its cause, each as it is now."""
     own = _newest(DECISION.c.number, DECISION.c.fingerprint == found.c.fingerprint, DECISION.c.basis == basis)
     of, of_cause = CONSEQUENCE.alias(), DECISION.alias()
     same = (of_cause.c.fingerprint == of.c.cause) & (of_cause.c.basis == decided_basis(of.c.run, of.c.cause))
     query = select(func.max(of_cause.c.number)).select_from(of.join(of_cause, same))
     query = query.where(of.c.run == found.c.run, of.c.fingerprint == found.c.fingerprint)
-    return func.coalesce(own, query.correlate_except(of, of_cause).scalar_subquery())
+    return own, query.correlate_except(of, of_cause).scalar_subquery()
 
 
 def _of_number(column: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from kgcheck.curation.config import ProtocolsJob
 from kgcheck.curation.jobs import EXAMPLES, JobWork
+from kgcheck.curation.project import ProtocolsJob
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError
 from kgcheck.inputs import refuse_outside

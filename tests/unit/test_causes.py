@@ -12,18 +12,15 @@ from typing import Any
 import pytest
 
 from kgcheck import clock
-from kgcheck.curation.compare import diff_of
-from kgcheck.curation.comparison_summary import comparison_summary
-from kgcheck.curation.counting import counted_of, new_findings, settled
+from kgcheck.curation.compare import comparison_summary, diff_of
 from kgcheck.curation.decisions import Decisions, decide
-from kgcheck.curation.facets import facets_of
+from kgcheck.curation.facets import counted_of, facets_of, new_findings, settled
 from kgcheck.curation.findings import list_findings
-from kgcheck.curation.making import make_patch
-from kgcheck.curation.proposals import Wanted
+from kgcheck.curation.making import Wanted, make_patch
 from kgcheck.curation.thresholds import Threshold, judge
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.causes import reasons_following
-from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
     Change,
