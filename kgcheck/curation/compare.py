@@ -83,7 +83,6 @@ class ComparedFinding(Value):
         return self.former.why if self.former else ""
 
     def as_row(self) -> dict[str, Any]:
-        """The flat form that `kgcheck diff --format json` prints."""
         known = self.finding.as_row() if self.finding else self.former.model_dump() if self.former else {}
         decision = self.decided.decision
         return {
@@ -108,7 +107,6 @@ class RunDiff:
 
     @property
     def counts(self) -> Counter[ComparisonState]:
-        """Number of findings in each comparison state."""
         with self._opened() as (_, table):
             return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
@@ -153,12 +151,10 @@ class RunDiff:
         return EXIT_FINDINGS if self.fails(chosen("threshold", fail_on, THRESHOLDS)) else EXIT_CLEAN
 
     def as_row(self) -> dict[str, Any]:
-        """The head that `kgcheck diff --format json` prints: the runs and the counts."""
         counts = {state.value: count for state, count in self.counts.items()}
         return {"before": self.before_id, "after": self.after.id, "counts": counts}
 
     def lines(self) -> list[str]:
-        """Summarise the comparison in a line or two."""
         counts, line = self.counts, f"run {self.after.id}"
         line += f" against {self.before.id}" if self.before else ", the first of this store and these options"
         numbers = ", ".join(f"{counts[state]:,} {state.value}" for state in ComparisonState)
@@ -169,11 +165,9 @@ class RunDiff:
 
     @property
     def before_id(self) -> str | None:
-        """The id of the earlier run, where there is one."""
         return self.before.id if self.before else None
 
     def findings(self, states: Collection[str] = (), *, limit: int | None = None) -> Iterator[ComparedFinding]:
-        """Findings with what became of them, the new ones first."""
         with self._opened() as (ledger, _):
             rows = (row for state in SHOWN_FIRST if not states or state in states for row in self.rows(ledger, state))
             yield from self.read(ledger, islice(rows, limit))
@@ -369,7 +363,6 @@ class _Beside:
 
     @cached_property
     def _states(self) -> dict[str, str]:
-        """The states of the findings that are not as most are."""
         with self._ledger.database.reading() as connection:
             query, found = self._diff.present_rows(connection)
             columns = found.of.c.fingerprint, found.state.label("state")

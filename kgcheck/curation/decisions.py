@@ -46,7 +46,6 @@ class Made(Value):
 
     @property
     def line(self) -> str:
-        """Describe the decision, and the one that it takes the place of."""
         made, old = self.decision, self.before.decision
         chosen, until = f" {made.chosen!r}" if made.chosen else "", f" until {made.until}" if made.until else ""
         was = f"; {old.action.value} by {old.by} on {old.at:%Y-%m-%d %H:%M} stays in its history" if old else ""
@@ -79,7 +78,6 @@ class Choice(Value):
         return self
 
     def check(self, finding: Finding) -> None:
-        """Refuse what cannot be decided about a finding."""
         if self.chosen is None:
             return
         change = finding.change
@@ -116,7 +114,6 @@ class Decisions:
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
-        """Where findings stand as they are given."""
         found = list(findings)
         return self._states(found, self.bases(found), today)
 
@@ -251,7 +248,6 @@ def _check_count(count: int, expected: int) -> None:
 
 
 def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:
-    """The findings that are meant, each once."""
     if isinstance(findings, str):
         findings = [findings]
     if not isinstance(findings, Iterable):
@@ -444,7 +440,6 @@ def _entries(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _keep(unknown: Iterable[Decision], quarantine: Path) -> None:
-    """Add decisions to the quarantine file, each once."""
     kept = read_whole(quarantine).splitlines() if quarantine.exists() else []
     lines = _text(unknown, ".jsonl").splitlines()
     write_text(quarantine, "".join(f"{line}\n" for line in dict.fromkeys([*kept, *lines])))

@@ -180,7 +180,6 @@ class Exported(NamedTuple):
     unplaced: tuple[Unplaced, ...]
 
     def as_row(self) -> dict[str, Any]:
-        """The outcome in the flat form that `--format json` prints."""
         unplaced = [u._asdict() for u in self.unplaced]
         return {"folder": str(self.folder), "rows": self.rows, "unplaced": unplaced}
 
@@ -235,7 +234,6 @@ def export_patch(
 
 
 def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unplaced]]:
-    """Collect the steps of each operation, done or still to do."""
     done = {r.number: r for r in recorded_in(store, patch.id)}
     found: list[Recorded] = []
     unplaced: list[Unplaced] = []
@@ -301,7 +299,6 @@ class _Edits:
         return found | dict.fromkeys(self._dropped.get(file, ()))
 
     def new(self, file: str) -> list[dict[str, str]]:
-        """The cells of rows that are added."""
         return self._new.get(file, [])
 
     def header(self, file: str) -> list[str]:
@@ -339,7 +336,6 @@ class _Edits:
         raise _Unwritable("; ".join(dict.fromkeys(reasons)) or "no file has rows of this kind")
 
     def _places(self, holder: Holder, fact: CuratedFact) -> list[_Place]:
-        """The lines that state a fact as it was."""
         names, keys = stated_by(holder), keys_of(holder)
         columns = ", ".join(identifier(n) for n in names)
         same = " AND ".join(f"{k} = ?" for k in keys)
@@ -378,7 +374,6 @@ class _Edits:
         return cells
 
     def _cell(self, name: str, value: Any) -> str:
-        """A value as it stands in a file."""
         if value is None:
             return ""
         if isinstance(value, list):

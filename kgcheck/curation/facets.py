@@ -42,15 +42,17 @@ class FacetKind(NamedTuple):
     object_label: str | None
     relation: str | None
 
+    @property
+    def mark(self) -> TallyMark | None:
+        """What it means for the graph; None of a finding of which no more is kept."""
+        return TallyMark.of(CheckType(self.type), Outcome(self.outcome)) if self.type and self.outcome else None
+
     def choices(self, facet: str) -> frozenset[str]:
         """Under which choices of a facet it stands."""
         if facet == "labels":
             return frozenset(filter(None, (self.subject_label, self.object_label)))
         if facet == "graph":
-            state = (
-                TallyMark.of(CheckType(self.type), Outcome(self.outcome)).graph if self.type and self.outcome else None
-            )
-            return frozenset([state.value] if state else [])
+            return frozenset([self.mark.graph.value] if self.mark and self.mark.graph else [])
         value: str | None = getattr(self, facet.removesuffix("s"))
         return frozenset([value] if value else [])
 
@@ -66,24 +68,19 @@ class Facets:
     """Number of findings of a list, and number that each choice would leave."""
 
     def __init__(self, counts: FindingCounts, wanted: FindingFilter) -> None:
-        self._counts = counts.findings
-        self._followed = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
+        self.kinds = counts.findings
+        self.pairs = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
+        """Number of findings of each kind that follow from those of another, in the list or not."""
         self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
 
     @property
     def total(self) -> int:
-        """Number of findings of the list."""
         return self._shown().total()
 
     @property
     def followed(self) -> int:
         """Number of further findings that follow from one of the list, and stand under it."""
-        return sum(n for kinds, n in self._followed.items() if all(self._fits(kind, "") for kind in kinds))
-
-    @property
-    def pairs(self) -> Counter[tuple[FacetKind, FacetKind]]:
-        """Number of findings of each kind that follow from those of another, in the list or not."""
-        return self._followed
+        return sum(n for kinds, n in self.pairs.items() if all(self._fits(kind, "") for kind in kinds))
 
     def listed(self, facet: str) -> dict[str, int]:
         """Count the findings of the list for each choice of a facet, the most first."""
@@ -98,8 +95,8 @@ class Facets:
         """Number of findings of the list by mark; see TallyMark."""
         found = Counter[TallyMark]()
         for kind, count in self._shown().items():
-            if kind.type and kind.outcome:
-                found[TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))] += count
+            if kind.mark:
+                found[kind.mark] += count
         return found
 
     @property
@@ -107,16 +104,14 @@ class Facets:
         """Number of findings on what the graph has wrongly or lacks, by mark, place and reason."""
         found = Counter[tuple[str, str, str]]()
         for kind, count in self._shown().items():
-            if kind.type and kind.outcome and kind.reason:
-                mark = TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))
+            if kind.mark and kind.reason and not kind.mark.severity:
                 place = Target(label=kind.subject_label, relation=kind.relation, object_label=kind.object_label)
-                if not mark.severity:
-                    found[mark.value, f"{kind.type} {place}", kind.reason] += count
+                found[kind.mark.value, f"{kind.type} {place}", kind.reason] += count
         return found
 
     def _shown(self) -> Counter[FacetKind]:
-        found = Counter({kind: count for kind, count in self._counts.items() if self._fits(kind, "")})
-        for (kind, cause), count in self._followed.items():
+        found = Counter({kind: count for kind, count in self.kinds.items() if self._fits(kind, "")})
+        for (kind, cause), count in self.pairs.items():
             if self._fits(kind, "") and self._fits(cause, ""):
                 found[kind] -= count
         return +found
@@ -124,11 +119,11 @@ class Facets:
     def of(self, facet: str) -> dict[str, int]:
         """The choices of a facet: how many each has under the other filters of the list, the most first."""
         found = Counter[str]()
-        for kind, count in self._counts.items():
+        for kind, count in self.kinds.items():
             if self._fits(kind, facet):
                 for choice in kind.choices(facet):
                     found[choice] += count
-        for (kind, cause), count in self._followed.items():
+        for (kind, cause), count in self.pairs.items():
             if self._fits(kind, facet) and self._fits(cause, facet):
                 for choice in kind.choices(facet) & cause.choices(facet):
                     found[choice] -= count
@@ -306,12 +301,11 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
 
     They were rejected as they are, or deferred to a later day, or they follow from one that was not.
     """
-    decided = state_column(FINDING, FINDING.c.basis, clock.today())
-    query = select(*_KIND, func.count().label("count_")).where(FINDING.c.run == run.id, decided.in_(SETTLED))
-    query = query.where(FINDING.c.fingerprint.in_(decided_about(run.id)))
-    with ledger.database.reading() as connection:
-        found = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
-    return found + _followed_kinds(ledger, run, lambda kind: kind.decision not in SETTLED)
+    facets = facets_of(list_findings(ledger, run))
+    of_themselves = [
+        _counted(kind, n) for kind, n in facets.kinds.items() if kind.is_there and kind.decision in SETTLED
+    ]
+    return of_themselves + _followed_kinds(facets, lambda kind: kind.decision not in SETTLED)
 
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
@@ -321,12 +315,13 @@ def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
         rows, found = diff.present_rows(connection)
         is_new = diff.unsettled(found, day)
         query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
-        counted = [_counted(row) for row in connection.execute(query.group_by(*_KIND))]
+        counted = [_counted(row, row.count_) for row in connection.execute(query.group_by(*_KIND))]
         is_cause = cause_of(found.of.c.run, found.of.c.fingerprint).is_(None)
         examples = list(connection.execute(rows.where(is_new, is_cause).limit(shown)))
         examples = examples or list(connection.execute(rows.where(is_new).limit(shown)))
     # What follows from something that is new is taken off again.
-    counted += [replace(one, count=-one.count) for one in _followed_kinds(ledger, run, _is_new)]
+    followed = _followed_kinds(facets_of(list_findings(ledger, run)), _is_new)
+    counted += [replace(one, count=-one.count) for one in followed]
     return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
 
 
@@ -335,34 +330,21 @@ def _is_new(kind: FacetKind) -> bool:
     return kind.decision not in SETTLED and (kind.state == ComparisonState.NEW or came_back)
 
 
-def _followed_kinds(ledger: Ledger, run: Run, counts: Callable[[FacetKind], bool]) -> list[Counted]:
-    """Findings that follow from another one, where both count."""
-    pairs = facets_of(list_findings(ledger, run)).pairs
+def _followed_kinds(facets: Facets, counts: Callable[[FacetKind], bool]) -> list[Counted]:
     return [
-        replace(_counted_kind(kind, count), cause=_counted_kind(cause, count))
-        for (kind, cause), count in pairs.items()
-        if counts(kind) and counts(cause)
+        replace(_counted(kind, count), cause=_counted(cause, count))
+        for (kind, cause), count in facets.pairs.items()
+        if kind.is_there and counts(kind) and counts(cause)
     ]
-
-
-def _counted_kind(kind: FacetKind, count: int) -> Counted:
-    return Counted(
-        CheckType(kind.type or ""),
-        _labels(kind.subject_label, kind.object_label),
-        kind.relation,
-        Outcome(kind.outcome or ""),
-        kept_reason(kind.type or "", kind.reason or ""),
-        count,
-    )
 
 
 _KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
 
 
-def _counted(row: Any) -> Counted:
-    labels = _labels(row.subject_label, row.object_label)
-    reason = kept_reason(row.type, row.reason)
-    return Counted(CheckType(row.type), labels, row.relation, Outcome(row.outcome), reason, row.count_)
+def _counted(kind: Any, count: int) -> Counted:
+    labels = _labels(kind.subject_label, kind.object_label)
+    reason = kept_reason(kind.type, kind.reason)
+    return Counted(CheckType(kind.type), labels, kind.relation, Outcome(kind.outcome), reason, count)
 
 
 def _labels(*names: str | None) -> tuple[str, ...]:

@@ -429,7 +429,6 @@ def _can_be_written(value: Any) -> bool:
 
 
 def _stated(properties: Properties) -> Properties:
-    """Properties without what is known only when the patch is applied: when, and by whom."""
     return {name: value for name, value in properties.items() if name not in _WHEN_APPLIED}
 
 
@@ -447,7 +446,6 @@ class PatchMade(NamedTuple):
         return [(n, in_words(o)) for n, o in enumerate(self.patch.operations if self.patch else (), 1)]
 
     def as_row(self) -> dict[str, Any]:
-        """The patch in the flat form that `--format json` prints."""
         operations = self.patch.operations if self.patch else ()
         return {
             "patch": self.patch.id if self.patch else None,
@@ -533,7 +531,6 @@ def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[Le
 
 
 def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Operation], list[LeftOut]]:
-    """The operations that findings lead to, in their order, and the findings that lead to none of their own."""
     found: list[Operation] = []
     left_out: list[LeftOut] = []
     first: dict[tuple[object, ...], Operation] = {}

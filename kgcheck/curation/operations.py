@@ -80,14 +80,12 @@ class Repoint(_Move):
 
     @property
     def old(self) -> Ref:
-        """The node that does not stay."""
         if isinstance(self.what, Ref):
             return self.what
         return self.what.head if self.end == "head" else self.what.tail
 
     @property
     def into(self) -> Ref:
-        """Node that comes in its place."""
         return Ref(label=self.old.label, id=self.to)
 
     @property

@@ -65,11 +65,9 @@ class PatchOutcome(NamedTuple):
     conflicts: tuple[Conflict, ...]
 
     def words(self) -> list[tuple[int, str, str]]:
-        """Each conflict: its number, the operation in words, and why."""
         return [(c.number, in_words(c.operation), c.why) for c in self.conflicts]
 
     def as_row(self) -> dict[str, Any]:
-        """The outcome in the flat form that `--format json` prints."""
         keys = ("number", "operation", "why")
         return {
             "patch": self.patch.id,
@@ -308,7 +306,6 @@ def _key(patch: Patch, number: int | None = None) -> str:
 
 
 def _numbers(changes: StoreChanges, patch: Patch) -> list[int]:
-    """The operations that were done, in order."""
     return [int(key.rpartition(" ")[2]) for key in changes.records(f"{_key(patch)} ")]
 
 

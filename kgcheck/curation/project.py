@@ -50,7 +50,6 @@ def _is_duration(text: str) -> str:
 
 
 def _pattern(text: str) -> str:
-    """A path with places for the job, its date, its time and its run, and with no others."""
     try:
         fields = [(name, spec, turn) for _, name, spec, turn in Formatter().parse(text) if name is not None]
     except ValueError as error:
@@ -364,13 +363,11 @@ class Project:
         return {"reference": shown, "literature": self.literature_of(job)}
 
     def following(self, name: str) -> list[str]:
-        """The jobs that run when a job has ended."""
         return [
             other for other, job in self.values.jobs.items() if isinstance(job, CheckingFiles) and name in job.after
         ]
 
     def schedule_of(self, name: str) -> Schedule | None:
-        """Return the schedule of a job, if it has one."""
         job = self.job(name)
         return Schedule(job.schedule, job.time_zone or self.values.time_zone) if job.schedule else None
 
@@ -443,7 +440,6 @@ def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> 
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a value, with the keys that lead to it."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, Mapping):
@@ -488,7 +484,6 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
 
 
 def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
-    """Find mistakes in jobs that are right each by itself."""
     values, mistakes = project.values, []
     for name, job in values.jobs.items():
         if job.store is None and values.defaults.store is None and len(values.stores) > 1:

@@ -14,32 +14,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Row, Select, String, Table, delete, insert, select, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, Row, Select, String, delete, insert, select, update
 
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import LedgerTable, read_row, table_of
 from kgcheck.model import Value
 
 if TYPE_CHECKING:
     from kgcheck.ledger.database import Database
-
-TOKEN = Table(
-    "service_token",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they were made"),
-    Column("id", String, unique=True, nullable=False, comment="the part of a token that is no secret"),
-    Column("name", String, nullable=False, comment="what decisions of its bearer are by"),
-    Column("role", String, nullable=False),
-    Column("digest", String, nullable=False, comment="SHA-256 of the whole token, which is kept nowhere"),
-    Column("created", UtcTime, nullable=False),
-    Column("created_by", String, nullable=False),
-    Column("expires", UtcTime, comment="NULL where it does not"),
-    Column("revoked", UtcTime),
-    Column("last_used", UtcTime, comment="to some minutes"),
-    Index("service_token_by_name", "name"),
-)
 
 
 class Role(StrEnum):
@@ -78,23 +62,20 @@ class TokenEntry(Value):
         return "expired" if self.expires and self.expires <= now else "active"
 
     def as_row(self, now: datetime) -> dict[str, Any]:
-        """The token in the flat form that `--format json` prints."""
         return {**self.model_dump(mode="json", exclude={"digest"}), "state": self.state(now)}
 
 
-SESSION = Table(
-    "service_session",
-    METADATA,
-    Column("digest", String, primary_key=True, comment="SHA-256 of what the cookie holds, which is kept nowhere"),
-    Column("token", ForeignKey("service_token.id"), nullable=False),
-    Column("csrf", String, nullable=False),
-    Column("created", UtcTime, nullable=False),
-    Column("expires", UtcTime, nullable=False, comment="pushed on while it is used, up to its longest time"),
-    Column("ended", UtcTime),
-)
-
 _KEPT = timedelta(days=30)
 """Retention of a session that has ended, for whoever looks what happened."""
+
+
+TOKEN = table_of(
+    "service_token",
+    TokenEntry,
+    Column("number", Integer, primary_key=True, comment="in the order in which they were made"),
+    Column("id", String, unique=True, nullable=False, comment="the part of a token that is no secret"),
+    Index("service_token_by_name", "name"),
+)
 
 
 class SessionEntry(Value):
@@ -123,6 +104,14 @@ _SESSION = re.compile(r"[A-Za-z0-9_-]{43}")
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
 
 
+SESSION = table_of(
+    "service_session",
+    SessionEntry,
+    Column("token", ForeignKey("service_token.id"), nullable=False),
+    key=("digest",),
+)
+
+
 class SignedIn(NamedTuple):
     """A session that counts, with whose it is."""
 
@@ -144,7 +133,6 @@ class Users(LedgerTable):
         return self._there_are_any
 
     def add(self, name: str, role: str, *, by: str, expires_in: timedelta | None = None) -> tuple[str, TokenEntry]:
-        """Make a token."""
         known = checked_name(name)
         kind = Role(chosen("role", role, [one.value for one in Role]))
         at, id_ = clock.now(), secrets.token_hex(6)
@@ -219,7 +207,6 @@ class Users(LedgerTable):
         return SignedIn(session, token)
 
     def sign_out(self, digest: str) -> None:
-        """End a session."""
         open_ = (SESSION.c.digest == digest) & SESSION.c.ended.is_(None)
         with self._database.writing() as connection:
             connection.execute(update(SESSION).where(open_).values(ended=clock.now()))

@@ -98,7 +98,6 @@ class _Row(NamedTuple):
 
     @property
     def element(self) -> "_Element":
-        """The node or the edge that it is about."""
         return self[:5]
 
 

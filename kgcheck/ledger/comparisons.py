@@ -156,7 +156,6 @@ class RunComparison(NamedTuple):
 
     @property
     def is_own(self) -> ColumnElement[bool]:
-        """Condition that a row is of the two runs."""
         condition: ColumnElement[bool] = self.rows.c.run == self.pair.after
         return condition
 
@@ -191,7 +190,6 @@ class Present(NamedTuple):
 
     @property
     def order(self) -> tuple[ColumnElement[Any], ...]:
-        """Order in which findings are shown."""
         return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
 
 
@@ -424,14 +422,12 @@ class ComparisonTable:
         return counts
 
     def counts(self, pair: Pair) -> dict[str, int]:
-        """Count the findings in each state."""
         kept = select(COMPARISON.c.counts).where(COMPARISON.c.run == pair.after, COMPARISON.c.before == pair.before)
         with self._database.reading() as connection:
             found: dict[str, int] | None = connection.execute(kept).scalar()
             return _counts(connection, comparison_of(connection, pair)) if found is None else found
 
     def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
-        """The states of some findings; those that neither run knows are left out."""
         rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
         most = ComparisonState.STILL if pair.before else ComparisonState.NEW
         here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))

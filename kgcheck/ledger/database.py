@@ -70,11 +70,9 @@ class Database:
             yield connection
 
     def after_a_run(self, connection: Connection) -> None:
-        """Do what helps those who read a run that is whole now."""
         self._backend.after_a_run(connection)
 
     def about(self, connection: Connection) -> tuple[str, int]:
-        """The program with its version, and the bytes that the ledger takes."""
         return self._backend.about(connection)
 
     def close(self) -> None:

@@ -7,19 +7,14 @@ from typing import Any
 
 from pydantic import Field
 from sqlalchemy import (
-    Column,
     ColumnElement,
     CompoundSelect,
     Connection,
-    Date,
     FromClause,
     Index,
-    Integer,
     Row,
     String,
     Subquery,
-    Table,
-    Text,
     case,
     column,
     func,
@@ -33,28 +28,8 @@ from kgcheck.errors import ChangedMeanwhile
 from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparisons import decided_basis
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, RUN, LedgerTable, UtcTime
+from kgcheck.ledger.tables import RUN, LedgerTable, table_of
 from kgcheck.model import Value
-
-DECISION = Table(
-    "decision",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they count in this ledger"),
-    Column("fingerprint", String, nullable=False),
-    Column("basis", String, nullable=False, comment="what it was about; see kgcheck.ledger.basis"),
-    Column("action", String, nullable=False),
-    Column("chosen", Text, comment="the candidate, where one was to be chosen"),
-    Column("note", Text, nullable=False),
-    Column("until", Date, comment="of a deferral: the day on which it comes back"),
-    Column("by", String, nullable=False),
-    Column("at", UtcTime, nullable=False),
-    Column("run", String, nullable=False, comment="in which the finding was seen; of any ledger"),
-    Column("about", Text, nullable=False, comment="the task in words"),
-    Column("reason", String, nullable=False, comment="of the finding, as it was"),
-    Column("proposed", Text, nullable=False, comment="the proposed change, as it was, in words"),
-    Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
-    Index("decision_by_action", "action"),
-)
 
 _TOGETHER = 500
 
@@ -69,7 +44,6 @@ class Action(StrEnum):
 
     @property
     def done(self) -> str:
-        """The word for a finding about which it was decided."""
         return {"defer": "deferred"}.get(self.value, f"{self.value}ed")
 
 
@@ -114,6 +88,15 @@ _KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
+DECISION = table_of(
+    "decision",
+    Decision,
+    Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
+    Index("decision_by_action", "action"),
+    text=("chosen", "note", "about", "proposed"),
+)
+
+
 class CurrentDecision(Value):
     """State of a finding by what was decided, and the decision that made it so.
 
@@ -150,7 +133,6 @@ class DecisionTable(LedgerTable):
         return states
 
     def newest(self) -> int:
-        """The number of the newest decision; 0 where there is none."""
         with self._database.reading() as connection:
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
@@ -183,7 +165,6 @@ class DecisionTable(LedgerTable):
             return {row.number: decision_of(row) for row in rows}
 
     def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
-        """Decisions as they count in this ledger, the newest first."""
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))

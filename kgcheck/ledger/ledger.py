@@ -97,7 +97,6 @@ class Ledger(Closing):
             _insert_run(connection, run)
 
     def finish(self, run: Run) -> Run:
-        """Write down that a run is whole."""
         ended = run.model_copy(update={"finished": clock.now()})
         with self._database.writing() as connection:
             self._refuse_lost(connection, run)
@@ -116,7 +115,6 @@ class Ledger(Closing):
             return consequences_of(connection, run.id)
 
     def following(self, run: Run, cause: str) -> list[Finding]:
-        """The findings of a run that follow from one of it."""
         same = (CONSEQUENCE.c.run == KEY.c.run) & (CONSEQUENCE.c.fingerprint == KEY.c.fingerprint)
         numbers = select(KEY.c.finding).join(CONSEQUENCE, same)
         numbers = numbers.where(CONSEQUENCE.c.run == run.id, CONSEQUENCE.c.cause == cause)
@@ -237,7 +235,6 @@ class Ledger(Closing):
                 remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
 
     def runs(self) -> list[Run]:
-        """All runs, newest first."""
         releases: dict[str, list[Row[Any]]] = defaultdict(list)
         with self._read("run"), self._database.reading() as connection:
             rows = connection.execute(select(RUN).order_by(RUN.c.number.desc())).all()
@@ -259,7 +256,6 @@ class Ledger(Closing):
         return (exact or found)[0]
 
     def cut_off(self) -> Run:
-        """The newest run that did not finish."""
         for run in self.runs():
             if not run.finished:
                 return run
@@ -297,7 +293,6 @@ class Ledger(Closing):
             return finding_of(connection.execute(select(*FOUND).where(FINDING.c.number == number)).one())
 
     def known(self, fingerprints: Sequence[str]) -> set[str]:
-        """Return those of some fingerprints that any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for named in batches(fingerprints, _TOGETHER):
@@ -306,7 +301,6 @@ class Ledger(Closing):
         return found
 
     def tallies(self, run: Run) -> list[Tally]:
-        """Counts of a run over all its pieces."""
         names = "type label relation object_label attribute outcome reason sources gaps by_team".split()
         keys = [TALLY.c[name] for name in names]
         counted = func.sum(TALLY.c.count)

@@ -111,11 +111,9 @@ class VerifiedFiles:
             raise LedgerError(f"cannot write what was verified to {path.parent}: {error}", _FREE_SPACE) from error
 
     def remove(self, run: str) -> None:
-        """Remove the files of a run."""
         shutil.rmtree(self.of_run(run), ignore_errors=True)
 
     def of_run(self, run: str) -> Path:
-        """The folder of a run."""
         if not _RUN_ID.fullmatch(run) or run in (".", ".."):
             raise LedgerError(f"{run!r} is no id of a run", "the ledger was not written by kgcheck")
         return self.folder / run
@@ -134,7 +132,6 @@ class VerifiedReader:
         self._open: dict[Path, _File | None] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
-        """Look up the verdict of a task."""
         with self._turn:
             return self._of(task)
 

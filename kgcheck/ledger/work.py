@@ -21,14 +21,11 @@ from uuid import uuid4
 
 from pydantic import Field
 from sqlalchemy import (
-    Boolean,
     Column,
     Connection,
     Index,
-    Integer,
     String,
     Table,
-    Text,
     func,
     insert,
     or_,
@@ -40,7 +37,7 @@ from sqlalchemy.exc import IntegrityError
 from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName
-from kgcheck.ledger.tables import METADATA, JsonText, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row, table_of
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
@@ -86,8 +83,6 @@ def _place() -> str:
     return sha256(found.encode()).hexdigest()[:8]
 
 
-_OBJECT = dict[str, Any]
-
 LEASE = timedelta(seconds=60)
 """Longest silence of a live worker: machines whose clocks differ by more must not share a ledger."""
 
@@ -108,43 +103,6 @@ class WorkState(StrEnum):
         return self not in (WorkState.WAITING, WorkState.RUNNING)
 
 
-WORK = Table(
-    "work",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they were begun"),
-    Column("id", String, unique=True, nullable=False),
-    Column("job", String, comment="of a run of a job: its name"),
-    Column("kind", String, nullable=False),
-    Column("parameters", JsonText(_OBJECT), nullable=False),
-    Column("state", String, nullable=False),
-    Column("step", String, nullable=False, comment="what is being done, in words"),
-    Column("done", Integer, nullable=False, comment="units of the step"),
-    Column("total", Integer, comment="of the units; NULL where nobody knows"),
-    Column("by", String, nullable=False, comment="who began it through a service; empty where a command did"),
-    Column("planned", UtcTime, comment="the time of the schedule that it is of; NULL where somebody began it"),
-    Column("created", UtcTime, nullable=False),
-    Column("started", UtcTime),
-    Column("ended", UtcTime),
-    Column("worker", String, nullable=False, comment="host and process; empty while it waits"),
-    Column("lease_until", UtcTime, comment="until then the worker counts as alive"),
-    Column("attempt", Integer, nullable=False),
-    Column("run", String, comment="id of its audit; not a key: what is kept of audits is another matter"),
-    Column("severity", String, comment="of a run of a job"),
-    Column("message", Text, nullable=False, comment="of a run of a job"),
-    Column("noted", JsonText(_OBJECT), nullable=False, comment="where it goes on after a kill"),
-    Column("result", JsonText(_OBJECT), nullable=False),
-    Column("error", JsonText(_OBJECT), nullable=False, comment="title, detail and hint; empty where there was none"),
-    Column("stop", Boolean, nullable=False, comment="somebody wants it to end"),
-    Column("version", Integer, nullable=False, comment="one more with each change that somebody may see"),
-    Index("work_by_state", "state", "number"),
-    Index("work_by_job", "job", "number"),
-)
-_RUNNING = WORK.c.state == WorkState.RUNNING.value
-_WAITING = WORK.c.state == WorkState.WAITING.value
-_IS_OPEN = or_(_WAITING, _RUNNING)
-_IS_TASK = WORK.c.by != ""
-Index("work_under_way", WORK.c.job, unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
-
 JOB_SCHEDULE = Table(
     "job_schedule",
     METADATA,
@@ -164,32 +122,31 @@ class WorkItem(Value):
 
     number: int = 0
     id: str = Field(default_factory=lambda: uuid4().hex[:16])
-    job: str | None = None
+    job: str | None = Field(default=None, description="of a run of a job: its name")
     kind: str = "job"
     parameters: dict[str, Any] = Field(default_factory=dict)
     state: WorkState = WorkState.WAITING
-    step: str = ""
-    done: int = 0
-    total: int | None = None
-    by: str = ""
-    planned: datetime | None = None
+    step: str = Field(default="", description="what is being done, in words")
+    done: int = Field(default=0, description="units of the step")
+    total: int | None = Field(default=None, description="of the units; none where nobody knows")
+    by: str = Field(default="", description="who began it through a service; empty where a command did")
+    planned: datetime | None = Field(default=None, description="the time of the schedule that it is of")
     created: datetime
     started: datetime | None = None
     ended: datetime | None = None
-    worker: str = ""
-    lease_until: datetime | None = None
+    worker: str = Field(default="", description="host and process; empty while it waits")
+    lease_until: datetime | None = Field(default=None, description="until then the worker counts as alive")
     attempt: int = 0
-    run: str | None = None
-    severity: str | None = None
+    run: str | None = Field(default=None, description="id of its audit, which may be kept or not")
+    severity: str | None = Field(default=None, description="of a run of a job")
     message: str = ""
-    noted: dict[str, Any] = Field(default_factory=dict)
+    noted: dict[str, Any] = Field(default_factory=dict, description="where it goes on after a kill")
     result: dict[str, Any] = Field(default_factory=dict)
-    error: dict[str, Any] = Field(default_factory=dict)
-    stop: bool = False
-    version: int = 1
+    error: dict[str, Any] = Field(default_factory=dict, description="title, detail and hint")
+    stop: bool = Field(default=False, description="somebody wants it to end")
+    version: int = Field(default=1, description="one more with each change that somebody may see")
 
     def as_row(self) -> dict[str, Any]:
-        """The work for those who follow a service."""
         row = self.model_dump(mode="json")
         shown = {name: value for name, value in row.items() if name not in _OF_WORKERS}
         if self.job:
@@ -202,6 +159,21 @@ class WorkItem(Value):
         row = self.model_dump(mode="json")
         row["finished"] = row["ended"]
         return {name: row[name] for name in (*_SHOWN, *_SHOWN_AT_ITS_END)}
+
+
+WORK = table_of(
+    "work",
+    WorkItem,
+    Column("id", String, unique=True, nullable=False),
+    Index("work_by_state", "state", "number"),
+    Index("work_by_job", "job", "number"),
+    text=("message",),
+)
+_RUNNING = WORK.c.state == WorkState.RUNNING.value
+_WAITING = WORK.c.state == WorkState.WAITING.value
+_IS_OPEN = or_(_WAITING, _RUNNING)
+_IS_TASK = WORK.c.by != ""
+Index("work_under_way", WORK.c.job, unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
 
 
 class WorkTable(LedgerTable):
@@ -290,7 +262,6 @@ class WorkTable(LedgerTable):
         return self.task(name)
 
     def history(self, job: str | None = None, limit: int | None = None) -> list[WorkItem]:
-        """Runs of jobs, the newest first."""
         query = select(WORK).where(WORK.c.job == job if job else WORK.c.job.is_not(None))
         return self._all(query.order_by(WORK.c.number.desc()).limit(limit))
 
@@ -308,7 +279,6 @@ class WorkTable(LedgerTable):
         return now
 
     def last_planned(self, job: str) -> datetime | None:
-        """The newest time of the schedule for which a run of the job was begun."""
         query = select(func.max(WORK.c.planned)).where(WORK.c.job == job)
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
@@ -371,7 +341,6 @@ class Lease(Closing):
         return self
 
     def check(self) -> None:
-        """End work that has been taken over, or is to end."""
         if self.lost.is_set() or self.cancelled.is_set() or self._stopping.is_set():
             raise Ending
 
@@ -409,7 +378,6 @@ class Lease(Closing):
             raise
 
     def close(self) -> None:
-        """Give no more signs."""
         self._closed.set()
         if self._thread:
             self._thread.join()
