@@ -267,9 +267,8 @@ class FindingList:
         same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
         if self.wanted.is_empty:
             return select(link.c.run).where(same).exists()
-        rows, *cause = self.diff.join_finding(connection, link, link.c.cause, "cause", is_there=is_there)
-        condition = self.condition(connection, *cause)
-        return select(link.c.run).select_from(rows).where(same, condition).exists()
+        rows, cause, *stated = self.diff.join_finding(connection, link, link.c.cause, "cause", is_there=is_there)
+        return select(link.c.run).select_from(rows).where(same, self.condition(connection, cause, *stated)).exists()
 
     def condition(
         self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
