@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 from sqlalchemy import func, select
@@ -264,21 +264,14 @@ _MOST_MISTAKES = 10
 _HEAD = "# Decisions about findings of kgcheck, one entry each; kgcheck decisions import takes them over.\n"
 
 
-class ExchangedDecision(Value):
-    """A decision as a file has it."""
+class ExchangedDecision(Decision):
+    """A decision as a file has it, without a number."""
 
     fingerprint: str = Field(pattern=_DIGITS)
     basis: str = Field(pattern=_DIGITS)
-    action: Action
-    chosen: str | None = None
-    until: date | None = None
-    by: str = Field(min_length=1, max_length=10_000)
-    at: datetime
-    note: str = Field(default="", max_length=10_000)
-    about: str = ""
-    reason: str = ""
-    proposed: str = ""
-    run: str = ""
+    by: str = Field(min_length=1, max_length=_LONGEST)
+    note: str = Field(default="", max_length=_LONGEST)
+    number: Literal[0] = 0
 
 
 class Imported(Value):
@@ -471,8 +464,7 @@ def take_back(ledger: Ledger, first: int, count: int, action: Action, by: str) -
 
 def _findings(ledger: Ledger, decisions: list[Decision]) -> Iterator[Finding]:
     """Read the findings of decisions, as they were then: one by one they would take minutes."""
-    for start in range(0, len(decisions), _TOGETHER):
-        some = decisions[start : start + _TOGETHER]
+    for some in batches(decisions, _TOGETHER):
         named = FINDING.c.fingerprint.in_([one.fingerprint for one in some])
         query = select(*FOUND).where(FINDING.c.run.in_({one.run for one in some}), named)
         runs = {one.fingerprint: one.run for one in some}

@@ -20,15 +20,12 @@ from kgcheck.context import Context
 from kgcheck.curation.operations import Patch, in_words, read_patch
 from kgcheck.curation.patches import Recorded, check_place, opened, patches_in, recorded_in
 from kgcheck.curation.steps import (
-    AddedEdge,
-    AddedNode,
     DraftGraph,
-    DroppedEdge,
-    DroppedNode,
     SetEdge,
     SetNode,
     Stamp,
-    Step,
+    WholeEdge,
+    WholeNode,
     do_all,
     steps_of,
     updated,
@@ -87,11 +84,10 @@ class _Found:
     def add(self, done: Recorded) -> None:
         for number, step in enumerate(done.steps):
             recorded = f"patch {done.patch} {done.number:08d}", number
-            match step:
-                case SetNode() | AddedNode() | DroppedNode():
-                    self._node(step, done)
-                case _:
-                    self._edge(step, done, recorded)
+            if isinstance(step, SetNode | WholeNode):
+                self._node(step, done)
+            else:
+                self._edge(step, done, recorded)
 
     def touched_nodes(self) -> Iterator[CuratedFact]:
         for ref, f in self._nodes.items():
@@ -106,7 +102,7 @@ class _Found:
                 ends, known = (triple.head.id, triple.tail.id), (digest(f.after), tuple(f.recorded))
                 yield CuratedFact(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
 
-    def _node(self, step: SetNode | AddedNode | DroppedNode, done: Recorded) -> None:
+    def _node(self, step: SetNode | WholeNode, done: Recorded) -> None:
         known = self._nodes.get(step.ref)
         fact = known or _Fact(done.patch, done.operation.finding, {}, {})
         self._nodes[step.ref] = fact
@@ -118,30 +114,28 @@ class _Found:
                     fact.before = {name: step.before[name] for name in changed} | fact.before
                 fact.after |= changed
                 fact.retired = bool(step.after.get(RETIRED, fact.retired))
-            case AddedNode():
+            case WholeNode(step="add_node"):
                 # One that was taken away, and is made again, was there before.
                 fact.before, fact.after = (fact.before if known else None), _unmarked(step.properties)
                 fact.there, fact.retired = True, False
-            case DroppedNode():
+            case WholeNode():
                 if fact.before is not None:
                     fact.before = _unmarked(step.properties) | fact.before
                 fact.there, fact.retired = False, True
 
-    def _edge(self, step: Step, done: Recorded, recorded: tuple[str, int]) -> None:
+    def _edge(self, step: SetEdge | WholeEdge, done: Recorded, recorded: tuple[str, int]) -> None:
         match step:
             case SetEdge(triple=triple, properties=properties):
                 fact = self._taken(triple, properties, done)
                 fact.after = updated(properties, step.after)
                 fact.retired = RETIRED in fact.after
-            case DroppedEdge(triple=triple, properties=properties):
+            case WholeEdge(step="drop_edge", triple=triple, properties=properties):
                 fact = self._taken(triple, properties, done)
                 fact.there, fact.retired = False, True
                 self._dropped.append((triple, fact))
                 return
-            case AddedEdge(triple=triple, properties=properties):
+            case WholeEdge(triple=triple, properties=properties):
                 fact = _Fact(done.patch, done.operation.finding, None, dict(properties))
-            case _:
-                raise TypeError(step)
         fact.recorded.append(recorded)
         self._edges.setdefault((triple, digest(fact.after)), []).append(fact)
 

@@ -31,14 +31,13 @@ from kgcheck.curation.operations import (
     write_patch,
 )
 from kgcheck.curation.steps import (
-    AddedEdge,
-    AddedNode,
     DraftGraph,
-    DroppedNode,
     SetEdge,
     SetNode,
     Stamp,
     Step,
+    WholeEdge,
+    WholeNode,
     active,
     do,
     do_all,
@@ -317,7 +316,7 @@ def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tup
             case SetNode(ref=ref):
                 node = draft.node(ref)
                 found.append(WatchedPart(step, node.properties if node else {}))
-            case SetEdge(triple=t) | AddedEdge(triple=t):
+            case SetEdge(triple=t) | WholeEdge(step="add_edge", triple=t):
                 head, tail = (bool(node and node.retired) for node in map(draft.node, (t.head, t.tail)))
                 found.append(WatchedPart(step, beside=len(active(draft.edges(t))), retired=(head, tail)))
             case _:
@@ -352,7 +351,7 @@ def _groups(steps: Iterable[WatchedPart], schema: Schema) -> Iterator[tuple[_Sha
         known: dict[Ref | Triple, WatchedPart] = {}
         for one in alike:
             step = one.step
-            what = step.ref if isinstance(step, SetNode | AddedNode | DroppedNode | Expected) else step.triple
+            what = step.ref if isinstance(step, SetNode | WholeNode | Expected) else step.triple
             first = known.setdefault(what, one)
             if first.step != step or (first is not one and _leaves_it_so(step)):
                 yield shape, group
@@ -381,16 +380,14 @@ def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _shape(step: Step | Expected, schema: Schema) -> _Shape:
     """The statement of a step, and its places."""
-    if isinstance(step, SetNode | AddedNode | Expected):
+    if isinstance(step, SetNode | WholeNode | Expected):
         places = label_place(schema.label(step.ref.label))
-        statements = {SetNode: "update_patched_node", AddedNode: "create_patched_node", Expected: "expect_patched_node"}
+        statements = {SetNode: "update_patched_node", WholeNode: "create_patched_node", Expected: "expect_patched_node"}
         statement = statements[type(step)]
-    elif isinstance(step, SetEdge | AddedEdge):
-        t: Triple = step.triple
+    else:
+        t = step.triple
         places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
         statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
-    else:
-        raise TypeError(step)
     return statement, tuple(places.items())
 
 
@@ -400,13 +397,13 @@ def _row(one: WatchedPart, schema: Schema) -> dict[str, Any]:
             return _as_found(ref, one.node, schema, _stated(before)) | {"set": _stated(after)}
         case Expected(ref=ref):
             return _as_found(ref, one.node, schema, {})
-        case AddedNode(ref=ref, properties=properties):
+        case WholeNode(step="add_node", ref=ref, properties=properties):
             return {"id": ref.id, "set": _stated(properties)}
         case SetEdge(triple=t, properties=properties, after=after):
             was = {name: value for name, value in _stated(properties).items() if value is not None}
             row = {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
             return row | {"beside": one.beside}
-        case AddedEdge(triple=t, properties=properties):
+        case WholeEdge(step="add_edge", triple=t, properties=properties):
             row = {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
             return row | {"beside": one.beside, "retired": list(one.retired)}
         case _:

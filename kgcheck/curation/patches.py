@@ -458,14 +458,10 @@ def _keep(
 ) -> None:
     header = patch.header
     entry = PatchEntry(
+        **header.model_dump(include={"store", "profile", "run", "by", "operations"}),
         id=patch.id,
-        store=header.store,
-        profile=header.profile,
-        run=header.run,
         folder=str(folder.resolve()),
         made=header.created,
-        by=header.by,
-        operations=header.operations,
         state=state,
         state_at=clock.now(),
         state_by=by,

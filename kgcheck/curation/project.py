@@ -189,12 +189,17 @@ class LoadJob(JobBase, LoadOptions):
     quarantine: PathPattern | None = Field(default=None, description="JSON lines file for rows that cannot be loaded")
 
 
-class Checking(JobBase, AuditScope):
-    """Settings of jobs that audit."""
+class Referring(JobBase):
+    """Settings of jobs that have a reference and papers."""
 
     reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
     live: bool = Field(default=False, description="ask UniProt and STRING, too")
+
+
+class Checking(Referring, AuditScope):
+    """Settings of jobs that audit."""
+
     only_new: bool = Field(default=False, description="thresholds count only what is new or reopened")
     thresholds: tuple[Threshold, ...] = Field(
         default=(Threshold(error_if="> 0"),), description="when it warns and when it fails"
@@ -216,26 +221,22 @@ class RefreshJob(Checking):
     sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
 
 
-class BatchJob(JobBase, ClaimOptions):
+class BatchJob(Referring, ClaimOptions):
     """Answers questions, checks items or verifies claims, and measures how well."""
 
     kind: Literal["batch"]
     task: Literal["kgqa", "kgcheck", "scv"]
     file: Place = Field(description="the questions, items or claims")
     out: PathPattern = Field(description="folder for the results; may hold {job}, {date}, {time} and {run}")
-    reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
     brain: Annotated[str, *one_of("brain", BRAINS)] = "rules"
-    live: bool = Field(default=False, description="ask UniProt and STRING, too")
 
 
-class CheckingFiles(JobBase):
+class CheckingFiles(Referring):
     """Settings of jobs that check the files of a folder."""
 
     folder: Place = Field(description="where the files are")
     after: tuple[str, ...] = Field(default=(), description="names of jobs; it runs when one of them has ended")
-    reference: str | None = Field(default=None, description="a name under [references]; the default one unless set")
-    literature: str | None = Field(default=None, description="a name under [literature]; the default one unless set")
     bibliography: Place | None = Field(default=None, description="a bibliography snapshot, for references and papers")
     live: bool = Field(default=False, description="ask services for references, papers and data sets, too")
 
@@ -306,9 +307,6 @@ E = TypeVar("E")
 
 AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
 
-_Referring = Checking | BatchJob | CheckingFiles
-"""Jobs that have a reference and papers."""
-
 
 class Project:
     """kgcheck.toml, read: its values, with paths that hold from any folder."""
@@ -341,7 +339,7 @@ class Project:
         """The store of a job, or the default one, as the file has it."""
         return _named(self.values.stores, job.store if job else None, self.values.defaults.store)
 
-    def reference_of(self, job: _Referring | None = None) -> ReferenceEntry | None:
+    def reference_of(self, job: Referring | None = None) -> ReferenceEntry | None:
         """The reference of a job, or the default one, with its paths."""
         found = _named(self.values.references, job.reference if job else None, self.values.defaults.reference)
         if found is None:
@@ -349,7 +347,7 @@ class Project:
         files = self.place(found.files) if found.files else None
         return found.model_copy(update={"snapshot": self.place(found.snapshot), "files": files})
 
-    def literature_of(self, job: _Referring | None = None) -> str | None:
+    def literature_of(self, job: Referring | None = None) -> str | None:
         """The folder of the papers of a job, or of the default ones."""
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
@@ -534,7 +532,7 @@ def _shared(project: Project, one: str, other: str) -> str | None:
     """Name what one of two jobs writes and the other needs; empty: both only read a store; None: nothing."""
     jobs = project.job(one), project.job(other)
     stores = [project.store_entry(job) for job in jobs]
-    references = [project.reference_of(job) if isinstance(job, _Referring) else None for job in jobs]
+    references = [project.reference_of(job) if isinstance(job, Referring) else None for job in jobs]
     if any(isinstance(job, LoadJob) for job in jobs) and stores[0] == stores[1]:
         return "store"
     if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:

@@ -39,41 +39,24 @@ class SetEdge(Value):
     after: dict[str, Any]
 
 
-class AddedNode(Value):
-    """A node that is made."""
+class WholeNode(Value):
+    """A node that is made, or taken away."""
 
-    step: Literal["add_node"] = "add_node"
+    step: Literal["add_node", "drop_node"]
     ref: Ref
     properties: dict[str, Any]
     also: tuple[str, ...] = ()
 
 
-class AddedEdge(Value):
-    """An edge that is made."""
+class WholeEdge(Value):
+    """An edge that is made, or taken away."""
 
-    step: Literal["add_edge"] = "add_edge"
+    step: Literal["add_edge", "drop_edge"]
     triple: Triple
     properties: dict[str, Any]
 
 
-class DroppedNode(Value):
-    """A node that is taken away."""
-
-    step: Literal["drop_node"] = "drop_node"
-    ref: Ref
-    properties: dict[str, Any]
-    also: tuple[str, ...] = ()
-
-
-class DroppedEdge(Value):
-    """An edge that is taken away."""
-
-    step: Literal["drop_edge"] = "drop_edge"
-    triple: Triple
-    properties: dict[str, Any]
-
-
-Step = Annotated[SetNode | SetEdge | AddedNode | AddedEdge | DroppedNode | DroppedEdge, Field(discriminator="step")]
+Step = Annotated[SetNode | SetEdge | WholeNode | WholeEdge, Field(discriminator="step")]
 
 STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
 
@@ -158,23 +141,23 @@ def do(step: Step, graph: Editable) -> None:
             graph.set_node(step.ref, step.after)
         case SetEdge():
             graph.set_edge(_found(graph, step.triple, step.properties), step.after)
-        case AddedNode():
+        case WholeNode(step="add_node"):
             if graph.node(step.ref) is not None:
                 raise NotAsExpected(f"{step.ref} is there already")
             graph.add_node(NodeState(step.ref, dict(step.properties), step.also))
-        case AddedEdge():
-            for end in (step.triple.head, step.triple.tail):
-                if graph.node(end) is None:
-                    raise NotAsExpected(f"{end} is not there")
-            graph.add_edge(step.triple, dict(step.properties))
-        case DroppedNode():
+        case WholeNode():
             node = graph.node(step.ref)
             if node is None or digest(node.properties) != digest(step.properties) or node.also != step.also:
                 raise NotAsExpected(f"{step.ref} is not as it was")
             if graph.edges_of(step.ref):
                 raise NotAsExpected(f"{step.ref} has edges")
             graph.drop_node(step.ref)
-        case DroppedEdge():
+        case WholeEdge(step="add_edge"):
+            for end in (step.triple.head, step.triple.tail):
+                if graph.node(end) is None:
+                    raise NotAsExpected(f"{end} is not there")
+            graph.add_edge(step.triple, dict(step.properties))
+        case WholeEdge():
             graph.drop_edge(_found(graph, step.triple, step.properties))
         case _:
             assert_never(step)
@@ -187,14 +170,10 @@ def inverse(step: Step) -> Step:
             return SetNode(ref=ref, before=after, after=before)
         case SetEdge(triple=triple, before=before, after=after):
             return SetEdge(triple=triple, properties=updated(step.properties, after), before=after, after=before)
-        case AddedNode(ref=ref, properties=properties, also=also):
-            return DroppedNode(ref=ref, properties=properties, also=also)
-        case DroppedNode(ref=ref, properties=properties, also=also):
-            return AddedNode(ref=ref, properties=properties, also=also)
-        case AddedEdge(triple=triple, properties=properties):
-            return DroppedEdge(triple=triple, properties=properties)
-        case DroppedEdge(triple=triple, properties=properties):
-            return AddedEdge(triple=triple, properties=properties)
+        case WholeNode():
+            return step.model_copy(update={"step": "drop_node" if step.step == "add_node" else "add_node"})
+        case WholeEdge():
+            return step.model_copy(update={"step": "drop_edge" if step.step == "add_edge" else "add_edge"})
         case _:
             assert_never(step)
 
@@ -212,11 +191,7 @@ def touched(steps: Iterable[Step]) -> set[Ref]:
     """The nodes that steps touch, or whose edges they touch."""
     found: set[Ref] = set()
     for step in steps:
-        match step:
-            case SetNode(ref=ref) | AddedNode(ref=ref) | DroppedNode(ref=ref):
-                found.add(ref)
-            case SetEdge(triple=triple) | AddedEdge(triple=triple) | DroppedEdge(triple=triple):
-                found |= {triple.head, triple.tail}
+        found |= {step.ref} if isinstance(step, SetNode | WholeNode) else {step.triple.head, step.triple.tail}
     return found
 
 
@@ -293,9 +268,9 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
 
 def meetings(steps: Iterable[Step]) -> str:
     """Describe the fate of edges that cannot stand where they would come to; empty if all can."""
-    edges = [step for step in steps if isinstance(step, SetEdge | AddedEdge)]
+    edges = [step for step in steps if isinstance(step, SetEdge) or step.step == "add_edge"]
     folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
-    moved = sum(isinstance(step, AddedEdge) for step in edges)
+    moved = sum(step.step == "add_edge" for step in edges)
     looped = len(edges) - 2 * (moved + folded)
     counts = {
         "folded into one that is there already": folded,
@@ -369,7 +344,7 @@ class _Work:
                 raise NotAsExpected(f"{into} is there already")
             kept = {k: v for k, v in node.properties.items() if k not in MARKS}
             properties = self._written_node(node._replace(properties=kept)) | self._changed
-            self._do(AddedNode(ref=into, properties=properties, also=node.also))
+            self._do(WholeNode(step="add_node", ref=into, properties=properties, also=node.also))
         elif other is None or other.retired:
             raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
         edges = active(self._draft.edges_of(node_ref))
@@ -421,7 +396,7 @@ class _Work:
                 raise NotAsExpected(f"{end} is {'retired' if state == GONE else 'not there'}")
         if _stating(self._draft, what):
             raise NotAsExpected(f"the edge {what} is there already")
-        self._do(AddedEdge(triple=what, properties={**operation.properties, **self._changed}))
+        self._do(WholeEdge(step="add_edge", triple=what, properties={**operation.properties, **self._changed}))
 
     def _present(self, ref: Ref) -> NodeState:
         node = self._draft.node(ref)
@@ -448,13 +423,19 @@ class _Work:
             own[at] = own[at]._replace(properties=updated(own[at].properties, values))
         else:
             plain = {k: v for k, v in edge.properties.items() if k not in MARKS}
-            self._do(AddedEdge(triple=triple, properties=_written(f"the edge {edge.triple}", plain) | self._changed))
+            self._do(
+                WholeEdge(
+                    step="add_edge",
+                    triple=triple,
+                    properties=_written(f"the edge {edge.triple}", plain) | self._changed,
+                )
+            )
         self._retire_edge(edge)
 
     def _retire_edge(self, edge: EdgeState) -> None:
         if self._delete:
             properties = _written(f"the edge {edge.triple}", edge.properties)
-            self._do(DroppedEdge(triple=edge.triple, properties=properties))
+            self._do(WholeEdge(step="drop_edge", triple=edge.triple, properties=properties))
         else:
             self._set_edge(edge, self._retired | self._changed)
 
@@ -466,7 +447,7 @@ class _Work:
         # Those that were retired before go with it.
         for edge in self._draft.edges_of(ref):
             self._retire_edge(edge)
-        self._do(DroppedNode(ref=ref, properties=self._written_node(node), also=node.also))
+        self._do(WholeNode(step="drop_node", ref=ref, properties=self._written_node(node), also=node.also))
 
     def _written_node(self, node: NodeState) -> Properties:
         """The properties of a node that can be made again just as it is."""

@@ -428,14 +428,13 @@ class ComparisonTable:
             return _counts(connection, comparison_of(connection, pair)) if found is None else found
 
     def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
-        rest, found = list(dict.fromkeys(fingerprints)), dict[str, ComparisonState]()
+        found = dict[str, ComparisonState]()
         most = ComparisonState.STILL if pair.before else ComparisonState.NEW
         here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
         with self._database.reading() as connection:
             comparison = comparison_of(connection, pair)
             became = comparison.rows.c
-            for start in range(0, len(rest), _TOGETHER):
-                some = rest[start : start + _TOGETHER]
+            for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
                 found |= dict.fromkeys(connection.scalars(here.where(KEY.c.fingerprint.in_(some))), most)
                 rows = select(became.fingerprint, became.state).where(comparison.is_own, became.fingerprint.in_(some))
                 found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(rows)}
@@ -445,8 +444,8 @@ class ComparisonTable:
         """Return those of some findings that are known to be wrong after a run."""
         found: set[str] = set()
         with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                known = known_after(run, fingerprints[start : start + _TOGETHER])
+            for some in batches(fingerprints, _TOGETHER):
+                known = known_after(run, some)
                 found |= set(connection.scalars(select(known.c.fingerprint)))
         return found
 
@@ -454,8 +453,8 @@ class ComparisonTable:
         """The bases of findings of a run that stand as they were before, because a source could not be looked at."""
         found: dict[str, str] = {}
         with self._database.reading() as connection:
-            for start in range(0, len(fingerprints), _TOGETHER):
-                some = COMPARED.c.fingerprint.in_(fingerprints[start : start + _TOGETHER])
+            for named in batches(fingerprints, _TOGETHER):
+                some = COMPARED.c.fingerprint.in_(named)
                 query = select(COMPARED.c.fingerprint, COMPARED.c.basis).where(COMPARED.c.run == run, some)
                 query = query.where(COMPARED.c.state == ComparisonState.UNCHECKED.value, COMPARED.c.basis.is_not(None))
                 found |= {row.fingerprint: row.basis for row in connection.execute(query)}

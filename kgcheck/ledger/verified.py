@@ -132,16 +132,13 @@ class VerifiedReader:
         self._open: dict[Path, _File | None] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
-        with self._turn:
-            return self._of(task)
-
-    def _of(self, task: CheckTask) -> Verified | None:
-        self._refresh()
         tail = task.object.id if task.object else None
-        for run, paths in self._pieces.get(_unit(task), ()):
-            for path in paths:
-                if row := self._file(path, task.subject.id, tail):
-                    return self._answer(run, task, row)
+        with self._turn:
+            self._refresh()
+            for run, paths in self._pieces.get(_unit(task), ()):
+                for path in paths:
+                    if row := self._file(path, task.subject.id, tail):
+                        return self._answer(run, task, row)
         return None
 
     def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:
