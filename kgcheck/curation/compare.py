@@ -371,7 +371,7 @@ class _Beside:
 
     @cached_property
     def _decided(self) -> dict[str, CurrentDecision]:
-        """Where the findings stand of which something was decided, or of whose causes."""
+        """The states of the findings of which something was decided, or of whose causes."""
         with self._ledger.database.reading() as connection:
             here, _ = self._diff.present_rows(connection, fingerprints=decided_about(self._diff.after.id))
             lost, _ = self._diff.absent_rows(connection)

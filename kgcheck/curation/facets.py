@@ -44,7 +44,7 @@ class FacetKind(NamedTuple):
 
     @property
     def mark(self) -> TallyMark | None:
-        """What it means for the graph; None of a finding of which no more is kept."""
+        """Meaning for the graph; None of a finding of which no more is kept."""
         return TallyMark.of(CheckType(self.type), Outcome(self.outcome)) if self.type and self.outcome else None
 
     def choices(self, facet: str) -> frozenset[str]:

@@ -219,11 +219,8 @@ class FindingList:
         if set(states) & set(_NOT_THERE):
             query, state = self.diff.absent_rows(connection)
             query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
-            query = (
-                query
-                if self.wanted.shows_all
-                else query.where(~self._stands_under(connection, FINDING, is_there=False))
-            )
+            if not self.wanted.shows_all:
+                query = query.where(~self._stands_under(connection, FINDING, is_there=False))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 

@@ -113,7 +113,7 @@ class DecisionTable(LedgerTable):
     """Reads and writes decisions."""
 
     def states(self, found: Iterable[tuple[str, str, str]], today: date) -> dict[str, CurrentDecision]:
-        """Where findings stand, each given by its run, its fingerprint and its basis."""
+        """Look up the states of findings, each named by its run, its fingerprint and its basis."""
         states = dict[str, CurrentDecision]()
         columns = (column(name, String) for name in ("run", "fingerprint", "basis"))
         named = values(*columns, name="named")
