@@ -27,7 +27,7 @@ from sqlalchemy import URL, create_engine, insert, make_url
 from benchmarks.timing import Row, print_table, timed
 from kgcheck.curation.findings import FindingPage
 from kgcheck.ledger.basis import PART, WITHIN, basis_of
-from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.place import LedgerServer
 from kgcheck.ledger.rows import FindingRows, finding_row

@@ -21,8 +21,7 @@ from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UnknownName
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.basis import basis_of, is_deciding
-from kgcheck.ledger.comparison_table import ComparisonTable
-from kgcheck.ledger.comparisons import ComparisonState, FormerFinding, Pair
+from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
 from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark, Target

@@ -26,7 +26,7 @@ from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.evidence.tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
-from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles

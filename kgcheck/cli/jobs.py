@@ -156,8 +156,7 @@ def init(folder: Path, schema: bool) -> None:
 
     What is there is never overwritten.
     """
-    from kgcheck.curation.config import json_schema
-    from kgcheck.curation.project import write_project
+    from kgcheck.curation.project import json_schema, write_project
 
     if schema:
         json_result(json_schema())
@@ -178,8 +177,7 @@ def trust(path: Path | None, listed: bool, revoked: bool) -> None:
     --config or KGCHECK_CONFIG names is trusted by that.
     """
     from kgcheck.curation.project import read_project
-    from kgcheck.curation.project_file import NAME
-    from kgcheck.curation.trust import is_trusted, revoke, trust, trusted
+    from kgcheck.curation.project_file import NAME, is_trusted, revoke, trust, trusted
 
     if listed and (path or revoked):
         raise UsageError("--list takes no PATH and no --revoke", "leave them out")

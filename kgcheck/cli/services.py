@@ -182,7 +182,7 @@ def token_add(workspace: "Workspace", name: str, role: str, expires: str | None)
 
 
 def _lasting(expires: str | None) -> timedelta | None:
-    from kgcheck.curation.config import duration
+    from kgcheck.curation.project import duration
 
     try:
         found = duration(expires) if expires else None

@@ -4,36 +4,38 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, Select, literal, select
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, FromClause, Row, Select, select
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck import clock
 from kgcheck.choices import THRESHOLDS, chosen
-from kgcheck.curation.decisions import CurrentDecision, Decisions, version_of
+from kgcheck.curation.decisions import version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.causes import FOUND, count_consequences
-from kgcheck.ledger.comparison_table import ComparisonTable
 from kgcheck.ledger.comparisons import (
     ComparisonState,
+    ComparisonTable,
     FormerFinding,
     Pair,
     Present,
     compared_with,
     comparison_of,
+    decided_basis,
     present,
     run_before,
+    state_of,
 )
-from kgcheck.ledger.decisions import DecisionState, is_due, state_column
+from kgcheck.ledger.decisions import CurrentDecision, DecisionState, DecisionTable, decided_about, is_due, state_column
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.ledger.rows import finding_of
+from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, TallyMark, Value
-
-__all__ = ["ComparedFinding", "ComparisonState", "RunDiff", "diff_of"]
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -81,7 +83,6 @@ class ComparedFinding(Value):
         return self.former.why if self.former else ""
 
     def as_row(self) -> dict[str, Any]:
-        """The flat form that `kgcheck diff --format json` prints."""
         known = self.finding.as_row() if self.finding else self.former.model_dump() if self.former else {}
         decision = self.decided.decision
         return {
@@ -106,7 +107,6 @@ class RunDiff:
 
     @property
     def counts(self) -> Counter[ComparisonState]:
-        """Number of findings in each comparison state."""
         with self._opened() as (_, table):
             return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
@@ -151,12 +151,10 @@ class RunDiff:
         return EXIT_FINDINGS if self.fails(chosen("threshold", fail_on, THRESHOLDS)) else EXIT_CLEAN
 
     def as_row(self) -> dict[str, Any]:
-        """The head that `kgcheck diff --format json` prints: the runs and the counts."""
         counts = {state.value: count for state, count in self.counts.items()}
         return {"before": self.before_id, "after": self.after.id, "counts": counts}
 
     def lines(self) -> list[str]:
-        """Summarise the comparison in a line or two."""
         counts, line = self.counts, f"run {self.after.id}"
         line += f" against {self.before.id}" if self.before else ", the first of this store and these options"
         numbers = ", ".join(f"{counts[state]:,} {state.value}" for state in ComparisonState)
@@ -167,11 +165,9 @@ class RunDiff:
 
     @property
     def before_id(self) -> str | None:
-        """The id of the earlier run, where there is one."""
         return self.before.id if self.before else None
 
     def findings(self, states: Collection[str] = (), *, limit: int | None = None) -> Iterator[ComparedFinding]:
-        """Findings with what became of them, the new ones first."""
         with self._opened() as (ledger, _):
             rows = (row for state in SHOWN_FIRST if not states or state in states for row in self.rows(ledger, state))
             yield from self.read(ledger, islice(rows, limit))
@@ -204,8 +200,24 @@ class RunDiff:
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.basis.label("decided_basis")
         rows = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
-        query = select(*FOUND, literal(0).label("consequences"), *named, *_labelled(lost)).select_from(rows)
+        query = select(*FOUND, count_consequences(FINDING).label("consequences"), *named, *_labelled(lost))
+        query = query.select_from(rows)
         return query.where(comparison.is_own, ~lost.c.is_there).order_by(lost.c.fingerprint), lost.c.state
+
+    def join_finding(
+        self, connection: Connection, link: FromClause, fingerprint: ColumnElement[str], name: str, *, is_there: bool
+    ) -> tuple[FromClause, FromClause, ColumnElement[Any], ColumnElement[Any]]:
+        """Join a finding of the later run, or one that it did not find: the rows, the finding, its state and basis."""
+        comparison, key, of = comparison_of(connection, self.pair), KEY.alias(f"{name}_key"), FINDING.alias(name)
+        if is_there:
+            rows = link.join(key, (key.c.run == self.pair.after) & (key.c.fingerprint == fingerprint))
+            state, basis = state_of(comparison, of), decided_basis(of.c.run, of.c.fingerprint)
+        else:
+            lost, is_lost = comparison.lost(f"{name}_lost")
+            rows = link.join(lost, is_lost & (lost.c.fingerprint == fingerprint))
+            rows = rows.join(key, (key.c.run == lost.c.found_in) & (key.c.fingerprint == lost.c.fingerprint))
+            state, basis = lost.c.state, lost.c.basis
+        return rows.join(of, of.c.number == key.c.finding), of, state, basis
 
     @property
     def most_are(self) -> ComparisonState:
@@ -214,10 +226,9 @@ class RunDiff:
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
         """Findings of rows, each with what was decided."""
-        rest, decisions = iter(rows), Decisions(ledger)
-        while some := list(islice(rest, _TOGETHER)):
-            causes = decisions.causes((row.named, row.run, row.cause) for row in some)
-            decided = decisions.states({row.named: row.decided_basis or "" for row in some}, causes)
+        table, today = DecisionTable(ledger.database), clock.today()
+        for some in batches(rows, _TOGETHER):
+            decided = table.states(map(_named, some), today)
             for row in some:
                 yield ComparedFinding(
                     fingerprint=row.named,
@@ -279,5 +290,95 @@ def _labelled(became: NamedFromClause) -> Iterator[ColumnElement[Any]]:
     return (became.c[name].label(f"kept_{name}") for name in _KEPT)
 
 
+def _named(row: Row[Any]) -> tuple[str, str, str]:
+    """A finding as decisions are looked up for it; of one that is not kept nobody knows the run."""
+    return row.run or "", row.named, row.decided_basis or ""
+
+
 def _former(row: Row[Any]) -> FormerFinding:
     return FormerFinding(fingerprint=row.named, **{name: getattr(row, f"kept_{name}") for name in _KEPT})
+
+
+def comparison_summary(ledger: Ledger, run: Run) -> ComparisonSummary:
+    """Return the states of the findings of a run, and the decisions about them, for a report."""
+    if run.is_check:
+        return ALONE
+    diff = diff_of(ledger, after=run)
+    beside = _Beside(ledger, diff)
+    counts = {state.value: count for state, count in diff.counts.items()}
+    return ComparisonSummary(
+        before=diff.before_id,
+        state=beside.state,
+        decided=beside.decided,
+        left=beside.left(),
+        follows=beside.follows,
+        following=beside.following,
+        counts=counts,
+    )
+
+
+class _Beside:
+    """Standing of findings, most of it alike: only what is otherwise is read, when it is first asked for."""
+
+    def __init__(self, ledger: Ledger, diff: RunDiff) -> None:
+        self._ledger = ledger
+        self._diff = diff
+        self._most = diff.most_are.value
+
+    def state(self, finding: Finding) -> str | None:
+        state = self._states.get(finding.fingerprint, self._most)
+        if self._current(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
+            return DecisionState.REOPENED.value
+        return state
+
+    def decided(self, finding: Finding) -> Decided | None:
+        current = self._current(finding)
+        if not (decision := current.decision):
+            return None
+        stands = current.state not in (DecisionState.OPEN, DecisionState.REOPENED)
+        until = str(decision.until or "")
+        return Decided(decision.action.value, decision.by, decision.at, decision.note, until, stands)
+
+    def follows(self, finding: Finding) -> bool:
+        if finding.cause is None:
+            return False
+        state, of_cause = (self._states.get(name, self._most) for name in (finding.fingerprint, finding.cause))
+        current = self._current(finding)
+        return state == of_cause and (current.is_inherited or current.decision is None)
+
+    def following(self, finding: Finding) -> list[Finding]:
+        if finding.fingerprint not in self._consequences:
+            return []
+        return [one for one in self._ledger.following(self._diff.after, finding.fingerprint) if self.follows(one)]
+
+    def left(self) -> Iterator[Left]:
+        with self._ledger.database.reading() as connection:
+            query, _ = self._diff.absent_rows(connection)
+            for one in self._diff.read(self._ledger, connection.execute(query)):
+                if one.finding:
+                    yield Left(one.finding, str(one.state))
+
+    def _current(self, finding: Finding) -> CurrentDecision:
+        return self._decided.get(finding.fingerprint) or CurrentDecision(state=DecisionState.OPEN)
+
+    @cached_property
+    def _states(self) -> dict[str, str]:
+        with self._ledger.database.reading() as connection:
+            query, found = self._diff.present_rows(connection)
+            columns = found.of.c.fingerprint, found.state.label("state")
+            rows = connection.execute(query.order_by(None).with_only_columns(*columns).where(found.state != self._most))
+            return {row.fingerprint: row.state for row in rows}
+
+    @cached_property
+    def _decided(self) -> dict[str, CurrentDecision]:
+        """The states of the findings of which something was decided, or of whose causes."""
+        with self._ledger.database.reading() as connection:
+            here, _ = self._diff.present_rows(connection, fingerprints=decided_about(self._diff.after.id))
+            lost, _ = self._diff.absent_rows(connection)
+            lost = lost.where(lost.selected_columns.named.in_(decided_about(None)))
+            rows = [row for query in (here, lost) for row in connection.execute(query.order_by(None))]
+        return DecisionTable(self._ledger.database).states(map(_named, rows), clock.today())
+
+    @cached_property
+    def _consequences(self) -> Counter[str]:
+        return self._ledger.consequences(self._diff.after)

@@ -3,69 +3,39 @@
 A decision belongs to a finding and to its basis. When the basis changes, the finding comes back as reopened.
 """
 
+import json
+import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import date, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import model_validator
-from sqlalchemy import func
+from pydantic import Field, ValidationError, model_validator
+from sqlalchemy import func, select
 
 from kgcheck import clock
 from kgcheck.choices import chosen as chosen_of
-from kgcheck.errors import ChangedMeanwhile, UsageError
+from kgcheck.errors import ChangedMeanwhile, InputFormat, UsageError
+from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.causes import CONSEQUENCE
-from kgcheck.ledger.comparison_table import ComparisonTable
-from kgcheck.ledger.decisions import (
-    Action,
-    Decision,
-    DecisionState,
-    DecisionTable,
-    decided_about,
-    latest_decisions,
-)
+from kgcheck.ledger.causes import CONSEQUENCE, FOUND
+from kgcheck.ledger.comparisons import ComparisonTable
+from kgcheck.ledger.decisions import Action, CurrentDecision, Decision, DecisionTable, decided_about, latest_decisions
 from kgcheck.ledger.ledger import Ledger, Run, in_order
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY, SHOWN_ORDER
 from kgcheck.model import Finding, Value
+from kgcheck.outputs import write_text
 from kgcheck.report.tables import proposal
-
-__all__ = ["Action", "CurrentDecision", "Decision", "DecisionState", "Decisions"]
-
+from kgcheck.visible import HIDDEN, as_json
 
 if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList
 
 _SHOWN = 12
 _LONGEST = 10_000
-
-
-_OF = {
-    Action.ACCEPT: DecisionState.ACCEPTED,
-    Action.REJECT: DecisionState.REJECTED,
-    Action.DEFER: DecisionState.DEFERRED,
-    Action.REOPEN: DecisionState.OPEN,
-}
-
-
-class CurrentDecision(Value):
-    """State of a finding by what was decided, and the decision that made it so.
-
-    Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
-    whose day has come. An inherited one is about the cause of the finding.
-    """
-
-    state: DecisionState
-    decision: Decision | None = None
-    is_inherited: bool = False
-
-
-class Cause(NamedTuple):
-    """The finding that another follows from, and what decisions about it belong to."""
-
-    fingerprint: str
-    basis: str
 
 
 class Made(Value):
@@ -76,7 +46,6 @@ class Made(Value):
 
     @property
     def line(self) -> str:
-        """Describe the decision, and the one that it takes the place of."""
         made, old = self.decision, self.before.decision
         chosen, until = f" {made.chosen!r}" if made.chosen else "", f" until {made.until}" if made.until else ""
         was = f"; {old.action.value} by {old.by} on {old.at:%Y-%m-%d %H:%M} stays in its history" if old else ""
@@ -109,7 +78,6 @@ class Choice(Value):
         return self
 
     def check(self, finding: Finding) -> None:
-        """Refuse what cannot be decided about a finding."""
         if self.chosen is None:
             return
         change = finding.change
@@ -145,37 +113,15 @@ class Decisions:
         """The newest decision about each finding, whatever its basis was; what nobody decided is left out."""
         return {decision.fingerprint: decision for decision in self.table.of(fingerprints)}
 
-    def states(
-        self, bases: Mapping[str, str], causes: Mapping[str, "Cause"] | None = None, today: date | None = None
-    ) -> dict[str, CurrentDecision]:
-        """Return the decision states of findings, by fingerprint with basis; consequences with their cause."""
-        about: dict[str, list[Decision]] = defaultdict(list)
-        known = causes or {}
-        for decision in self.table.of({*bases, *(cause.fingerprint for cause in known.values())}):
-            about[decision.fingerprint].append(decision)
-        day = today or clock.today()
-        found = {name: standing_of(about[name], basis, day) for name, basis in bases.items()}
-        for name, cause in known.items():
-            if not any(decision.basis == bases[name] for decision in about[name]):
-                found[name] = inherited(found[name], standing_of(about[cause.fingerprint], cause.basis, day), cause)
-        return found
-
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         found = list(findings)
-        return self.states(self.bases(found), self.causes((f.fingerprint, f.run, f.cause) for f in found), today)
+        return self._states(found, self.bases(found), today)
 
-    def causes(self, found: Iterable[tuple[str, str, str | None]]) -> dict[str, "Cause"]:
-        """The causes of findings, each given with its run and the fingerprint of its cause, where it has one."""
-        by_run = defaultdict[str, dict[str, str]](dict)
-        for name, run, cause in found:
-            if cause is not None:
-                by_run[run][name] = cause
-        causes = dict[str, Cause]()
-        table = ComparisonTable(self._ledger.database)
-        for run, named in by_run.items():
-            bases = table.decided_bases(run, sorted(set(named.values())))
-            causes |= {name: Cause(cause, bases[cause]) for name, cause in named.items() if cause in bases}
-        return causes
+    def _states(
+        self, findings: Iterable[Finding], bases: Mapping[str, str], today: date | None = None
+    ) -> dict[str, CurrentDecision]:
+        named = ((one.run, one.fingerprint, bases[one.fingerprint]) for one in findings)
+        return self.table.states(named, today or clock.today())
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
         """Return the bases of findings for decisions: where a source was away, those from when it was there."""
@@ -197,7 +143,7 @@ class Decisions:
         # Read first: what is decided from here on is no longer what was looked at.
         unless_after = last or (self.table.newest() if seen else None)
         bases = self.bases(found)
-        before = self.states(bases, self.causes((f.fingerprint, f.run, f.cause) for f in found))
+        before = self._states(found, bases)
         present = {name: version_of(bases[name], before[name]) for name in seen or () if name in before}
         changed = {name: now for name, now in present.items() if seen and seen[name] != now}
         if changed:
@@ -257,29 +203,6 @@ def _is_text(text: str) -> bool:
     return "\x00" not in text
 
 
-def standing_of(decisions: Iterable[Decision], basis: str, today: date) -> CurrentDecision:
-    """Work out the decision state of a finding."""
-    known = list(decisions)
-    present = [d for d in known if d.basis == basis]
-    if not known:
-        return CurrentDecision(state=DecisionState.OPEN)
-    if not present:
-        # Taken back: nothing is left of it that could be reopened.
-        is_open = known[-1].action is Action.REOPEN
-        return CurrentDecision(state=DecisionState.OPEN if is_open else DecisionState.REOPENED, decision=known[-1])
-    last = present[-1]
-    if last.action is Action.DEFER and last.until and last.until <= today:
-        return CurrentDecision(state=DecisionState.OPEN, decision=last)
-    return CurrentDecision(state=_OF[last.action], decision=last)
-
-
-def inherited(own: CurrentDecision, of_cause: CurrentDecision, cause: Cause) -> CurrentDecision:
-    """Work out the state of a consequence undecided as it is now: that of its cause, as that is now."""
-    if of_cause.decision is None or of_cause.decision.basis != cause.basis:
-        return own
-    return of_cause.model_copy(update={"is_inherited": True})
-
-
 def day_of(text: str | date | None) -> date | None:
     """A whole day."""
     if not isinstance(text, str):
@@ -325,10 +248,227 @@ def _check_count(count: int, expected: int) -> None:
 
 
 def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:
-    """The findings that are meant, each once."""
     if isinstance(findings, str):
         findings = [findings]
     if not isinstance(findings, Iterable):
         findings = [one.finding for one in findings.page() if one.finding]
     known = [ledger.finding(one) if isinstance(one, str) else one for one in findings]
     return list({finding.fingerprint: finding for finding in known}.values())
+
+
+_ORDER = ("fingerprint", "basis", "action", "chosen", "until", "by", "at", "note", "about", "reason", "proposed", "run")
+_DIGITS = r"^[0-9a-f]{16}$"
+_MARK = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
+_HIDDEN = re.compile(f"[{HIDDEN}]")
+_MOST_MISTAKES = 10
+_HEAD = "# Decisions about findings of kgcheck, one entry each; kgcheck decisions import takes them over.\n"
+
+
+class ExchangedDecision(Decision):
+    """A decision as a file has it, without a number."""
+
+    fingerprint: str = Field(pattern=_DIGITS)
+    basis: str = Field(pattern=_DIGITS)
+    by: str = Field(min_length=1, max_length=_LONGEST)
+    note: str = Field(default="", max_length=_LONGEST)
+    number: Literal[0] = 0
+
+
+class Imported(Value):
+    """Result of an import."""
+
+    added: tuple[Decision, ...] = ()
+    known: int = Field(default=0, description="that the ledger had already")
+    overruled: tuple[tuple[Decision, Decision], ...] = Field(
+        default=(), description="added, but a newer one of the ledger about the same counts; each with that one"
+    )
+    overruling: tuple[tuple[Decision, Decision], ...] = Field(
+        default=(), description="added, and newer than another one of the ledger about the same; each with that one"
+    )
+    unknown: tuple[Decision, ...] = Field(default=(), description="about findings that no run of the ledger has")
+    quarantine: Path | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        lines = [f"conflict: {_shown(one)}: not in force, {_shown(other)} is newer" for one, other in self.overruled]
+        lines += [f"conflict: {_shown(one)}: in force now, over {_shown(other)}" for one, other in self.overruling]
+        lines += [f"no such finding: {_shown(one)}: kept in {self.quarantine}" for one in self.unknown]
+        conflicts = len(self.overruled) + len(self.overruling)
+        numbers = f"{len(self.added):,} added, {self.known:,} known, {conflicts:,} in conflict"
+        return [*lines, f"{numbers}, {len(self.unknown):,} about no finding of this ledger"]
+
+
+def export_decisions(ledger: Ledger, path: Path) -> int:
+    """Write every decision of a ledger to a file, in an order that does not depend on the ledger."""
+    _check_name(path)
+    found = _sorted(ledger)
+    write_text(path, _text(found, path.suffix))
+    return len(found)
+
+
+def decisions_text(ledger: Ledger, form: str) -> str:
+    """Return the text that `export_decisions` writes: toml or jsonl."""
+    return _text(_sorted(ledger), f".{form}")
+
+
+def _sorted(ledger: Ledger) -> list[Decision]:
+    return sorted(Decisions(ledger).table.all(), key=lambda d: tuple(str(part) for part in (*d.key[:2], d.at, d.key)))
+
+
+def import_decisions(ledger: Ledger, path: Path, quarantine: Path) -> Imported:
+    """Add the decisions of a file to a ledger; what it has already is left as it is."""
+    _check_name(path)
+    stated = _read(path)
+    decisions, there = Decisions(ledger), ledger.known(sorted({d.fingerprint for d in stated}))
+    old = list(decisions.table.of(there))
+    keys = {one.key for one in old}
+    new = list({d.key: d for d in stated if d.key not in keys}.values())
+    unknown = [d for d in new if d.fingerprint not in there]
+    if unknown:
+        _keep(unknown, quarantine)
+    # Between two ledgers only time tells which decision is the newer one; within one, it is the one that came last.
+    newest: dict[str | tuple[str, str], Decision] = {
+        key: one for one in old for key in (one.fingerprint, (one.fingerprint, one.basis))
+    }
+    later, earlier = list[Decision](), list[Decision]()
+    for one in sorted((d for d in new if d.fingerprint in there), key=lambda d: d.at):
+        last = newest.get((one.fingerprint, one.basis)) or newest.get(one.fingerprint)
+        (earlier if last and last.at > one.at else later).append(one)
+    added = decisions.table.add(later, overruled=earlier)
+    overruled, overruling = list[tuple[Decision, Decision]](), list[tuple[Decision, Decision]]()
+    for one in {(d.fingerprint, d.basis): d for d in added}.values():
+        last = newest.get((one.fingerprint, one.basis))
+        if last and (last.action, last.chosen, last.until) != (one.action, one.chosen, one.until):
+            (overruled if last.at > one.at else overruling).append((one, last))
+    return Imported(
+        added=tuple(added),
+        known=len(stated) - len(new),
+        overruled=tuple(overruled),
+        overruling=tuple(overruling),
+        unknown=tuple(unknown),
+        quarantine=quarantine if unknown else None,
+    )
+
+
+def _check_name(path: Path) -> None:
+    if path.suffix not in (".toml", ".jsonl"):
+        raise UsageError(f"{path} is no name for decisions", "end it in .toml or .jsonl")
+
+
+def _text(decisions: Iterable[Decision], suffix: str) -> str:
+    rows = ({name: value for name in _ORDER if (value := getattr(d, name)) not in (None, "")} for d in decisions)
+    if suffix == ".jsonl":
+        return "".join(as_json({name: _plain(value) for name, value in row.items()}) + "\n" for row in rows)
+    blocks = ("".join(f"{name} = {_toml(value)}\n" for name, value in row.items()) for row in rows)
+    return _HEAD + "".join(f"\n[[decision]]\n{block}" for block in blocks)
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    # A text of JSON is one of TOML; what a reader would not see is spelt out.
+    return _HIDDEN.sub(lambda m: f"\\U{ord(m[0]):08x}", json.dumps(str(value), ensure_ascii=False))
+
+
+def _read(path: Path) -> list[Decision]:
+    text = read_whole(path)
+    if found := _MARK.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise InputFormat(f"{path} holds a conflict of git in line {line}", "solve it there first: keep both entries")
+    mistakes: list[str] = []
+    decisions = []
+    soon = clock.now() + timedelta(days=1)
+    for where, stated in _entries(path, text):
+        try:
+            entry = ExchangedDecision.model_validate(stated)
+        except ValidationError as error:
+            mistakes.append(f"{where}: {wrong_parts(error, 1)}")
+            continue
+        if entry.at.tzinfo is None:
+            mistakes.append(f"{where}: at: the time names no zone: end it in Z")
+        elif entry.at > soon:
+            mistakes.append(f"{where}: at: {entry.at.isoformat()} is not yet")
+        elif (entry.action is Action.DEFER) != (entry.until is not None):
+            mistakes.append(f"{where}: until: a deferral has a day, and nothing else has")
+        else:
+            decisions.append(Decision(**dict(entry)))
+    if mistakes:
+        more = f"; and {len(mistakes) - _MOST_MISTAKES} more" if mistakes[_MOST_MISTAKES:] else ""
+        shown = "; ".join(mistakes[:_MOST_MISTAKES])
+        raise InputFormat(f"{path} is wrong: {shown}{more}", "nothing was taken over")
+    return decisions
+
+
+def _entries(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    if path.suffix == ".jsonl":
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    yield f"line {number}", parse_json(line)
+                except ValueError as error:
+                    raise InputFormat(
+                        f"{path}, line {number}, is no JSON: {error}",
+                        "correct the line, or export it again: kgcheck decisions export",
+                    ) from None
+        return
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputFormat(
+            f"{path} is no TOML: {error}", "correct it, or export it again: kgcheck decisions export"
+        ) from None
+    stated = tables.pop("decision", [])
+    if tables or not isinstance(stated, list):
+        raise InputFormat(
+            f"{path} is no file of decisions: it is not a list of [[decision]]", "see kgcheck decisions export"
+        )
+    for number, entry in enumerate(stated, 1):
+        yield f"entry {number}", entry
+
+
+def _keep(unknown: Iterable[Decision], quarantine: Path) -> None:
+    kept = read_whole(quarantine).splitlines() if quarantine.exists() else []
+    lines = _text(unknown, ".jsonl").splitlines()
+    write_text(quarantine, "".join(f"{line}\n" for line in dict.fromkeys([*kept, *lines])))
+
+
+def _shown(one: Decision) -> str:
+    chosen = f" {one.chosen!r}" if one.chosen else ""
+    return f"{one.fingerprint[:8]} {one.action.value}{chosen} by {one.by} on {one.at:%Y-%m-%d %H:%M}"
+
+
+_TOGETHER = 500
+
+
+def take_back(ledger: Ledger, first: int, count: int, action: Action, by: str) -> list[Made]:
+    """See Workspace.take_back."""
+    decisions = Decisions(ledger)
+    # Read first: what is decided from here on counts, and is not taken back.
+    last = decisions.table.newest()
+    together = [
+        one
+        for one in decisions.table.newest_first(first + count, count)
+        if one.number >= first and one.by == by and one.action is action
+    ]
+    newest = decisions.current(one.fingerprint for one in together)
+    standing = [one for one in together if newest[one.fingerprint].number == one.number]
+    choice = Choice(action=Action.REOPEN, by=by)
+    return decisions.decide(_findings(ledger, standing), choice, last=last) if standing else []
+
+
+def _findings(ledger: Ledger, decisions: list[Decision]) -> Iterator[Finding]:
+    """Read the findings of decisions, as they were then: one by one they would take minutes."""
+    for some in batches(decisions, _TOGETHER):
+        named = FINDING.c.fingerprint.in_([one.fingerprint for one in some])
+        query = select(*FOUND).where(FINDING.c.run.in_({one.run for one in some}), named)
+        runs = {one.fingerprint: one.run for one in some}
+        with ledger.database.reading() as connection:
+            for row in connection.execute(query).all():
+                if runs[row.fingerprint] == row.run:
+                    yield finding_of(row)

@@ -8,31 +8,148 @@ import csv
 import io
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck.curation.effects import Stamp, steps_of
-from kgcheck.curation.operations import Patch, in_words
-from kgcheck.curation.patches import Recorded, check_place, recorded_in
-from kgcheck.curation.reload import curated_by
-from kgcheck.curation.steps import DraftGraph, do_all
+from kgcheck.context import Context
+from kgcheck.curation.operations import Patch, in_words, read_patch
+from kgcheck.curation.patches import Recorded, check_place, opened, patches_in, recorded_in
+from kgcheck.curation.steps import (
+    DraftGraph,
+    SetEdge,
+    SetNode,
+    Stamp,
+    WholeEdge,
+    WholeNode,
+    do_all,
+    steps_of,
+    updated,
+)
 from kgcheck.duck import working_database
 from kgcheck.errors import InputError, UsageError
-from kgcheck.graph.changes import NotAsExpected, StoreChanges
+from kgcheck.graph.changes import NotAsExpected, StoreChanges, digest
+from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties, brought_to
-from kgcheck.loading.curated import CuratedFact
+from kgcheck.loading.curated import Curated, CuratedFact
+from kgcheck.loading.load import import_folder
 from kgcheck.loading.records import Records
 from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, stated_by
+from kgcheck.model import Ref, Triple
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.quoting import identifier
 from kgcheck.settings import Settings
+
+
+def curated_by_patches(store: OpenedStore) -> Curated:
+    """Collect the changes of patches in a store that knows of some."""
+    recorded = [done for patch in patches_in(store) for done in recorded_in(store, patch)]
+    return curated_by(sorted(recorded, key=lambda r: (r.turn, r.at, r.patch, r.number)))
+
+
+def curated_by(recorded: Iterable[Recorded]) -> Curated:
+    """Collect the changes of recorded operations."""
+    found = _Found()
+    for done in recorded:
+        found.add(done)
+    return Curated(tuple(found.touched_nodes()), tuple(found.touched_edges()))
+
+
+@dataclass
+class _Fact:
+    """A node or an edge while its steps are gone through."""
+
+    patch: str
+    finding: str
+    before: Properties | None
+    after: Properties
+    retired: bool = False
+    there: bool = True
+    recorded: list[tuple[str, int]] = field(default_factory=list)
+
+
+class _Found:
+    def __init__(self) -> None:
+        self._nodes: dict[Ref, _Fact] = {}
+        self._edges: dict[tuple[Triple, str], list[_Fact]] = {}
+        self._dropped: list[tuple[Triple, _Fact]] = []
+
+    def add(self, done: Recorded) -> None:
+        for number, step in enumerate(done.steps):
+            recorded = f"patch {done.patch} {done.number:08d}", number
+            if isinstance(step, SetNode | WholeNode):
+                self._node(step, done)
+            else:
+                self._edge(step, done, recorded)
+
+    def touched_nodes(self) -> Iterator[CuratedFact]:
+        for ref, f in self._nodes.items():
+            if f.there or f.before is not None:
+                yield CuratedFact(ref.label, (ref.id,), f.patch, f.finding, f.before, f.after, f.retired, f.there)
+
+    def touched_edges(self) -> Iterator[CuratedFact]:
+        present = [(triple, f) for (triple, _), facts in self._edges.items() for f in facts]
+        for triple, f in (*present, *self._dropped):
+            if f.there or f.before is not None:
+                pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+                ends, known = (triple.head.id, triple.tail.id), (digest(f.after), tuple(f.recorded))
+                yield CuratedFact(pattern, ends, f.patch, f.finding, f.before, f.after, f.retired, f.there, *known)
+
+    def _node(self, step: SetNode | WholeNode, done: Recorded) -> None:
+        known = self._nodes.get(step.ref)
+        fact = known or _Fact(done.patch, done.operation.finding, {}, {})
+        self._nodes[step.ref] = fact
+        fact.patch, fact.finding = done.patch, done.operation.finding
+        match step:
+            case SetNode():
+                changed = {name: value for name, value in step.after.items() if name not in MARKS}
+                if fact.before is not None:
+                    fact.before = {name: step.before[name] for name in changed} | fact.before
+                fact.after |= changed
+                fact.retired = bool(step.after.get(RETIRED, fact.retired))
+            case WholeNode(step="add_node"):
+                # One that was taken away, and is made again, was there before.
+                fact.before, fact.after = (fact.before if known else None), _unmarked(step.properties)
+                fact.there, fact.retired = True, False
+            case WholeNode():
+                if fact.before is not None:
+                    fact.before = _unmarked(step.properties) | fact.before
+                fact.there, fact.retired = False, True
+
+    def _edge(self, step: SetEdge | WholeEdge, done: Recorded, recorded: tuple[str, int]) -> None:
+        match step:
+            case SetEdge(triple=triple, properties=properties):
+                fact = self._taken(triple, properties, done)
+                fact.after = updated(properties, step.after)
+                fact.retired = RETIRED in fact.after
+            case WholeEdge(step="drop_edge", triple=triple, properties=properties):
+                fact = self._taken(triple, properties, done)
+                fact.there, fact.retired = False, True
+                self._dropped.append((triple, fact))
+                return
+            case WholeEdge(triple=triple, properties=properties):
+                fact = _Fact(done.patch, done.operation.finding, None, dict(properties))
+        fact.recorded.append(recorded)
+        self._edges.setdefault((triple, digest(fact.after)), []).append(fact)
+
+    def _taken(self, triple: Triple, properties: Properties, done: Recorded) -> _Fact:
+        """The edge that is so by now: one that a step made so, or one that no step has touched."""
+        known = self._edges.get((triple, digest(properties)))
+        fact = known.pop() if known else _Fact(done.patch, "", dict(properties), dict(properties))
+        fact.patch, fact.finding = done.patch, done.operation.finding
+        return fact
+
+
+def _unmarked(properties: Properties) -> Properties:
+    return {name: value for name, value in properties.items() if name not in MARKS}
+
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
@@ -57,7 +174,6 @@ class Exported(NamedTuple):
     unplaced: tuple[Unplaced, ...]
 
     def as_row(self) -> dict[str, Any]:
-        """The outcome in the flat form that `--format json` prints."""
         unplaced = [u._asdict() for u in self.unplaced]
         return {"folder": str(self.folder), "rows": self.rows, "unplaced": unplaced}
 
@@ -72,6 +188,13 @@ class _Place(NamedTuple):
 
 class _Unwritable(Exception):
     """A value that a file cannot hold."""
+
+
+def export(context: Context, folder: Path, source: Path, out: Path) -> Exported:
+    """Write an import directory with what the patch in a folder changes, whether it is applied or not."""
+    patch = read_patch(folder)
+    with opened(context, write=False) as store:
+        return export_patch(patch, store, import_folder(source), out, context.settings, progress=context.progress)
 
 
 def export_patch(
@@ -105,7 +228,6 @@ def export_patch(
 
 
 def _steps(patch: Patch, store: OpenedStore) -> tuple[list[Recorded], list[Unplaced]]:
-    """Collect the steps of each operation, done or still to do."""
     done = {r.number: r for r in recorded_in(store, patch.id)}
     found: list[Recorded] = []
     unplaced: list[Unplaced] = []
@@ -171,7 +293,6 @@ class _Edits:
         return found | dict.fromkeys(self._dropped.get(file, ()))
 
     def new(self, file: str) -> list[dict[str, str]]:
-        """The cells of rows that are added."""
         return self._new.get(file, [])
 
     def header(self, file: str) -> list[str]:
@@ -209,7 +330,6 @@ class _Edits:
         raise _Unwritable("; ".join(dict.fromkeys(reasons)) or "no file has rows of this kind")
 
     def _places(self, holder: Holder, fact: CuratedFact) -> list[_Place]:
-        """The lines that state a fact as it was."""
         names, keys = stated_by(holder), keys_of(holder)
         columns = ", ".join(identifier(n) for n in names)
         same = " AND ".join(f"{k} = ?" for k in keys)
@@ -248,7 +368,6 @@ class _Edits:
         return cells
 
     def _cell(self, name: str, value: Any) -> str:
-        """A value as it stands in a file."""
         if value is None:
             return ""
         if isinstance(value, list):

@@ -5,7 +5,8 @@ people decided about is counted again after each decision. Who asks while they a
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from threading import Condition
 from typing import Any, NamedTuple
@@ -14,19 +15,15 @@ from cachetools import LRUCache, cached
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, func, literal, select
 
 from kgcheck import clock
-from kgcheck.curation.findings import FACETS, FindingFilter, FindingList
-from kgcheck.ledger.causes import CONSEQUENCE
-from kgcheck.ledger.comparisons import (
-    COMPARISON,
-    ComparisonState,
-    Pair,
-    comparison_of,
-    decided_basis,
-    state_of,
-)
+from kgcheck.curation.compare import SETTLED, ComparedFinding, diff_of
+from kgcheck.curation.findings import FACETS, FindingFilter, FindingList, list_findings
+from kgcheck.curation.thresholds import Counted
+from kgcheck.ledger.causes import CONSEQUENCE, cause_of
+from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, Pair, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
+from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN
-from kgcheck.model import CheckType, Outcome, TallyMark, Target
+from kgcheck.model import CheckType, Outcome, Tally, TallyMark, Target, kept_reason
 
 _COLUMNS = ("outcome", "type", "reason", "subject_label", "object_label", "relation")
 
@@ -45,15 +42,17 @@ class FacetKind(NamedTuple):
     object_label: str | None
     relation: str | None
 
+    @property
+    def mark(self) -> TallyMark | None:
+        """Meaning for the graph; None of a finding of which no more is kept."""
+        return TallyMark.of(CheckType(self.type), Outcome(self.outcome)) if self.type and self.outcome else None
+
     def choices(self, facet: str) -> frozenset[str]:
         """Under which choices of a facet it stands."""
         if facet == "labels":
             return frozenset(filter(None, (self.subject_label, self.object_label)))
         if facet == "graph":
-            state = (
-                TallyMark.of(CheckType(self.type), Outcome(self.outcome)).graph if self.type and self.outcome else None
-            )
-            return frozenset([state.value] if state else [])
+            return frozenset([self.mark.graph.value] if self.mark and self.mark.graph else [])
         value: str | None = getattr(self, facet.removesuffix("s"))
         return frozenset([value] if value else [])
 
@@ -69,24 +68,19 @@ class Facets:
     """Number of findings of a list, and number that each choice would leave."""
 
     def __init__(self, counts: FindingCounts, wanted: FindingFilter) -> None:
-        self._counts = counts.findings
-        self._followed = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
+        self.kinds = counts.findings
+        self.pairs = Counter[tuple[FacetKind, FacetKind]]() if wanted.shows_all else counts.followed
+        """Number of findings of each kind that follow from those of another, in the list or not."""
         self._wanted = {name: frozenset(map(str, getattr(wanted, name))) for name in FACETS}
 
     @property
     def total(self) -> int:
-        """Number of findings of the list."""
         return self._shown().total()
 
     @property
     def followed(self) -> int:
         """Number of further findings that follow from one of the list, and stand under it."""
-        return sum(n for kinds, n in self._followed.items() if all(self._fits(kind, "") for kind in kinds))
-
-    @property
-    def pairs(self) -> Counter[tuple[FacetKind, FacetKind]]:
-        """Number of findings of each kind that follow from those of another, in the list or not."""
-        return self._followed
+        return sum(n for kinds, n in self.pairs.items() if all(self._fits(kind, "") for kind in kinds))
 
     def listed(self, facet: str) -> dict[str, int]:
         """Count the findings of the list for each choice of a facet, the most first."""
@@ -101,8 +95,8 @@ class Facets:
         """Number of findings of the list by mark; see TallyMark."""
         found = Counter[TallyMark]()
         for kind, count in self._shown().items():
-            if kind.type and kind.outcome:
-                found[TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))] += count
+            if kind.mark:
+                found[kind.mark] += count
         return found
 
     @property
@@ -110,16 +104,14 @@ class Facets:
         """Number of findings on what the graph has wrongly or lacks, by mark, place and reason."""
         found = Counter[tuple[str, str, str]]()
         for kind, count in self._shown().items():
-            if kind.type and kind.outcome and kind.reason:
-                mark = TallyMark.of(CheckType(kind.type), Outcome(kind.outcome))
+            if kind.mark and kind.reason and not kind.mark.severity:
                 place = Target(label=kind.subject_label, relation=kind.relation, object_label=kind.object_label)
-                if not mark.severity:
-                    found[mark.value, f"{kind.type} {place}", kind.reason] += count
+                found[kind.mark.value, f"{kind.type} {place}", kind.reason] += count
         return found
 
     def _shown(self) -> Counter[FacetKind]:
-        found = Counter({kind: count for kind, count in self._counts.items() if self._fits(kind, "")})
-        for (kind, cause), count in self._followed.items():
+        found = Counter({kind: count for kind, count in self.kinds.items() if self._fits(kind, "")})
+        for (kind, cause), count in self.pairs.items():
             if self._fits(kind, "") and self._fits(cause, ""):
                 found[kind] -= count
         return +found
@@ -127,11 +119,11 @@ class Facets:
     def of(self, facet: str) -> dict[str, int]:
         """The choices of a facet: how many each has under the other filters of the list, the most first."""
         found = Counter[str]()
-        for kind, count in self._counts.items():
+        for kind, count in self.kinds.items():
             if self._fits(kind, facet):
                 for choice in kind.choices(facet):
                     found[choice] += count
-        for (kind, cause), count in self._followed.items():
+        for (kind, cause), count in self.pairs.items():
             if self._fits(kind, facet) and self._fits(cause, facet):
                 for choice in kind.choices(facet) & cause.choices(facet):
                     found[choice] -= count
@@ -241,27 +233,26 @@ def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
 
 
 def _followed(findings: FindingList, day: date | None) -> Counter[tuple[FacetKind, FacetKind]]:
-    """Findings of the run that follow from another one by both kinds; with a day only those that are decided."""
-    run, link, found = findings.run.id, CONSEQUENCE.alias(), Counter[tuple[FacetKind, FacetKind]]()
-    rows: FromClause = link
-    columns = list[ColumnElement[Any]]()
-    with findings.diff.opened() as ledger, ledger.database.reading() as connection:
-        condition, comparison = link.c.run == run, comparison_of(connection, findings.diff.pair)
-        for name, fingerprint in (("own", link.c.fingerprint), ("cause", link.c.cause)):
-            key, of = KEY.alias(f"{name}_key"), FINDING.alias(name)
-            rows = rows.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == fingerprint))
-            rows = rows.join(of, of.c.number == key.c.finding)
-            basis, state = decided_basis(of.c.run, of.c.fingerprint), state_of(comparison, of)
-            condition &= findings.condition(connection, of, state, basis)
-            decision = state_column(of, basis, day) if day else literal(DecisionState.OPEN.value)
-            columns += state, decision, *(of.c[column] for column in _COLUMNS)
-        if day:
-            condition &= link.c.fingerprint.in_(decided_about(run))
-        named = (column.label(f"column_{number}") for number, column in enumerate(columns))
-        kinds = select(*named).select_from(rows).where(condition).subquery("kind")
-        half = len(columns) // 2
-        for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
-            found[FacetKind(True, *row[:half]), FacetKind(True, *row[half:-1])] += row[-1]
+    """Findings that follow from another one by both kinds; with a day only those that are decided."""
+    diff, found = findings.diff, Counter[tuple[FacetKind, FacetKind]]()
+    with diff.opened() as ledger, ledger.database.reading() as connection:
+        for is_there in (True, False) if diff.before else (True,):
+            link, columns, conditions = CONSEQUENCE.alias(), list[ColumnElement[Any]](), list[ColumnElement[bool]]()
+            rows: FromClause = link
+            for name, fingerprint in (("own", link.c.fingerprint), ("cause", link.c.cause)):
+                rows, of, state, basis = diff.join_finding(connection, rows, fingerprint, name, is_there=is_there)
+                conditions.append(findings.condition(connection, of, state, basis))
+                if name == "own":
+                    conditions.append(link.c.run == (diff.after.id if is_there else of.c.run))
+                decision = state_column(of, basis, day) if day else literal(DecisionState.OPEN.value)
+                columns += state, decision, *(of.c[column] for column in _COLUMNS)
+            if day:
+                conditions.append(link.c.fingerprint.in_(decided_about(diff.after.id if is_there else None)))
+            named = (column.label(f"column_{number}") for number, column in enumerate(columns))
+            kinds = select(*named).select_from(rows).where(*conditions).subquery("kind")
+            half = len(columns) // 2
+            for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
+                found[FacetKind(is_there, *row[:half]), FacetKind(is_there, *row[half:-1])] += row[-1]
     return found
 
 
@@ -287,3 +278,99 @@ def _by_places(connection: Connection, pair: Pair, most: ComparisonState) -> Cou
         found[FacetKind(True, state, open_, *kind)] += count
         found[FacetKind(True, most.value, open_, *kind)] -= count
     return +found
+
+
+class NewFindings(NamedTuple):
+    """New and reopened findings of a run: how many of each kind, and some of them, the worst first."""
+
+    counted: list[Counted]
+    total: int
+    examples: list[ComparedFinding]
+
+
+def counted_of(tallies: Iterable[Tally]) -> list[Counted]:
+    """Every task of a run."""
+    return [
+        Counted(t.type, _labels(t.target.label, t.target.object_label), t.target.relation, t.outcome, t.reason, t.count)
+        for t in tallies
+    ]
+
+
+def settled(ledger: Ledger, run: Run) -> list[Counted]:
+    """Findings of a run that do not fail it by themselves.
+
+    They were rejected as they are, or deferred to a later day, or they follow from one that was not.
+    """
+    facets = facets_of(list_findings(ledger, run))
+    of_themselves = [
+        _counted(kind, n) for kind, n in facets.kinds.items() if kind.is_there and kind.decision in SETTLED
+    ]
+    return of_themselves + _followed_kinds(facets, lambda kind: kind.decision not in SETTLED)
+
+
+def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
+    """Count findings new against the run before of the same store and options, or back after a decision."""
+    diff, day = diff_of(ledger, after=run), clock.today()
+    with ledger.database.reading() as connection:
+        rows, found = diff.present_rows(connection)
+        is_new = diff.unsettled(found, day)
+        query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
+        counted = [_counted(row, row.count_) for row in connection.execute(query.group_by(*_KIND))]
+        is_cause = cause_of(found.of.c.run, found.of.c.fingerprint).is_(None)
+        examples = list(connection.execute(rows.where(is_new, is_cause).limit(shown)))
+        examples = examples or list(connection.execute(rows.where(is_new).limit(shown)))
+    # What follows from something that is new is taken off again.
+    followed = _followed_kinds(facets_of(list_findings(ledger, run)), _is_new)
+    counted += [replace(one, count=-one.count) for one in followed]
+    return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
+
+
+def _is_new(kind: FacetKind) -> bool:
+    came_back = kind.state == ComparisonState.CHANGED and kind.decision == DecisionState.REOPENED
+    return kind.decision not in SETTLED and (kind.state == ComparisonState.NEW or came_back)
+
+
+def _followed_kinds(facets: Facets, counts: Callable[[FacetKind], bool]) -> list[Counted]:
+    return [
+        replace(_counted(kind, count), cause=_counted(cause, count))
+        for (kind, cause), count in facets.pairs.items()
+        if kind.is_there and counts(kind) and counts(cause)
+    ]
+
+
+_KIND = [FINDING.c[name] for name in ("type", "subject_label", "object_label", "relation", "outcome", "reason")]
+
+
+def _counted(kind: Any, count: int) -> Counted:
+    labels = _labels(kind.subject_label, kind.object_label)
+    reason = kept_reason(kind.type, kind.reason)
+    return Counted(CheckType(kind.type), labels, kind.relation, Outcome(kind.outcome), reason, count)
+
+
+def _labels(*names: str | None) -> tuple[str, ...]:
+    return tuple(name for name in names if name)
+
+
+def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], ...]:
+    """Findings as messages show them."""
+    rows = []
+    for one in examples:
+        finding = one.finding
+        if finding is None:
+            continue
+        change = finding.change
+        proposal = " ".join(filter(None, (change.kind.value.replace("_", " "), change.to))) if change else ""
+        decision = one.decided.decision
+        is_reopened = one.decided.state is DecisionState.REOPENED
+        was = f", reopened: {decision.action.value} by {decision.by}" if is_reopened and decision else ""
+        rows.append(
+            {
+                "finding": finding.fingerprint[:8],
+                "outcome": finding.mark.value,
+                "reason": finding.verdict.reason.value + was,
+                "what": str(finding.task),
+                "names": ", ".join(filter(None, finding.names)),
+                "proposal": proposal,
+            }
+        )
+    return tuple(rows)

@@ -1,7 +1,7 @@
 """The findings of a run as a list: with what became of them and what was decided, filtered, page by page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from itertools import product
@@ -24,18 +24,21 @@ from sqlalchemy import (
 )
 
 from kgcheck import clock
+from kgcheck.agents.request import resolve_request
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
-from kgcheck.curation.decisions import day_of
+from kgcheck.curation.decisions import Decisions, day_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.ledger.causes import CONSEQUENCE
-from kgcheck.ledger.comparisons import FEW, ComparisonState, comparison_of, decided_basis, state_of
+from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
+from kgcheck.ledger.comparisons import FEW, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
-from kgcheck.ledger.ledger import Ledger, Run, of_graph_states, of_outcomes
+from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
+from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.settling import number_of
-from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER
-from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value, all_reasons
+from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER, TALLY
+from kgcheck.model import Change, CheckType, Finding, GraphState, Outcome, Reason, Value, all_reasons
+from kgcheck.questions.resolver import NameResolver
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
@@ -58,6 +61,10 @@ Day = Annotated[
     date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
 ]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
+RuleName = Annotated[str, Field(max_length=64, pattern="^[a-z][a-z0-9_]*$")]
+KeptReason = Annotated[Reason | RuleName, Field(union_mode="left_to_right")]
+"""A reason, or that of a rule which is not installed any more and whose findings a ledger has."""
+
 _SOME, _MANY = 10, 100
 
 
@@ -80,7 +87,7 @@ class FindingFilter(Value):
         default=(), max_length=_SOME, description="what that means for the graph: lacks_it, has_it_wrongly"
     )
     types: tuple[CheckType, ...] = Field(default=(), max_length=_SOME, description="what was checked")
-    reasons: tuple[Reason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
+    reasons: tuple[KeptReason, ...] = Field(default=(), max_length=_MANY, description="why the outcome is what it is")
     labels: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of a node, or of an end of an edge")
     relations: tuple[Word, ...] = Field(default=(), max_length=_MANY, description="of the edge")
     cause: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = Field(
@@ -109,7 +116,6 @@ class FindingFilter(Value):
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether every finding is wanted."""
         return self == FindingFilter()
 
     @property
@@ -140,8 +146,7 @@ def wanted(**filters: Any) -> FindingFilter:
         (kind, _) = get_args(FindingFilter.model_fields[name].annotation)
         names = tuple(map(str, found[name]))
         if isinstance(kind, type) and issubclass(kind, StrEnum):
-            known = list(all_reasons() if kind is Reason else kind)
-            names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, known) for value in names)
+            names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, list(kind)) for value in names)
         found[name] = names
     try:
         return FindingFilter(**found | {"since": day_of(found.get("since"))})
@@ -160,60 +165,62 @@ class FindingList:
 
     def __init__(self, diff: RunDiff, wanted: FindingFilter) -> None:
         wanted.check(diff.after)
-        self._diff = diff
-        self._wanted = wanted
+        self.run = diff.after
+        self.diff = diff
+        self.wanted = wanted
         self._today = clock.today()
+        if lost := [reason for reason in wanted.reasons if not isinstance(reason, Reason)]:
+            self._check_kept(lost)
 
-    @property
-    def run(self) -> Run:
-        """The run."""
-        return self._diff.after
-
-    @property
-    def diff(self) -> RunDiff:
-        """The run, and the one before."""
-        return self._diff
-
-    @property
-    def wanted(self) -> FindingFilter:
-        """Filter of the list."""
-        return self._wanted
+    def _check_kept(self, reasons: list[str]) -> None:
+        """Refuse reasons of rules that are neither installed nor of any finding."""
+        with self.diff.opened() as ledger, ledger.database.reading() as connection:
+            of_runs = TALLY.c.run.in_([self.run.id, self.diff.before_id])
+            kept = set(connection.scalars(select(TALLY.c.reason).where(of_runs)))
+        for reason in reasons:
+            if reason not in kept:
+                raise UnknownName("reason", reason, [*map(str, all_reasons()), *sorted(kept)])
 
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings of the run in the order of reports, then those that it did not find again."""
-        with self._diff.opened() as ledger, ledger.database.reading() as connection:
+        with self.diff.opened() as ledger, ledger.database.reading() as connection:
             parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
             left = limit
             for part in parts:
                 if left == 0:
                     return
-                for one in self._diff.read(ledger, connection.execute(part.limit(left))):
+                for one in self.diff.read(ledger, connection.execute(part.limit(left))):
                     left = None if left is None else left - 1
                     yield one
 
     def count(self) -> int:
-        """Count the findings of the list."""
-        with self._diff.opened() as ledger, ledger.database.reading() as connection:
+        with self.diff.opened() as ledger, ledger.database.reading() as connection:
             parts = [part.order_by(None).with_only_columns(func.count()) for part in self._parts(connection, None)]
             return sum(connection.execute(part).scalar_one() for part in parts)
 
     def _parts(self, connection: Connection, after: str | None) -> Iterator[Select[Any]]:
         is_there = [state for state in ComparisonState if state not in _NOT_THERE[:2]]
-        states = self._wanted.states
+        states = self.wanted.states
         here = None
         if not states or set(states) & set(is_there):
-            query, found = self._diff.present_rows(connection, states, self._decided(connection))
+            query, found = self.diff.present_rows(connection, states, self._decided(connection))
             here = self._place(connection, after) if after else None
             if here or not after:
                 query = query.where(self.condition(connection, found.of, found.state, found.basis))
-                query = query if self._wanted.shows_all else query.where(~self._stands_under(connection, found.of))
-                if found.of is PLACE and self._wanted.reasons:
+                query = (
+                    query
+                    if self.wanted.shows_all
+                    else query.where(~self._stands_under(connection, found.of, is_there=True))
+                )
+                if found.of is PLACE and self.wanted.reasons:
                     yield from self._by_reason(query, here)
                 else:
                     yield query.where(tuple_(*found.order) > tuple_(*here)) if here else query
         if set(states) & set(_NOT_THERE):
-            query, state = self._diff.absent_rows(connection)
+            query, state = self.diff.absent_rows(connection)
             query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
+            if not self.wanted.shows_all:
+                query = query.where(~self._stands_under(connection, FINDING, is_there=False))
             named = query.selected_columns.named
             yield query.where(named > after) if after and not here else query
 
@@ -222,7 +229,7 @@ class FindingList:
 
         Asked of each place, nobody goes through the findings of other reasons.
         """
-        reasons = sorted({reason.value for reason in self._wanted.reasons})
+        reasons = sorted({str(reason) for reason in self.wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
             # Potential edges are ranked before they are told apart by their reasons.
             is_ranked = kind is CheckType.POTENTIAL
@@ -239,42 +246,35 @@ class FindingList:
 
     def _decided(self, connection: Connection) -> CompoundSelect[tuple[str]] | None:
         """Select the decided findings, if all that is wanted is among them, and they are few."""
-        if not self._wanted.decisions or DecisionState.OPEN in self._wanted.decisions:
+        if not self.wanted.decisions or DecisionState.OPEN in self.wanted.decisions:
             return None
         few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
-        return decided_about(self._diff.after.id) if few else None
+        return decided_about(self.run.id) if few else None
 
     def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
         """Look up the place of a finding in the order; None if the run does not have it."""
-        number = number_of(self._diff.after.id, fingerprint).scalar_subquery()
+        number = number_of(self.run.id, fingerprint).scalar_subquery()
         columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
         row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
         return tuple(row) if row else None
 
-    def _stands_under(self, connection: Connection, table: FromClause) -> ColumnElement[bool]:
+    def _stands_under(self, connection: Connection, table: FromClause, *, is_there: bool) -> ColumnElement[bool]:
         """Condition that a finding follows from another of the list."""
-        link, key, cause = CONSEQUENCE.alias(), KEY.alias("cause_key"), FINDING.alias("cause")
+        link = CONSEQUENCE.alias()
         same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
-        if self._wanted.is_empty:
+        if self.wanted.is_empty:
             return select(link.c.run).where(same).exists()
-        rows = link.join(key, (key.c.run == link.c.run) & (key.c.fingerprint == link.c.cause))
-        rows = rows.join(cause, cause.c.number == key.c.finding)
-        return select(link.c.run).select_from(rows).where(same, self.cause_condition(connection, cause)).exists()
-
-    def cause_condition(self, connection: Connection, cause: FromClause) -> ColumnElement[bool]:
-        """Condition that the cause of a finding of the run is in the list, as SQL over a row of FINDING."""
-        state = state_of(comparison_of(connection, self._diff.pair), cause)
-        return self.condition(connection, cause, state, decided_basis(cause.c.run, cause.c.fingerprint))
+        rows, cause, *stated = self.diff.join_finding(connection, link, link.c.cause, "cause", is_there=is_there)
+        return select(link.c.run).select_from(rows).where(same, self.condition(connection, cause, *stated)).exists()
 
     def condition(
         self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
     ) -> ColumnElement[bool]:
-        """Condition that a finding is in the list, as SQL."""
-        wanted, found = self._wanted, table.c
+        wanted, found = self.wanted, table.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
             (state, [one.value for one in wanted.states]),
             (found.type, [one.value for one in wanted.types]),
-            (found.reason, [one.value for one in wanted.reasons]),
+            (found.reason, [str(one) for one in wanted.reasons]),
         )
         # Each twice: with one value alone SQLite takes the column for a constant, no longer sees that the rows are in
         # the order that is wanted, and sorts a million of them for a page of fifty.
@@ -289,7 +289,7 @@ class FindingList:
             conditions.append(found.relation.in_(wanted.relations))
         if wanted.cause:
             follows = select(CONSEQUENCE.c.fingerprint).where(
-                CONSEQUENCE.c.run == self._diff.after.id, CONSEQUENCE.c.cause == wanted.cause
+                CONSEQUENCE.c.run == self.run.id, CONSEQUENCE.c.cause == wanted.cause
             )
             conditions.append(found.fingerprint.in_(follows))
         # Of places, ids and texts stand with the findings.
@@ -313,9 +313,9 @@ class FindingList:
 
     def _not_before(self, connection: Connection, table: FromClause, day: date) -> ColumnElement[bool]:
         """Condition that no audit of the store had the finding before a day."""
-        began = (RUN.c.store_id == self._diff.after.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
+        began = (RUN.c.store_id == self.run.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
         earlier = set(connection.scalars(select(RUN.c.id).where(began)))
-        if not earlier or (table is PLACE and self._diff.after.id in earlier):
+        if not earlier or (table is PLACE and self.run.id in earlier):
             # No finding has to be looked at: of a million that takes seconds.
             return literal(not earlier) == true()
         key = KEY.alias("earlier")
@@ -357,3 +357,86 @@ def list_findings(
 ) -> FindingList:
     """The findings of a run, compared with an earlier one, that fit filters as a person gives them."""
     return FindingList(diff_of(ledger, before, run), wanted(**filters))
+
+
+class KnownFinding(ComparedFinding):
+    """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
+
+    finding: Finding
+
+
+class Occurrence(Value):
+    """A run that has a finding, and what it was there."""
+
+    run: str
+    started: datetime
+    outcome: Outcome
+    reason: Reason
+    confidence: float
+    value: str | None = Field(default=None, description="what the graph said")
+    change: Change | None = Field(default=None, description="what was proposed")
+    carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
+
+
+def find(ledger: Ledger, name: str, resolver: Callable[[], NameResolver]) -> Finding:
+    """The finding of a fingerprint, its beginning, or the words of a check, in the newest run that has it."""
+    if " " not in name.strip():
+        return ledger.finding(name)
+    request = resolve_request([name], resolver())
+    known = ledger.known([task.fingerprint for task in request.tasks])
+    if not known:
+        raise UnknownName("finding about", request.text, [], "kgcheck check looks now; kgcheck findings lists them all")
+    return max(map(ledger.finding, sorted(known)), key=lambda finding: finding.run)
+
+
+def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+    finding = ledger.finding(fingerprint)
+    decisions = Decisions(ledger)
+    bases = decisions.bases([finding])
+    name = finding.fingerprint
+    decided = decisions.beside([finding])
+    with ledger.database.reading() as connection:
+        consequences = consequences_of(connection, finding.run, [name])
+    return KnownFinding(
+        fingerprint=name,
+        finding=finding,
+        state=_state(ledger, name, finding.run),
+        decided=decided[name],
+        consequences=consequences[name],
+        basis=bases[name],
+    )
+
+
+def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence]:
+    """The runs that have a finding, the newest first."""
+    name = ledger.finding(fingerprint).fingerprint
+    numbers = select(KEY.c.finding).where(of_any_run(KEY.c.fingerprint == name))
+    query = select(FINDING, RUN.c.started.label("run_started")).join(RUN, RUN.c.id == FINDING.c.run)
+    query = query.where(FINDING.c.number.in_(numbers))
+    query = query.order_by(RUN.c.number.desc()).limit(limit)
+    with ledger.database.reading() as connection:
+        rows = connection.execute(query).all()
+    found = []
+    for row in rows:
+        finding = finding_of(row)
+        found.append(
+            Occurrence(
+                run=finding.run,
+                started=row.run_started,
+                outcome=finding.verdict.outcome,
+                reason=finding.verdict.reason,
+                confidence=finding.verdict.confidence,
+                value=finding.task.value,
+                change=finding.change,
+                carried_from=finding.carried_from,
+            )
+        )
+    return found
+
+
+def _state(ledger: Ledger, fingerprint: str, run: str) -> ComparisonState | None:
+    runs = ledger.runs()
+    store = next(r.store_id for r in runs if r.id == run)
+    newest = next((r for r in runs if r.store_id == store and not r.is_check), None)
+    return diff_of(ledger, after=newest).state_of(fingerprint) if newest else None

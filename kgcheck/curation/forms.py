@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from rich.console import RenderableType
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.decisions import CurrentDecision, Decision
 from kgcheck.errors import InputError, UsageError
+from kgcheck.ledger.decisions import CurrentDecision, Decision
 from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.cells import RowTable, as_text

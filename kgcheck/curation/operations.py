@@ -1,7 +1,7 @@
 """The typed changes of a patch, and the file that they stand in.
 
 An operation says what is to become of a fact, which finding it is for, what that rests on, and how the graph must stand
-for it to fit. What it comes to in a store is worked out by `kgcheck.curation.effects`.
+for it to fit. What it comes to in a store is worked out by `kgcheck.curation.steps`.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from kgcheck.errors import LET_READ, InputError, InputFormat, InputMissing
 from kgcheck.inputs import Bounded, parse_json, wrong_parts
 from kgcheck.model import Identifier, Reason, Ref, Triple, Value
 from kgcheck.outputs import write_text
+from kgcheck.profile.schema import Schema
 
 FORMAT = "kgcheck patch 1"
 
@@ -79,14 +80,12 @@ class Repoint(_Move):
 
     @property
     def old(self) -> Ref:
-        """The node that does not stay."""
         if isinstance(self.what, Ref):
             return self.what
         return self.what.head if self.end == "head" else self.what.tail
 
     @property
     def into(self) -> Ref:
-        """Node that comes in its place."""
         return Ref(label=self.old.label, id=self.to)
 
     @property
@@ -149,6 +148,11 @@ class Patch(NamedTuple):
     @property
     def id(self) -> str:
         return self.header.digest[:16]
+
+
+def profile_of(schema: Schema) -> str:
+    """A profile as the header of a patch names it."""
+    return f"{schema.profile.name} {schema.profile.version}"
 
 
 def numbered_lines(operations: Sequence[Operation]) -> list[str]:

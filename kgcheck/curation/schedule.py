@@ -54,7 +54,6 @@ class Schedule:
             raise ValueError(f"{cron!r} never comes: no day is like that")
 
     def after(self, moment: datetime) -> datetime:
-        """The first firing after a moment, in its own zone."""
         found = self._next(moment)
         if found is None:
             raise ValueError(f"{self.text!r} never comes after {moment}")

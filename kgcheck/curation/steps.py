@@ -3,15 +3,21 @@
 They are tried on a `DraftGraph`, whose changes only it knows, so that what does not fit leaves nothing half done.
 """
 
+import json
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, assert_never
+from contextlib import suppress
+from typing import Annotated, Any, Literal, NamedTuple, assert_never
 
 from pydantic import Field, TypeAdapter
 
+from kgcheck.curation.operations import AddEdge, Merge, Operation, Repoint, Retire, SetValue
 from kgcheck.graph.changes import EdgeState, Editable, NodeState, NotAsExpected, digest
-from kgcheck.graph.store import Properties
+from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, MARKS, RETIRED, RETIRED_AT
+from kgcheck.graph.store import Properties, brought_to
+from kgcheck.graph.symmetry import orders
 from kgcheck.model import Ref, Triple, Value
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.schema import KEY, PropertyType, Schema
+from kgcheck.visible import visible
 
 
 class SetNode(Value):
@@ -33,41 +39,24 @@ class SetEdge(Value):
     after: dict[str, Any]
 
 
-class AddedNode(Value):
-    """A node that is made."""
+class WholeNode(Value):
+    """A node that is made, or taken away."""
 
-    step: Literal["add_node"] = "add_node"
+    step: Literal["add_node", "drop_node"]
     ref: Ref
     properties: dict[str, Any]
     also: tuple[str, ...] = ()
 
 
-class AddedEdge(Value):
-    """An edge that is made."""
+class WholeEdge(Value):
+    """An edge that is made, or taken away."""
 
-    step: Literal["add_edge"] = "add_edge"
+    step: Literal["add_edge", "drop_edge"]
     triple: Triple
     properties: dict[str, Any]
 
 
-class DroppedNode(Value):
-    """A node that is taken away."""
-
-    step: Literal["drop_node"] = "drop_node"
-    ref: Ref
-    properties: dict[str, Any]
-    also: tuple[str, ...] = ()
-
-
-class DroppedEdge(Value):
-    """An edge that is taken away."""
-
-    step: Literal["drop_edge"] = "drop_edge"
-    triple: Triple
-    properties: dict[str, Any]
-
-
-Step = Annotated[SetNode | SetEdge | AddedNode | AddedEdge | DroppedNode | DroppedEdge, Field(discriminator="step")]
+Step = Annotated[SetNode | SetEdge | WholeNode | WholeEdge, Field(discriminator="step")]
 
 STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
 
@@ -152,23 +141,23 @@ def do(step: Step, graph: Editable) -> None:
             graph.set_node(step.ref, step.after)
         case SetEdge():
             graph.set_edge(_found(graph, step.triple, step.properties), step.after)
-        case AddedNode():
+        case WholeNode(step="add_node"):
             if graph.node(step.ref) is not None:
                 raise NotAsExpected(f"{step.ref} is there already")
             graph.add_node(NodeState(step.ref, dict(step.properties), step.also))
-        case AddedEdge():
-            for end in (step.triple.head, step.triple.tail):
-                if graph.node(end) is None:
-                    raise NotAsExpected(f"{end} is not there")
-            graph.add_edge(step.triple, dict(step.properties))
-        case DroppedNode():
+        case WholeNode():
             node = graph.node(step.ref)
             if node is None or digest(node.properties) != digest(step.properties) or node.also != step.also:
                 raise NotAsExpected(f"{step.ref} is not as it was")
             if graph.edges_of(step.ref):
                 raise NotAsExpected(f"{step.ref} has edges")
             graph.drop_node(step.ref)
-        case DroppedEdge():
+        case WholeEdge(step="add_edge"):
+            for end in (step.triple.head, step.triple.tail):
+                if graph.node(end) is None:
+                    raise NotAsExpected(f"{end} is not there")
+            graph.add_edge(step.triple, dict(step.properties))
+        case WholeEdge():
             graph.drop_edge(_found(graph, step.triple, step.properties))
         case _:
             assert_never(step)
@@ -181,14 +170,10 @@ def inverse(step: Step) -> Step:
             return SetNode(ref=ref, before=after, after=before)
         case SetEdge(triple=triple, before=before, after=after):
             return SetEdge(triple=triple, properties=updated(step.properties, after), before=after, after=before)
-        case AddedNode(ref=ref, properties=properties, also=also):
-            return DroppedNode(ref=ref, properties=properties, also=also)
-        case DroppedNode(ref=ref, properties=properties, also=also):
-            return AddedNode(ref=ref, properties=properties, also=also)
-        case AddedEdge(triple=triple, properties=properties):
-            return DroppedEdge(triple=triple, properties=properties)
-        case DroppedEdge(triple=triple, properties=properties):
-            return AddedEdge(triple=triple, properties=properties)
+        case WholeNode():
+            return step.model_copy(update={"step": "drop_node" if step.step == "add_node" else "add_node"})
+        case WholeEdge():
+            return step.model_copy(update={"step": "drop_edge" if step.step == "add_edge" else "add_edge"})
         case _:
             assert_never(step)
 
@@ -206,11 +191,7 @@ def touched(steps: Iterable[Step]) -> set[Ref]:
     """The nodes that steps touch, or whose edges they touch."""
     found: set[Ref] = set()
     for step in steps:
-        match step:
-            case SetNode(ref=ref) | AddedNode(ref=ref) | DroppedNode(ref=ref):
-                found.add(ref)
-            case SetEdge(triple=triple) | AddedEdge(triple=triple) | DroppedEdge(triple=triple):
-                found |= {triple.head, triple.tail}
+        found |= {step.ref} if isinstance(step, SetNode | WholeNode) else {step.triple.head, step.triple.tail}
     return found
 
 
@@ -225,3 +206,327 @@ def _found(graph: Editable, triple: Triple, properties: Properties) -> EdgeState
         if digest(edge.properties) == wanted:
             return edge
     raise NotAsExpected(f"the edge {triple} is not as it was")
+
+
+ABSENT, THERE, GONE = "absent", "there", "retired"
+"""States of an end of an edge, of which nothing else matters."""
+
+
+class Stamp(NamedTuple):
+    """Time and author of the application of a patch."""
+
+    at: str
+    by: str
+
+
+def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
+    """Return the present state of all that an operation touches."""
+    what = operation.what
+    if isinstance(what, Triple):
+        found = {str(what): _of_edges(active(graph.edges(what)))}
+        if isinstance(operation, AddEdge):
+            found[str(what)] = _of_edges(_stating(graph, what))
+            found |= {str(end): presence(graph, end) for end in (what.head, what.tail)}
+        elif isinstance(operation, Repoint) and operation.moved:
+            found[str(operation.into)] = presence(graph, operation.into)
+            found[f"{operation.moved} (there already)"] = _of_edges(_stating(graph, operation.moved))
+        return found
+    found = {str(what): _of_node(graph.node(what))}
+    if isinstance(operation, SetValue):
+        return found
+    edges = active(graph.edges_of(what))
+    found[f"edges of {what}"] = _of_edges(edges)
+    if isinstance(operation, Merge | Repoint):
+        into = operation.into
+        found[str(into)] = _of_node(graph.node(into))
+        meeting = {_replaced(e.triple, what, into) for e in edges}
+        found[f"edges of {into} that they meet"] = _of_edges([e for t in meeting for e in _stating(graph, t)])
+    return found
+
+
+def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: bool = False) -> tuple[Step, ...]:
+    """Work out the steps of an operation, if the graph is as it expects."""
+    _check_values(operation, graph.schema)
+    found = expectations(operation, graph)
+    for what in (*operation.expected, *found):
+        if found.get(what) != operation.expected.get(what):
+            raise NotAsExpected(f"{what} is not as it was when the patch was made")
+    work = _Work(operation, DraftGraph(graph), stamp, delete)
+    match operation:
+        case SetValue():
+            work.set_value(operation)
+        case Merge():
+            work.merge(operation.what, operation.into, new=False)
+        case Repoint():
+            work.repoint(operation)
+        case Retire():
+            work.retire(operation)
+        case AddEdge():
+            work.add(operation)
+    return tuple(work.steps)
+
+
+def meetings(steps: Iterable[Step]) -> str:
+    """Describe the fate of edges that cannot stand where they would come to; empty if all can."""
+    edges = [step for step in steps if isinstance(step, SetEdge) or step.step == "add_edge"]
+    folded = sum(isinstance(step, SetEdge) and RETIRED not in step.after for step in edges)
+    moved = sum(step.step == "add_edge" for step in edges)
+    looped = len(edges) - 2 * (moved + folded)
+    counts = {
+        "folded into one that is there already": folded,
+        "retired, for it would lead from a node to itself": looped,
+    }
+    return "; ".join(f"{n} {'edge' if n == 1 else 'edges, each'} {how}" for how, n in counts.items() if n)
+
+
+def _check_values(operation: Operation, schema: Schema) -> None:
+    """Refuse what no patch writes: what the profile does not describe, the marks of curation, text that hides."""
+    what = operation.what
+    if isinstance(operation, Repoint) and visible(operation.to) != operation.to:
+        raise NotAsExpected("the new id has characters that nobody sees")
+    if not isinstance(operation, SetValue | AddEdge):
+        return
+    values = {operation.attribute: operation.to} if isinstance(operation, SetValue) else operation.properties
+    if isinstance(what, Ref):
+        described, own = schema.label(what.label).properties, {KEY, schema.label(what.label).key, *MARKS}
+    else:
+        described, own = schema.pattern(what.head.label, what.relation, what.tail.label).properties, set(MARKS)
+    for name, value in values.items():
+        if name in own or name not in described:
+            raise NotAsExpected(f"{name} is no property of {what} that a patch may set")
+        if value is not None and not _is_writable(described[name].type, value):
+            raise NotAsExpected(
+                f"the {name} of {what} would be no {described[name].type}, or text that hides something"
+            )
+
+
+def _is_writable(kind: PropertyType, value: object) -> bool:
+    if kind == "strings":
+        return isinstance(value, list) and all(_is_writable("string", one) for one in value)
+    if kind == "string":
+        return isinstance(value, str) and visible(value, layout=True) == value
+    return type(value) in (int, float) and brought_to(kind, value) == value
+
+
+class _Work:
+    """One operation under way on a draft, with the steps so far."""
+
+    def __init__(self, operation: Operation, draft: DraftGraph, stamp: Stamp, delete: bool) -> None:
+        self._draft = draft
+        self._delete = delete
+        self._changed = {CHANGED: operation.finding, CHANGED_AT: stamp.at, CHANGED_BY: stamp.by}
+        self._retired = {RETIRED: operation.finding, RETIRED_AT: stamp.at}
+        self.steps: list[Step] = []
+
+    def set_value(self, operation: SetValue) -> None:
+        what, name = operation.what, operation.attribute
+        if isinstance(what, Ref):
+            self._set_node(self._present(what), {name: operation.to})
+            return
+        kind = self._draft.schema.pattern(what.head.label, what.relation, what.tail.label).properties[name].type
+        wrong = [
+            e
+            for e in self._active(what)
+            if same_value(kind, e.properties.get(name), operation.was)
+            and operation.source in (None, e.properties.get("source"))
+        ]
+        if not wrong:
+            raise NotAsExpected(f"no edge {what} has the {name} that is wrong")
+        for edge in wrong:
+            self._set_edge(edge, {name: operation.to} | self._changed)
+
+    def merge(self, node_ref: Ref, into: Ref, *, new: bool) -> None:
+        node, other = self._present(node_ref), self._draft.node(into)
+        if node_ref == into:
+            raise NotAsExpected(f"{node_ref} is that node already")
+        if new:
+            if other is not None:
+                raise NotAsExpected(f"{into} is there already")
+            kept = {k: v for k, v in node.properties.items() if k not in MARKS}
+            properties = self._written_node(node._replace(properties=kept)) | self._changed
+            self._do(WholeNode(step="add_node", ref=into, properties=properties, also=node.also))
+        elif other is None or other.retired:
+            raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
+        edges = active(self._draft.edges_of(node_ref))
+        moves = [(edge, _replaced(edge.triple, node_ref, into)) for edge in edges]
+        own: dict[Triple, list[EdgeState]] = {}
+        for _, triple in moves:
+            there = next((own[t] for t in orders(self._draft.schema, triple) if t in own), None)
+            own[triple] = _stating(self._draft, triple) if there is None else there
+        for edge, triple in moves:
+            self._move(edge, triple, own[triple])
+        self._retire_node(node_ref)
+
+    def repoint(self, operation: Repoint) -> None:
+        what, moved = operation.what, operation.moved
+        if isinstance(what, Ref) or moved is None:
+            self.merge(operation.old, operation.into, new=True)
+            return
+        if (state := presence(self._draft, operation.into)) != THERE:
+            raise NotAsExpected(f"{operation.into} is {'retired' if state == GONE else 'not there'}")
+        if moved == what:
+            raise NotAsExpected(f"{what} has that end already")
+        own = _stating(self._draft, moved)
+        for edge in self._active(what):
+            self._move(edge, moved, own)
+
+    def retire(self, operation: Retire) -> None:
+        what = operation.what
+        if isinstance(what, Ref):
+            self._present(what)
+            for edge in active(self._draft.edges_of(what)):
+                self._retire_edge(edge)
+            self._retire_node(what)
+            return
+        kept: set[str] = set()
+        edges = self._active(what)
+        for edge in edges:
+            alike = digest(edge.properties, seen=True)
+            if operation.but_one and alike not in kept:
+                kept.add(alike)
+            else:
+                self._retire_edge(edge)
+        if not self.steps:
+            raise NotAsExpected(f"no two edges {what} are alike")
+
+    def add(self, operation: AddEdge) -> None:
+        what = operation.what
+        for end in (what.head, what.tail):
+            if (state := presence(self._draft, end)) != THERE:
+                raise NotAsExpected(f"{end} is {'retired' if state == GONE else 'not there'}")
+        if _stating(self._draft, what):
+            raise NotAsExpected(f"the edge {what} is there already")
+        self._do(WholeEdge(step="add_edge", triple=what, properties={**operation.properties, **self._changed}))
+
+    def _present(self, ref: Ref) -> NodeState:
+        node = self._draft.node(ref)
+        if node is None or node.retired:
+            raise NotAsExpected(f"{ref} is {'retired' if node else 'not there'}")
+        return node
+
+    def _active(self, triple: Triple) -> list[EdgeState]:
+        edges = self._draft.edges(triple)
+        if not active(edges):
+            raise NotAsExpected(f"the edge {triple} is {'retired' if edges else 'not there'}")
+        return active(edges)
+
+    def _move(self, edge: EdgeState, triple: Triple, own: list[EdgeState]) -> None:
+        """An edge to other ends: as a new one, or folded into one that says the same by the same source."""
+        pattern = self._draft.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        source = edge.properties.get("source")
+        at = next((i for i, e in enumerate(own) if e.properties.get("source") == source), None)
+        if triple.head == triple.tail and not pattern.loops:
+            pass
+        elif at is not None:
+            values = _together(own[at].properties, edge.properties) | self._changed
+            self._set_edge(own[at], values)
+            own[at] = own[at]._replace(properties=updated(own[at].properties, values))
+        else:
+            plain = {k: v for k, v in edge.properties.items() if k not in MARKS}
+            self._do(
+                WholeEdge(
+                    step="add_edge",
+                    triple=triple,
+                    properties=_written(f"the edge {edge.triple}", plain) | self._changed,
+                )
+            )
+        self._retire_edge(edge)
+
+    def _retire_edge(self, edge: EdgeState) -> None:
+        if self._delete:
+            properties = _written(f"the edge {edge.triple}", edge.properties)
+            self._do(WholeEdge(step="drop_edge", triple=edge.triple, properties=properties))
+        else:
+            self._set_edge(edge, self._retired | self._changed)
+
+    def _retire_node(self, ref: Ref) -> None:
+        node = self._present(ref)
+        if not self._delete:
+            self._set_node(node, self._retired)
+            return
+        # Those that were retired before go with it.
+        for edge in self._draft.edges_of(ref):
+            self._retire_edge(edge)
+        self._do(WholeNode(step="drop_node", ref=ref, properties=self._written_node(node), also=node.also))
+
+    def _written_node(self, node: NodeState) -> Properties:
+        """The properties of a node that can be made again just as it is."""
+        if not set(node.also) <= set(self._draft.schema.label(node.ref.label).also):
+            raise NotAsExpected(f"{node.ref} has a label that the profile does not describe")
+        return _written(str(node.ref), node.properties)
+
+    def _set_node(self, node: NodeState, values: Properties) -> None:
+        values = values | self._changed
+        before = _written(str(node.ref), some(node.properties, values))
+        self._do(SetNode(ref=node.ref, before=before, after=values))
+
+    def _set_edge(self, edge: EdgeState, values: Properties) -> None:
+        before = _written(f"the edge {edge.triple}", edge.properties)
+        self._do(SetEdge(triple=edge.triple, properties=before, before=some(before, values), after=values))
+
+    def _do(self, step: Step) -> None:
+        do(step, self._draft)
+        self.steps.append(step)
+
+
+def active(edges: Iterable[EdgeState]) -> list[EdgeState]:
+    """The edges that are not retired, in an order that does not change."""
+    return sorted((e for e in edges if not e.retired), key=lambda e: (str(e.triple), digest(e.properties)))
+
+
+def _stating(graph: Editable, triple: Triple) -> list[EdgeState]:
+    """The edges that state a triple and are not retired, in either order where order means nothing."""
+    return active(edge for stated in orders(graph.schema, triple) for edge in graph.edges(stated))
+
+
+def presence(graph: Editable, ref: Ref) -> str:
+    """Return the state of a node: there, retired or absent."""
+    node = graph.node(ref)
+    return ABSENT if node is None else GONE if node.retired else THERE
+
+
+def same_value(kind: Any, value: Any, other: Any) -> bool:
+    """Tell whether two values of a property are the same, one of which may be written as another type."""
+    if value in (None, "", []) or other in (None, "", []):
+        return value in (None, "", []) and other in (None, "", [])
+    return bool(value == other or (brought_to(kind, value) == brought_to(kind, other) is not None))
+
+
+def _of_node(node: NodeState | None) -> str:
+    return digest(node.properties, seen=True) if node else ABSENT
+
+
+def _of_edges(edges: Iterable[EdgeState]) -> str:
+    lines = sorted(
+        f"{e.triple.head} {e.triple.relation} {e.triple.tail} {digest(e.properties, seen=True)}" for e in edges
+    )
+    return digest({"edges": lines}) if lines else ABSENT
+
+
+def _replaced(triple: Triple, old: Ref, new: Ref) -> Triple:
+    head, tail = (new if end == old else end for end in (triple.head, triple.tail))
+    return Triple(head=head, relation=triple.relation, tail=tail)
+
+
+def _together(kept: Properties, folded: Properties) -> Properties:
+    """Values that an edge takes over from one folded into it: texts and lists of both, and those lacking."""
+    values: Properties = {}
+    for name, value in folded.items():
+        own = kept.get(name)
+        if name in MARKS or own == value:
+            continue
+        if own in (None, "", []):
+            values[name] = value
+        elif isinstance(own, list) and isinstance(value, list):
+            values[name] = list(dict.fromkeys([*own, *value]))
+        elif isinstance(own, str) and isinstance(value, str) and value not in ("", *own.split("; ")):
+            values[name] = f"{own}; {value}"
+    return {name: value for name, value in values.items() if value != kept.get(name)}
+
+
+def _written(owner: str, properties: Properties) -> Properties:
+    """Properties that can be written down exactly, to be put back some day."""
+    with suppress(TypeError, ValueError):
+        if digest(json.loads(json.dumps(properties))) == digest(properties):
+            return properties
+    raise NotAsExpected(f"{owner} has a value that cannot be written down exactly")

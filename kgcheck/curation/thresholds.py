@@ -27,7 +27,6 @@ class Severity(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of `kgcheck job run`."""
         return _EXIT_CODES.get(self, EXIT_CLEAN)
 
     @classmethod
@@ -129,7 +128,6 @@ class Threshold(Value):
 
     @property
     def what(self) -> str:
-        """Description of the counted tasks."""
         parts = (self.type, self.label, self.relation, self.reason)
         counted = self.graph or self.outcome
         return " ".join([counted.value, *(str(part) for part in parts if part)])

@@ -7,18 +7,87 @@ compared in constant time. A session is 32 random bytes, of which the row has th
 import hmac
 import re
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import StrEnum
 from getpass import getuser
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, Row, Select, String, delete, insert, select, update
 
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.ledger.database import Database
-from kgcheck.ledger.sessions import SessionEntry, SessionTable
-from kgcheck.ledger.users import Role, TokenEntry, TokenTable
+from kgcheck.ledger.tables import LedgerTable, read_row, table_of
+from kgcheck.model import Value
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.database import Database
+
+
+class Role(StrEnum):
+    """Role of a user; each role may do what those before it may."""
+
+    VIEWER = "viewer"
+    CURATOR = "curator"
+    ADMIN = "admin"
+
+    def may(self, needed: "Role") -> bool:
+        """Return whether this role is enough.
+
+        >>> Role.CURATOR.may(Role.VIEWER), Role.CURATOR.may(Role.ADMIN)
+        (True, False)
+        """
+        order = list(Role)
+        return order.index(self) >= order.index(needed)
+
+
+class TokenEntry(Value):
+    """A token as the ledger knows it: never the token itself."""
+
+    id: str
+    name: str
+    role: Role
+    digest: str
+    created: datetime
+    created_by: str
+    expires: datetime | None = None
+    revoked: datetime | None = None
+    last_used: datetime | None = None
+
+    def state(self, now: datetime) -> str:
+        if self.revoked:
+            return "revoked"
+        return "expired" if self.expires and self.expires <= now else "active"
+
+    def as_row(self, now: datetime) -> dict[str, Any]:
+        return {**self.model_dump(mode="json", exclude={"digest"}), "state": self.state(now)}
+
+
+_KEPT = timedelta(days=30)
+"""Retention of a session that has ended, for whoever looks what happened."""
+
+
+TOKEN = table_of(
+    "service_token",
+    TokenEntry,
+    Column("number", Integer, primary_key=True, comment="in the order in which they were made"),
+    Column("id", String, unique=True, nullable=False, comment="the part of a token that is no secret"),
+    Index("service_token_by_name", "name"),
+)
+
+
+class SessionEntry(Value):
+    """A session as the ledger knows it: never what the cookie holds."""
+
+    digest: str
+    token: str
+    csrf: str
+    created: datetime
+    expires: datetime
+    ended: datetime | None = None
+
 
 IDLE = timedelta(hours=2)
 """Lifetime of a session that nobody uses."""
@@ -35,6 +104,14 @@ _SESSION = re.compile(r"[A-Za-z0-9_-]{43}")
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
 
 
+SESSION = table_of(
+    "service_session",
+    SessionEntry,
+    Column("token", ForeignKey("service_token.id"), nullable=False),
+    key=("digest",),
+)
+
+
 class SignedIn(NamedTuple):
     """A session that counts, with whose it is."""
 
@@ -42,22 +119,20 @@ class SignedIn(NamedTuple):
     token: TokenEntry
 
 
-class Users:
+class Users(LedgerTable):
     """The tokens and sessions in a ledger, for any number of threads."""
 
-    def __init__(self, database: Database) -> None:
-        self._tokens = TokenTable(database)
-        self._sessions = SessionTable(database)
+    def __init__(self, database: "Database") -> None:
+        super().__init__(database)
         self._there_are_any = False
 
     def there_are_any(self) -> bool:
         """Return whether there ever was a token: revoking the last one does not open the door."""
         # What was so once stays so, and need not be looked up at every request.
-        self._there_are_any = self._there_are_any or self._tokens.there_are_any()
+        self._there_are_any = self._there_are_any or self._first(select(TOKEN.c.number).limit(1)) is not None
         return self._there_are_any
 
     def add(self, name: str, role: str, *, by: str, expires_in: timedelta | None = None) -> tuple[str, TokenEntry]:
-        """Make a token."""
         known = checked_name(name)
         kind = Role(chosen("role", role, [one.value for one in Role]))
         at, id_ = clock.now(), secrets.token_hex(6)
@@ -66,32 +141,38 @@ class Users:
         entry = TokenEntry(
             id=id_, name=known, role=kind, digest=digest_of(token), created=at, created_by=by, expires=expires
         )
-        self._tokens.add(entry)
+        with self._database.writing() as connection:
+            connection.execute(insert(TOKEN).values(entry.model_dump()))
         return token, entry
 
     def all(self) -> list[TokenEntry]:
         """All tokens, also those that have ended, in the order in which they were made."""
-        return self._tokens.all()
+        with self._database.reading() as connection:
+            return [read_row(TokenEntry, row) for row in connection.execute(select(TOKEN).order_by(TOKEN.c.number))]
 
     def revoke(self, name: str) -> list[TokenEntry]:
         """End a token, or all of a name, with their sessions."""
-        known = [token for token in self._tokens.all() if not token.revoked]
+        known = [token for token in self.all() if not token.revoked]
         found = [token for token in known if token.id == name] or [token for token in known if token.name == name]
         if not found:
             names = [one for token in known for one in (token.id, token.name)]
             raise UnknownName("token", name, names, "" if names else "kgcheck token list shows those that were revoked")
-        self._tokens.revoke([token.id for token in found], clock.now())
+        ended = TOKEN.c.id.in_([token.id for token in found]) & TOKEN.c.revoked.is_(None)
+        with self._database.writing() as connection:
+            connection.execute(update(TOKEN).where(ended).values(revoked=clock.now()))
         return found
 
     def by_token(self, token: str) -> TokenEntry | None:
         """Look up the entry of an active token."""
         form, at = _TOKEN.fullmatch(token), clock.now()
-        entry = self._tokens.one(form[1]) if form else None
+        row = self._first(select(TOKEN).where(TOKEN.c.id == form[1])) if form else None
+        entry = read_row(TokenEntry, row) if row else None
         same = hmac.compare_digest(digest_of(token), entry.digest if entry else "")
         if not entry or not same or entry.state(at) != "active":
             return None
         if entry.last_used is None or at - entry.last_used >= _SELDOM:
-            self._tokens.used(entry.id, at)
+            with self._database.writing(alone=False) as connection:
+                connection.execute(update(TOKEN).where(TOKEN.c.id == entry.id).values(last_used=at))
         return entry
 
     def sign_in(self, token: str) -> tuple[str, SignedIn] | None:
@@ -99,15 +180,11 @@ class Users:
         entry = self.by_token(token.strip())
         if entry is None:
             return None
-        secret, at = secrets.token_urlsafe(_BYTES), clock.now()
-        session = SessionEntry(
-            digest=digest_of(secret),
-            token=entry.id,
-            csrf=secrets.token_urlsafe(_BYTES),
-            created=at,
-            expires=at + IDLE,
-        )
-        self._sessions.add(session)
+        secret, csrf, at = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES), clock.now()
+        session = SessionEntry(digest=digest_of(secret), token=entry.id, csrf=csrf, created=at, expires=at + IDLE)
+        with self._database.writing() as connection:
+            connection.execute(delete(SESSION).where(SESSION.c.expires < at - _KEPT))
+            connection.execute(insert(SESSION).values(session.model_dump()))
         return secret, SignedIn(session, entry)
 
     def by_session(self, secret: str) -> SignedIn | None:
@@ -115,21 +192,28 @@ class Users:
         if not _SESSION.fullmatch(secret):
             return None
         digest, at = digest_of(secret), clock.now()
-        found = self._sessions.one(digest)
-        if found is None:
+        row = self._first(select(SESSION).where(SESSION.c.digest == digest))
+        owner = row and self._first(select(TOKEN).where(TOKEN.c.id == row.token))
+        if row is None or owner is None:
             return None
-        session, token = found
+        session, token = read_row(SessionEntry, row), read_row(TokenEntry, owner)
         over = session.ended or session.expires <= at or at - session.created >= LONGEST
         if not hmac.compare_digest(digest, session.digest) or over or token.state(at) != "active":
             return None
         until = min(at + IDLE, session.created + LONGEST)
         if until - session.expires >= _SELDOM:
-            self._sessions.push_on(digest, until)
+            with self._database.writing(alone=False) as connection:
+                connection.execute(update(SESSION).where(SESSION.c.digest == digest).values(expires=until))
         return SignedIn(session, token)
 
     def sign_out(self, digest: str) -> None:
-        """End a session."""
-        self._sessions.end(digest, clock.now())
+        open_ = (SESSION.c.digest == digest) & SESSION.c.ended.is_(None)
+        with self._database.writing() as connection:
+            connection.execute(update(SESSION).where(open_).values(ended=clock.now()))
+
+    def _first(self, query: Select[Any]) -> Row[Any] | None:
+        with self._database.reading() as connection:
+            return connection.execute(query).first()
 
 
 def digest_of(secret: str) -> str:

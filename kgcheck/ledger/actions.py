@@ -5,25 +5,10 @@ Nothing of what was sent stands here but the names in a path: no body, no token,
 
 from datetime import datetime
 
-from sqlalchemy import Column, Index, Integer, String, Table, Text, insert, select
+from sqlalchemy import Index, insert, select
 
-from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import LedgerTable, read_row, table_of
 from kgcheck.model import Value
-
-ACTION = Table(
-    "service_action",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
-    Column("at", UtcTime, nullable=False),
-    Column("name", String, nullable=False, comment="who; empty where nobody was known"),
-    Column("role", String, nullable=False),
-    Column("address", String, nullable=False, comment="from where"),
-    Column("method", String, nullable=False),
-    Column("route", String, nullable=False, comment="the path with its places not filled"),
-    Column("object", Text, nullable=False, comment="what stood in the places"),
-    Column("status", Integer, nullable=False),
-    Index("service_action_by_name", "name", "number"),
-)
 
 
 class ActionEntry(Value):
@@ -38,6 +23,9 @@ class ActionEntry(Value):
     object: str = ""
     status: int
     number: int = 0
+
+
+ACTION = table_of("service_action", ActionEntry, Index("service_action_by_name", "name", "number"), text=("object",))
 
 
 class ActionTable(LedgerTable):

@@ -98,7 +98,6 @@ class _Row(NamedTuple):
 
     @property
     def element(self) -> "_Element":
-        """The node or the edge that it is about."""
         return self[:5]
 
 
@@ -108,15 +107,9 @@ _TOGETHER = 5_000
 
 
 def link_causes(connection: Connection, run: str, same_ids: Mapping[str, Sequence[str]] | None = None) -> int:
-    """Find the causes of the findings of a run, in place of those that were found before.
+    """Find the causes of the findings of a run, in place of those that were found before, and count what follows.
 
-    Args:
-        connection: A transaction that writes.
-        run: The run.
-        same_ids: Labels whose ids are those of others, with these: an accession that is gone is one cause.
-
-    Returns:
-        How many consequences the run has.
+    Of labels whose ids are those of others an accession that is gone is one cause: `same_ids` names both.
     """
     connection.execute(delete(CONSEQUENCE).where(CONSEQUENCE.c.run == run))
     count = 0

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine, insert
+from sqlalchemy import URL, Connection, insert
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger import accounts as _accounts  # noqa: F401  (its tables)
 from kgcheck.ledger import actions as _actions  # noqa: F401  (its tables)
 from kgcheck.ledger import causes as _causes  # noqa: F401  (its tables)
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
@@ -16,56 +17,16 @@ from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
 from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tables)
 from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger import saved_filters as _saved_filters  # noqa: F401  (its tables)
-from kgcheck.ledger import sessions as _sessions  # noqa: F401  (its tables)
-from kgcheck.ledger import users as _users  # noqa: F401  (its tables)
 from kgcheck.ledger import work as _work  # noqa: F401  (its tables)
-from kgcheck.ledger.engines import let_go
-from kgcheck.ledger.place import LedgerPlace, LedgerServer
+from kgcheck.ledger.engines import let_go, open_backend
+from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.settling import is_settled, settle
-from kgcheck.ledger.sqlite import SqliteFile
 from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 _ANOTHER = "name another ledger with --ledger"
-
-
-class Backend(Protocol):
-    """Kind of database, with what it does in its own way."""
-
-    name: str
-    engine: Engine
-
-    def reading(self) -> dict[str, Any]:
-        """Options of a connection that reads."""
-
-    def reading_once(self) -> dict[str, Any]:
-        """Options of a connection that reads with one statement, which needs no transaction of ours."""
-
-    def writing(self) -> dict[str, Any]:
-        """Options of a connection that writes."""
-
-    def lock(self, connection: Connection, *, alone: bool) -> None:
-        """Wait for other writers, in a transaction that writes."""
-
-    def prepare(self) -> None:
-        """Prepare the database before tables are made."""
-
-    def format(self, connection: Connection) -> int | None:
-        """The format of the ledger, None where there is none yet."""
-
-    def finish(self, connection: Connection, format_: int) -> None:
-        """Finish the tables when they are made or changed, before the transaction ends."""
-
-    def after_a_run(self, connection: Connection) -> None:
-        """Prepare the database for those who read a run that is whole now."""
-
-    def about(self, connection: Connection) -> tuple[str, int]:
-        """The program with its version, and the bytes that the ledger takes."""
-
-    def in_words(self, error: DatabaseError) -> LedgerError:
-        """Turn a refusal of the database into an error, in words that help."""
 
 
 class Database:
@@ -75,7 +36,7 @@ class Database:
     """
 
     def __init__(self, where: LedgerPlace | URL, *, create: bool) -> None:
-        self._backend = _backend(where, create)
+        self._backend = open_backend(where, create)
         self.where = self._backend.name
         self._is_closed = False
         try:
@@ -87,18 +48,18 @@ class Database:
     @contextmanager
     def reading(self, *, run: str | None = None) -> Iterator[Connection]:
         """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place."""
-        with self._connected(self._backend.reading()) as connection:
+        with self._connected(self._backend.reading) as connection:
             if is_settled(connection, run):
                 yield connection
                 return
         with self.writing():
             """It settles them."""
-        with self._connected(self._backend.reading()) as connection:
+        with self._connected(self._backend.reading) as connection:
             yield connection
 
     def reading_once(self) -> AbstractContextManager[Connection]:
         """For one statement, and one that reads no findings: nobody need give them keys and places before it."""
-        return self._connected(self._backend.reading_once())
+        return self._connected(self._backend.reading_once)
 
     @contextmanager
     def writing(self, *, alone: bool = True) -> Iterator[Connection]:
@@ -109,11 +70,9 @@ class Database:
             yield connection
 
     def after_a_run(self, connection: Connection) -> None:
-        """Do what helps those who read a run that is whole now."""
         self._backend.after_a_run(connection)
 
     def about(self, connection: Connection) -> tuple[str, int]:
-        """The program with its version, and the bytes that the ledger takes."""
         return self._backend.about(connection)
 
     def close(self) -> None:
@@ -123,7 +82,7 @@ class Database:
             let_go(self._backend.engine)
 
     def _open(self, create: bool) -> None:
-        with self._connected(self._backend.reading()) as connection:
+        with self._connected(self._backend.reading) as connection:
             found = self._backend.format(connection)
         if found is None and not create:
             raise LedgerError(
@@ -155,7 +114,7 @@ class Database:
 
     @contextmanager
     def _locked(self, *, alone: bool) -> Iterator[Connection]:
-        with self._connected(self._backend.writing()) as connection:
+        with self._connected(self._backend.writing) as connection:
             self._backend.lock(connection, alone=alone)
             yield connection
 
@@ -188,14 +147,6 @@ def _reader_of(format_: int) -> str:
     if format_ < RELEASED:
         return f"kgcheck 0.2 brings it to format {RELEASED}, and this one goes on from there"
     return "a newer kgcheck reads it" if format_ > FORMAT else "no release writes it: the kgcheck that made it reads it"
-
-
-def _backend(where: LedgerPlace | URL, create: bool) -> Backend:
-    if isinstance(where, Path):
-        return SqliteFile(where, create=create)
-    from kgcheck.ledger.postgres import PostgresDatabase
-
-    return PostgresDatabase(LedgerServer.of(where) if isinstance(where, URL) else where)
 
 
 def configuration(connection: Connection) -> "Config":

@@ -7,52 +7,29 @@ from typing import Any
 
 from pydantic import Field
 from sqlalchemy import (
-    Column,
     ColumnElement,
     CompoundSelect,
     Connection,
-    Date,
     FromClause,
     Index,
-    Integer,
     Row,
     String,
     Subquery,
-    Table,
-    Text,
     case,
+    column,
     func,
     insert,
     select,
     union,
+    values,
 )
 
 from kgcheck.errors import ChangedMeanwhile
 from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparisons import decided_basis
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, RUN, LedgerTable, UtcTime
+from kgcheck.ledger.tables import RUN, LedgerTable, table_of
 from kgcheck.model import Value
-
-DECISION = Table(
-    "decision",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they count in this ledger"),
-    Column("fingerprint", String, nullable=False),
-    Column("basis", String, nullable=False, comment="what it was about; see kgcheck.ledger.basis"),
-    Column("action", String, nullable=False),
-    Column("chosen", Text, comment="the candidate, where one was to be chosen"),
-    Column("note", Text, nullable=False),
-    Column("until", Date, comment="of a deferral: the day on which it comes back"),
-    Column("by", String, nullable=False),
-    Column("at", UtcTime, nullable=False),
-    Column("run", String, nullable=False, comment="in which the finding was seen; of any ledger"),
-    Column("about", Text, nullable=False, comment="the task in words"),
-    Column("reason", String, nullable=False, comment="of the finding, as it was"),
-    Column("proposed", Text, nullable=False, comment="the proposed change, as it was, in words"),
-    Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
-    Index("decision_by_action", "action"),
-)
 
 _TOGETHER = 500
 
@@ -67,7 +44,6 @@ class Action(StrEnum):
 
     @property
     def done(self) -> str:
-        """The word for a finding about which it was decided."""
         return {"defer": "deferred"}.get(self.value, f"{self.value}ed")
 
 
@@ -112,11 +88,51 @@ _KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
+DECISION = table_of(
+    "decision",
+    Decision,
+    Index("decision_by_finding", "fingerprint", "basis", "at", "number"),
+    Index("decision_by_action", "action"),
+    text=("chosen", "note", "about", "proposed"),
+)
+
+
+class CurrentDecision(Value):
+    """State of a finding by what was decided, and the decision that made it so.
+
+    Of a reopened one that is the decision about what it was before; of an open one, one that took a decision back or
+    whose day has come. An inherited one is about the cause of the finding.
+    """
+
+    state: DecisionState
+    decision: Decision | None = None
+    is_inherited: bool = False
+
+
 class DecisionTable(LedgerTable):
     """Reads and writes decisions."""
 
+    def states(self, found: Iterable[tuple[str, str, str]], today: date) -> dict[str, CurrentDecision]:
+        """Look up the states of findings, each named by its run, its fingerprint and its basis."""
+        states = dict[str, CurrentDecision]()
+        columns = (column(name, String) for name in ("run", "fingerprint", "basis"))
+        named = values(*columns, name="named")
+        for some in batches(found, _TOGETHER):
+            rows = named.data(some).cte()
+            state = state_column(rows, rows.c.basis, today)
+            query = select(rows.c.fingerprint, state, *_decision_columns(rows, rows.c.basis))
+            with self._database.reading() as connection:
+                known = connection.execute(query).all()
+            decisions = self.numbered([row.decision for row in known if row.decision is not None])
+            for fingerprint, decision_state, number, is_inherited in known:
+                states[fingerprint] = CurrentDecision(
+                    state=DecisionState(decision_state),
+                    decision=decisions.get(number),
+                    is_inherited=bool(is_inherited),
+                )
+        return states
+
     def newest(self) -> int:
-        """The number of the newest decision; 0 where there is none."""
         with self._database.reading() as connection:
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
@@ -149,7 +165,6 @@ class DecisionTable(LedgerTable):
             return {row.number: decision_of(row) for row in rows}
 
     def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
-        """Decisions as they count in this ledger, the newest first."""
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
@@ -178,7 +193,7 @@ def latest_decisions(name: str = "latest_decision") -> Subquery:
 
 def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
     """Return the state of a finding by decisions about it, or about its cause, as SQL."""
-    number = _number_that_counts(found, basis)
+    number = func.coalesce(*_numbers_that_count(found, basis))
     action, until = (_of_number(column, number) for column in _DECIDES)
     before = _newest(DECISION.c.action, DECISION.c.fingerprint == found.c.fingerprint)
     # Of most nothing was decided: that is known from three look-ups.
@@ -195,6 +210,13 @@ def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> C
     )
 
 
+def _decision_columns(found: FromClause, basis: ColumnElement[Any]) -> tuple[ColumnElement[Any], ...]:
+    """The number of the decision that made the state of a finding, and whether it is about its cause, as SQL."""
+    own, of_cause = _numbers_that_count(found, basis)
+    newest = _newest(DECISION.c.number, DECISION.c.fingerprint == found.c.fingerprint)
+    return func.coalesce(own, of_cause, newest).label("decision"), own.is_(None) & of_cause.is_not(None)
+
+
 def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
     """The findings of which something was decided, or of whose causes: of a run, or of any."""
     runs = CONSEQUENCE.c.run == run if run else CONSEQUENCE.c.run.in_(select(RUN.c.id))
@@ -204,7 +226,7 @@ def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
 
 def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
     """Check whether the day of a deferral has come, after one day and up to another, as SQL."""
-    number = _number_that_counts(found, basis)
+    number = func.coalesce(*_numbers_that_count(found, basis))
     action, until = (_of_number(column, number) for column in _DECIDES)
     return (action == Action.DEFER.value) & (until > after) & (until <= today)
 
@@ -217,14 +239,14 @@ def _newest(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Col
     return newest.correlate_except(DECISION).scalar_subquery()
 
 
-def _number_that_counts(found: FromClause, basis: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The number of the newest decision about a finding as it is now, or else about its cause as that is now."""
+def _numbers_that_count(found: FromClause, basis: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The numbers of the newest decisions about a finding and about its cause, each as it is now."""
     own = _newest(DECISION.c.number, DECISION.c.fingerprint == found.c.fingerprint, DECISION.c.basis == basis)
     of, of_cause = CONSEQUENCE.alias(), DECISION.alias()
     same = (of_cause.c.fingerprint == of.c.cause) & (of_cause.c.basis == decided_basis(of.c.run, of.c.cause))
     query = select(func.max(of_cause.c.number)).select_from(of.join(of_cause, same))
     query = query.where(of.c.run == found.c.run, of.c.fingerprint == found.c.fingerprint)
-    return func.coalesce(own, query.correlate_except(of, of_cause).scalar_subquery())
+    return own, query.correlate_except(of, of_cause).scalar_subquery()
 
 
 def _of_number(column: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:

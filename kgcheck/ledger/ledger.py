@@ -31,9 +31,8 @@ from sqlalchemy import (
 from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
-from kgcheck.ledger.bulk import insert_findings
 from kgcheck.ledger.causes import CONSEQUENCE, FOUND, consequences_of, link_causes
-from kgcheck.ledger.comparisons import COMPARED, COMPARISON
+from kgcheck.ledger.comparisons import COMPARED, COMPARISON, compared_with
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.rows import (
@@ -48,8 +47,28 @@ from kgcheck.ledger.rows import (
     tally_row,
 )
 from kgcheck.ledger.run import PinnedRelease, Run
-from kgcheck.ledger.settling import is_settled, last_number, remove_findings, replace_finding, settle_run
-from kgcheck.ledger.tables import FINDING, HANDED, KEY, PIECE, PLACE, PLACED, RELEASE, RUN, SHOWN_ORDER, TALLY
+from kgcheck.ledger.settling import (
+    insert_findings,
+    is_settled,
+    last_number,
+    remove_findings,
+    replace_finding,
+    settle_run,
+)
+from kgcheck.ledger.tables import (
+    FINDING,
+    HANDED,
+    KEY,
+    METADATA,
+    PIECE,
+    PLACE,
+    PLACED,
+    RELEASE,
+    RUN,
+    SHOWN_ORDER,
+    TALLY,
+    UNSETTLED,
+)
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, GraphState, Outcome, Reason, Tally, TallyMark, Target
 
@@ -78,7 +97,6 @@ class Ledger(Closing):
             _insert_run(connection, run)
 
     def finish(self, run: Run) -> Run:
-        """Write down that a run is whole."""
         ended = run.model_copy(update={"finished": clock.now()})
         with self._database.writing() as connection:
             self._refuse_lost(connection, run)
@@ -97,7 +115,6 @@ class Ledger(Closing):
             return consequences_of(connection, run.id)
 
     def following(self, run: Run, cause: str) -> list[Finding]:
-        """The findings of a run that follow from one of it."""
         same = (CONSEQUENCE.c.run == KEY.c.run) & (CONSEQUENCE.c.fingerprint == KEY.c.fingerprint)
         numbers = select(KEY.c.finding).join(CONSEQUENCE, same)
         numbers = numbers.where(CONSEQUENCE.c.run == run.id, CONSEQUENCE.c.cause == cause)
@@ -218,7 +235,6 @@ class Ledger(Closing):
                 remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
 
     def runs(self) -> list[Run]:
-        """All runs, newest first."""
         releases: dict[str, list[Row[Any]]] = defaultdict(list)
         with self._read("run"), self._database.reading() as connection:
             rows = connection.execute(select(RUN).order_by(RUN.c.number.desc())).all()
@@ -240,7 +256,6 @@ class Ledger(Closing):
         return (exact or found)[0]
 
     def cut_off(self) -> Run:
-        """The newest run that did not finish."""
         for run in self.runs():
             if not run.finished:
                 return run
@@ -278,7 +293,6 @@ class Ledger(Closing):
             return finding_of(connection.execute(select(*FOUND).where(FINDING.c.number == number)).one())
 
     def known(self, fingerprints: Sequence[str]) -> set[str]:
-        """Return those of some fingerprints that any run has a finding of."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for named in batches(fingerprints, _TOGETHER):
@@ -287,7 +301,6 @@ class Ledger(Closing):
         return found
 
     def tallies(self, run: Run) -> list[Tally]:
-        """Counts of a run over all its pieces."""
         names = "type label relation object_label attribute outcome reason sources gaps by_team".split()
         keys = [TALLY.c[name] for name in names]
         counted = func.sum(TALLY.c.count)
@@ -373,3 +386,45 @@ def _insert_run(connection: Connection, run: Run) -> None:
     connection.execute(insert(RUN).values(**run_row(run)))
     if releases := release_rows(run):
         connection.execute(insert(RELEASE), releases)
+
+
+_OF_A_RUN = (COMPARED, COMPARISON, CONSEQUENCE, PLACE, KEY, UNSETTLED, FINDING, TALLY, PIECE, HANDED, RELEASE)
+"""Tables of what a run found and did. Decisions are about findings of any run, and stay."""
+
+
+def needed(ledger: Ledger) -> set[str]:
+    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones."""
+    found: set[str] = set()
+    newest: dict[tuple[str, str], Run] = {}
+    for run in ledger.runs():
+        if not run.finished:
+            found |= {run.id, run.compared_with or run.id}
+        elif not run.is_check:
+            newest.setdefault((run.store_id, repr(sorted(run.options.items()))), run)
+    with ledger.database.reading() as connection:
+        before = {compared_with(connection, run.id) for run in newest.values()}
+        referenced = _referenced(connection)
+    found |= {run.id for run in newest.values()} | {name for name in before if name}
+    return found | {run.compared_with for run in newest.values() if run.compared_with} | referenced
+
+
+def forget(database: "Database", runs: Iterable[str]) -> int:
+    """Take runs out of the ledger, each all or nothing."""
+    count = 0
+    for name in runs:
+        # One at a time: others who write wait no longer than for one.
+        with database.writing() as connection:
+            for table in _OF_A_RUN:
+                connection.execute(delete(table).where(table.c.run == name))
+            count += connection.execute(delete(RUN).where(RUN.c.id == name)).rowcount
+    return count
+
+
+def _referenced(connection: Connection) -> set[str]:
+    """Runs that something else in the ledger is about."""
+    found: set[str] = set()
+    for table in METADATA.tables.values():
+        for column in table.columns if table not in _OF_A_RUN else ():
+            if any(key.references(RUN) for key in column.foreign_keys):
+                found |= {name for name in connection.scalars(select(column).distinct()) if name}
+    return found

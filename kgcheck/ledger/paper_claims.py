@@ -12,13 +12,11 @@ from pydantic import Field
 from sqlalchemy import (
     Column,
     Connection,
-    Float,
     ForeignKey,
     Index,
     Integer,
     String,
     Table,
-    Text,
     delete,
     insert,
     select,
@@ -26,7 +24,7 @@ from sqlalchemy import (
 
 from kgcheck import clock
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row, table_of
 from kgcheck.model import Value
 
 READ = Table(
@@ -35,32 +33,6 @@ READ = Table(
     Column("digest", String, primary_key=True, comment="of the text of a paper and of the rules"),
     Column("paper", String, nullable=False),
     Column("read_at", UtcTime, nullable=False),
-)
-CLAIM = Table(
-    "paper_claim",
-    METADATA,
-    Column("digest", ForeignKey("claim_text.digest"), primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False, comment="from 1, the strongest first"),
-    Column("key", String, nullable=False, comment="the same for the same words of the same paper"),
-    Column("paper", String, nullable=False),
-    Column("document", String, nullable=False),
-    Column("section", String, nullable=False),
-    Column("heading", Text, nullable=False),
-    Column("start", Integer, nullable=False),
-    Column("stop", Integer, nullable=False),
-    Column("quote", Text, nullable=False),
-    Column("score", Float, nullable=False),
-    Index("paper_claim_by_key", "key"),
-)
-PAIR = Table(
-    "claim_pair",
-    METADATA,
-    Column("reader", String, primary_key=True, comment="digest of what judged it"),
-    Column("first", String, primary_key=True, comment="key of a claim; less than the second"),
-    Column("second", String, primary_key=True),
-    Column("relation", String, nullable=False),
-    Column("probability", Float, nullable=False),
-    Column("note", Text, nullable=False),
 )
 
 _CHUNK = 500
@@ -92,6 +64,18 @@ class PaperClaim(Value):
         return sha256(f"{self.paper}\n{self.quote}".encode()).hexdigest()[:16]
 
 
+CLAIM = table_of(
+    "paper_claim",
+    PaperClaim,
+    Column("digest", ForeignKey("claim_text.digest"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False, comment="from 1, the strongest first"),
+    Column("key", String, nullable=False, comment="the same for the same words of the same paper"),
+    Index("paper_claim_by_key", "key"),
+    key=(),
+    text=("heading", "quote"),
+)
+
+
 class ClaimPair(Value):
     """Two claims of different papers, by their keys, the lesser first, and how they stand to each other."""
 
@@ -100,6 +84,15 @@ class ClaimPair(Value):
     relation: ClaimRelation
     probability: float = Field(ge=0, le=1)
     note: str = ""
+
+
+PAIR = table_of(
+    "claim_pair",
+    ClaimPair,
+    Column("reader", String, primary_key=True, comment="digest of what judged it"),
+    key=("first", "second"),
+    text=("note",),
+)
 
 
 class RankedPaper(Value):

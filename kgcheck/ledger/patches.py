@@ -8,42 +8,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Field
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, delete, insert, select, update
 
 from kgcheck.errors import AmbiguousName, UnknownName
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import LedgerTable, read_row, table_of
 from kgcheck.model import Value
-
-PATCH = Table(
-    "patch",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
-    Column("id", String, unique=True, nullable=False, comment="the beginning of its digest"),
-    Column("store", String, nullable=False),
-    Column("profile", String, nullable=False),
-    Column("run", String, nullable=False, comment="of whose findings it is; of any ledger"),
-    Column("folder", String, nullable=False, comment="where it was last seen"),
-    Column("made", UtcTime, nullable=False),
-    Column("by", String, nullable=False),
-    Column("operations", Integer, nullable=False),
-    Column("state", String, nullable=False),
-    Column("state_at", UtcTime, nullable=False),
-    Column("state_by", String, nullable=False),
-    Column("digest", String, comment="SHA-256 of the patch as it was made here; of one from elsewhere there is none"),
-)
-OPERATION = Table(
-    "operation",
-    METADATA,
-    Column("patch", ForeignKey("patch.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, comment="its place in the patch, from 1"),
-    Column("kind", String, nullable=False),
-    Column("finding", String, nullable=False, comment="fingerprint"),
-    Column("about", Text, nullable=False, comment="the operation in words"),
-    Column("state", String, nullable=False),
-    Column("why", Text, nullable=False, comment="of a conflict"),
-    Index("operation_by_finding", "finding"),
-)
 
 
 class PatchState(StrEnum):
@@ -83,6 +53,14 @@ class PatchEntry(Value):
     )
 
 
+PATCH = table_of(
+    "patch",
+    PatchEntry,
+    Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
+    Column("id", String, unique=True, nullable=False, comment="the beginning of its digest"),
+)
+
+
 class OperationEntry(Value):
     """An operation of a patch as the ledger knows it."""
 
@@ -92,6 +70,15 @@ class OperationEntry(Value):
     about: str
     state: OperationState = OperationState.OPEN
     why: str = Field(default="", description="of a conflict")
+
+
+OPERATION = table_of(
+    "operation",
+    OperationEntry,
+    Column("patch", ForeignKey("patch.id"), primary_key=True),
+    Index("operation_by_finding", "finding"),
+    text=("about", "why"),
+)
 
 
 class PatchTable(LedgerTable):
@@ -125,7 +112,6 @@ class PatchTable(LedgerTable):
             ]
 
     def one(self, name: str) -> tuple[PatchEntry, list[OperationEntry]]:
-        """A patch by its id or the beginning of it."""
         patches = self.all()
         found = [p for p in patches if p.id.startswith(name)]
         if not name or not found:

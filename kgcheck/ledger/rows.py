@@ -25,15 +25,10 @@ T = TypeVar("T")
 _Row = Any
 """A row of SQLAlchemy: its columns are attributes."""
 
-_RUN_COLUMNS = (
-    *("id", "started", "finished", "store", "profile", "reference", "compared_with"),
-    *("warnings", "options", "nodes", "edges", "unknown", "team", "live", "made_with", "store_id"),
-)
-
 
 def run_row(run: Run) -> dict[str, Any]:
     """A run as a row of the table run."""
-    return {name: getattr(run, name) for name in _RUN_COLUMNS}
+    return {name: getattr(run, name) for name in Run.model_fields if name != "releases"}
 
 
 def release_rows(run: Run) -> list[dict[str, Any]]:
@@ -43,12 +38,9 @@ def release_rows(run: Run) -> list[dict[str, Any]]:
 
 def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     """The run of a row of run and of those of run_release."""
-    pinned = tuple(
-        PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released or "")
-        for r in releases
-    )
-    known = {name: getattr(row, name) for name in _RUN_COLUMNS}
-    return Run(**(known | {"made_with": row.made_with or {}}), releases=pinned)
+    pinned = (PinnedRelease(**{name: getattr(r, name) or "" for name in PinnedRelease.model_fields}) for r in releases)
+    known = {name: getattr(row, name) for name in Run.model_fields if name != "releases"}
+    return Run(**(known | {"made_with": row.made_with or {}}), releases=tuple(pinned))
 
 
 class FindingRows:

@@ -67,7 +67,6 @@ class Run(Value):
 
     @property
     def is_mixed(self) -> bool:
-        """True where others changed the graph while it was audited."""
         return CHANGED in self.made_with
 
     def with_live(self, releases: Mapping[str, Sequence[str]]) -> "Run":

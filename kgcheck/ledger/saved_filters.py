@@ -3,20 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, String, Table, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from kgcheck.errors import UsageError
-from kgcheck.ledger.tables import METADATA, JsonText, LedgerTable, UtcTime, read_row
+from kgcheck.ledger.tables import LedgerTable, read_row, table_of
 from kgcheck.model import Value
-
-SAVED_FILTER = Table(
-    "saved_filter",
-    METADATA,
-    Column("by", String, primary_key=True, comment="whose it is"),
-    Column("name", String, primary_key=True),
-    Column("filter", JsonText(dict[str, Any]), nullable=False, comment="a FindingFilter"),
-    Column("at", UtcTime, nullable=False),
-)
 
 MOST = 50
 """Filters of one person."""
@@ -31,11 +22,13 @@ class SavedFilter(Value):
     at: datetime
 
 
+SAVED_FILTER = table_of("saved_filter", SavedFilter, key=("by", "name"))
+
+
 class SavedFilterTable(LedgerTable):
     """Reads and writes saved filters."""
 
     def of(self, by: str) -> list[SavedFilter]:
-        """The filters of a person, by name."""
         query = select(SAVED_FILTER).where(SAVED_FILTER.c.by == by).order_by(SAVED_FILTER.c.name)
         with self._database.reading() as connection:
             return [read_row(SavedFilter, row) for row in connection.execute(query)]
@@ -50,7 +43,6 @@ class SavedFilterTable(LedgerTable):
             connection.execute(insert(SAVED_FILTER).values(saved.model_dump()))
 
     def remove(self, by: str, name: str) -> None:
-        """Remove a filter of a person, where there is one of that name."""
         with self._database.writing() as connection:
             self._delete(connection, by, name)
 

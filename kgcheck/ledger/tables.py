@@ -4,13 +4,17 @@ All types and statements are such as SQLite and PostgreSQL take alike. Times are
 a JSON text is never NULL.
 """
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 from sqlalchemy import (
     Boolean,
     Column,
+    Date,
     DateTime,
     Dialect,
     Float,
@@ -89,6 +93,41 @@ class LedgerTable:
 def read_row(model: type[V], row: Row[Any]) -> V:
     """The value of a row that has a column for each of its fields, and may have more."""
     return model(**{name: row._mapping[name] for name in model.model_fields})
+
+
+_PLAIN: tuple[tuple[type, type[Any]], ...] = (
+    *((bool, Boolean), (int, Integer), (float, Float), (str, String)),
+    *((datetime, UtcTime), (date, Date)),
+)
+
+
+def table_of(
+    name: str,
+    model: type[Value],
+    *items: Column[Any] | Index,
+    key: Sequence[str] = ("number",),
+    text: Sequence[str] = (),
+) -> Table:
+    """A table with a column for each field of a model: NULL where that may be None, JSON of what is no plain value.
+
+    A column that is given by itself takes the place of that of a field; `text` names those of long texts.
+    """
+    given = {item.name: item for item in items if isinstance(item, Column)}
+    fields = [given.pop(field, None) for field in model.model_fields]
+    columns = [
+        column if column is not None else _column_of(field, described, is_key=field in key, is_text=field in text)
+        for column, (field, described) in zip(fields, model.model_fields.items(), strict=True)
+    ]
+    indexes = (item for item in items if isinstance(item, Index))
+    return Table(name, METADATA, *given.values(), *columns, *indexes)
+
+
+def _column_of(name: str, field: FieldInfo, *, is_key: bool, is_text: bool) -> Column[Any]:
+    kinds = get_args(field.annotation) if isinstance(field.annotation, UnionType) else (field.annotation,)
+    (kind,) = (one for one in kinds if one is not NoneType)
+    plain = (column for known, column in _PLAIN if isinstance(kind, type) and issubclass(kind, known))
+    made = Text() if is_text else next((column() for column in plain), None) or JsonText(kind)
+    return Column(name, made, primary_key=is_key, nullable=NoneType in kinds, comment=field.description)
 
 
 def _json(name: str, value_type: Any) -> Column[Any]:

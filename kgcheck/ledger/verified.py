@@ -111,11 +111,9 @@ class VerifiedFiles:
             raise LedgerError(f"cannot write what was verified to {path.parent}: {error}", _FREE_SPACE) from error
 
     def remove(self, run: str) -> None:
-        """Remove the files of a run."""
         shutil.rmtree(self.of_run(run), ignore_errors=True)
 
     def of_run(self, run: str) -> Path:
-        """The folder of a run."""
         if not _RUN_ID.fullmatch(run) or run in (".", ".."):
             raise LedgerError(f"{run!r} is no id of a run", "the ledger was not written by kgcheck")
         return self.folder / run
@@ -134,17 +132,13 @@ class VerifiedReader:
         self._open: dict[Path, _File | None] = {}
 
     def of(self, task: CheckTask) -> Verified | None:
-        """Look up the verdict of a task."""
-        with self._turn:
-            return self._of(task)
-
-    def _of(self, task: CheckTask) -> Verified | None:
-        self._refresh()
         tail = task.object.id if task.object else None
-        for run, paths in self._pieces.get(_unit(task), ()):
-            for path in paths:
-                if row := self._file(path, task.subject.id, tail):
-                    return self._answer(run, task, row)
+        with self._turn:
+            self._refresh()
+            for run, paths in self._pieces.get(_unit(task), ()):
+                for path in paths:
+                    if row := self._file(path, task.subject.id, tail):
+                        return self._answer(run, task, row)
         return None
 
     def _answer(self, run: Run, task: CheckTask, row: Mapping[str, Any]) -> Verified:

@@ -8,24 +8,24 @@ names the worker: one that has lost its work changes nothing of it any more.
 
 import os
 import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from pydantic import Field
 from sqlalchemy import (
-    Boolean,
     Column,
     Connection,
     Index,
-    Integer,
     String,
     Table,
-    Text,
     func,
     insert,
     or_,
@@ -34,9 +34,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from kgcheck.errors import JobUnderWay, LedgerError, UnknownName
-from kgcheck.ledger.tables import METADATA, JsonText, LedgerTable, UtcTime, read_row
+from kgcheck import clock
+from kgcheck.closing import Closing
+from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UnknownName
+from kgcheck.ledger.tables import METADATA, LedgerTable, UtcTime, read_row, table_of
 from kgcheck.model import Value
+from kgcheck.progress import NoProgress, Progress, ProgressStep
 
 _MARK = uuid4().hex[:8]
 _OF_MACHINE = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
@@ -80,8 +83,6 @@ def _place() -> str:
     return sha256(found.encode()).hexdigest()[:8]
 
 
-_OBJECT = dict[str, Any]
-
 LEASE = timedelta(seconds=60)
 """Longest silence of a live worker: machines whose clocks differ by more must not share a ledger."""
 
@@ -102,43 +103,6 @@ class WorkState(StrEnum):
         return self not in (WorkState.WAITING, WorkState.RUNNING)
 
 
-WORK = Table(
-    "work",
-    METADATA,
-    Column("number", Integer, primary_key=True, comment="in the order in which they were begun"),
-    Column("id", String, unique=True, nullable=False),
-    Column("job", String, comment="of a run of a job: its name"),
-    Column("kind", String, nullable=False),
-    Column("parameters", JsonText(_OBJECT), nullable=False),
-    Column("state", String, nullable=False),
-    Column("step", String, nullable=False, comment="what is being done, in words"),
-    Column("done", Integer, nullable=False, comment="units of the step"),
-    Column("total", Integer, comment="of the units; NULL where nobody knows"),
-    Column("by", String, nullable=False, comment="who began it through a service; empty where a command did"),
-    Column("planned", UtcTime, comment="the time of the schedule that it is of; NULL where somebody began it"),
-    Column("created", UtcTime, nullable=False),
-    Column("started", UtcTime),
-    Column("ended", UtcTime),
-    Column("worker", String, nullable=False, comment="host and process; empty while it waits"),
-    Column("lease_until", UtcTime, comment="until then the worker counts as alive"),
-    Column("attempt", Integer, nullable=False),
-    Column("run", String, comment="id of its audit; not a key: what is kept of audits is another matter"),
-    Column("severity", String, comment="of a run of a job"),
-    Column("message", Text, nullable=False, comment="of a run of a job"),
-    Column("noted", JsonText(_OBJECT), nullable=False, comment="where it goes on after a kill"),
-    Column("result", JsonText(_OBJECT), nullable=False),
-    Column("error", JsonText(_OBJECT), nullable=False, comment="title, detail and hint; empty where there was none"),
-    Column("stop", Boolean, nullable=False, comment="somebody wants it to end"),
-    Column("version", Integer, nullable=False, comment="one more with each change that somebody may see"),
-    Index("work_by_state", "state", "number"),
-    Index("work_by_job", "job", "number"),
-)
-_RUNNING = WORK.c.state == WorkState.RUNNING.value
-_WAITING = WORK.c.state == WorkState.WAITING.value
-_IS_OPEN = or_(_WAITING, _RUNNING)
-_IS_TASK = WORK.c.by != ""
-Index("work_under_way", WORK.c.job, unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
-
 JOB_SCHEDULE = Table(
     "job_schedule",
     METADATA,
@@ -158,32 +122,31 @@ class WorkItem(Value):
 
     number: int = 0
     id: str = Field(default_factory=lambda: uuid4().hex[:16])
-    job: str | None = None
+    job: str | None = Field(default=None, description="of a run of a job: its name")
     kind: str = "job"
     parameters: dict[str, Any] = Field(default_factory=dict)
     state: WorkState = WorkState.WAITING
-    step: str = ""
-    done: int = 0
-    total: int | None = None
-    by: str = ""
-    planned: datetime | None = None
+    step: str = Field(default="", description="what is being done, in words")
+    done: int = Field(default=0, description="units of the step")
+    total: int | None = Field(default=None, description="of the units; none where nobody knows")
+    by: str = Field(default="", description="who began it through a service; empty where a command did")
+    planned: datetime | None = Field(default=None, description="the time of the schedule that it is of")
     created: datetime
     started: datetime | None = None
     ended: datetime | None = None
-    worker: str = ""
-    lease_until: datetime | None = None
+    worker: str = Field(default="", description="host and process; empty while it waits")
+    lease_until: datetime | None = Field(default=None, description="until then the worker counts as alive")
     attempt: int = 0
-    run: str | None = None
-    severity: str | None = None
+    run: str | None = Field(default=None, description="id of its audit, which may be kept or not")
+    severity: str | None = Field(default=None, description="of a run of a job")
     message: str = ""
-    noted: dict[str, Any] = Field(default_factory=dict)
+    noted: dict[str, Any] = Field(default_factory=dict, description="where it goes on after a kill")
     result: dict[str, Any] = Field(default_factory=dict)
-    error: dict[str, Any] = Field(default_factory=dict)
-    stop: bool = False
-    version: int = 1
+    error: dict[str, Any] = Field(default_factory=dict, description="title, detail and hint")
+    stop: bool = Field(default=False, description="somebody wants it to end")
+    version: int = Field(default=1, description="one more with each change that somebody may see")
 
     def as_row(self) -> dict[str, Any]:
-        """The work for those who follow a service."""
         row = self.model_dump(mode="json")
         shown = {name: value for name, value in row.items() if name not in _OF_WORKERS}
         if self.job:
@@ -196,6 +159,21 @@ class WorkItem(Value):
         row = self.model_dump(mode="json")
         row["finished"] = row["ended"]
         return {name: row[name] for name in (*_SHOWN, *_SHOWN_AT_ITS_END)}
+
+
+WORK = table_of(
+    "work",
+    WorkItem,
+    Column("id", String, unique=True, nullable=False),
+    Index("work_by_state", "state", "number"),
+    Index("work_by_job", "job", "number"),
+    text=("message",),
+)
+_RUNNING = WORK.c.state == WorkState.RUNNING.value
+_WAITING = WORK.c.state == WorkState.WAITING.value
+_IS_OPEN = or_(_WAITING, _RUNNING)
+_IS_TASK = WORK.c.by != ""
+Index("work_under_way", WORK.c.job, unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING)
 
 
 class WorkTable(LedgerTable):
@@ -284,7 +262,6 @@ class WorkTable(LedgerTable):
         return self.task(name)
 
     def history(self, job: str | None = None, limit: int | None = None) -> list[WorkItem]:
-        """Runs of jobs, the newest first."""
         query = select(WORK).where(WORK.c.job == job if job else WORK.c.job.is_not(None))
         return self._all(query.order_by(WORK.c.number.desc()).limit(limit))
 
@@ -302,7 +279,6 @@ class WorkTable(LedgerTable):
         return now
 
     def last_planned(self, job: str) -> datetime | None:
-        """The newest time of the schedule for which a run of the job was begun."""
         query = select(func.max(WORK.c.planned)).where(WORK.c.job == job)
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
@@ -326,3 +302,154 @@ def _make_way(connection: Connection, work: WorkItem, worker: str, now: datetime
         )
     lost = {"state": WorkState.LOST, "message": "killed: it gave no sign of life"}
     connection.execute(update(WORK).where(others).values(**lost, version=WORK.c.version + 1))
+
+
+SIGN_EVERY = timedelta(seconds=10)
+"""Interval at which a worker says that it is alive (heartbeat)."""
+
+LOOK_EVERY_S = 1.0
+"""Least seconds between records of progress, when requests to end the work are heard, too."""
+
+
+class Ending(Exception):
+    """Ends work between two pieces of it. Not a KgcheckError: nothing went wrong."""
+
+
+class Lease(Closing):
+    """Says that work is alive and how far it has come, and hears that it is another's by now, or is to end.
+
+    It is looked after by a thread of its own, never by the threads that work: they may be in a transaction of the
+    ledger themselves.
+    """
+
+    def __init__(self, table: WorkTable, work: WorkItem, *, stopping: threading.Event | None = None) -> None:
+        self.work = work
+        self.lost = threading.Event()
+        self.cancelled = threading.Event()
+        self.step: dict[str, Any] = {}
+        self._shown: dict[str, Any] = {}
+        self._signed = work.started or clock.now()
+        self._table = table
+        self._stopping = stopping or threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, every: float = LOOK_EVERY_S) -> Self:
+        """Look after it each time after so many seconds, until it is closed."""
+        self._thread = threading.Thread(target=self._keep, args=(every,), name="lease", daemon=True)
+        self._thread.start()
+        return self
+
+    def check(self) -> None:
+        if self.lost.is_set() or self.cancelled.is_set() or self._stopping.is_set():
+            raise Ending
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but no longer than the work is one's own."""
+        self.lost.wait(seconds)
+        self.check()
+
+    def note(self, **values: Any) -> None:
+        if not self._table.change(self.work, **values):
+            self.lost.set()
+            raise Ending
+        self.work = self.work.model_copy(update=values)
+
+    def watch(self, progress: Progress | None = None) -> Progress:
+        """Progress at whose steps the work ends where it must."""
+        return _Watched(progress or NoProgress(), self)
+
+    def perform(self, work: Callable[[], dict[str, Any]]) -> None:
+        """Do work that has a result, and write down how it ended; what went wrong in it is raised again."""
+        try:
+            try:
+                self.check()
+                result = work()
+            except BaseException as error:
+                self.note(**self.step, **ended_by(error, self.work, is_cancelled=self.cancelled.is_set()))
+                raise
+            self.note(**self.step, **_over(WorkState.DONE, result=result))
+        except BaseException as error:
+            if self.lost.is_set():
+                raise JobUnderWay(
+                    f"this run of job {self.work.job} gave no sign of life for so long that it counts as killed",
+                    "kgcheck job history shows who has taken it over",
+                ) from error
+            raise
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._thread:
+            self._thread.join()
+
+    def _keep(self, every: float) -> None:
+        while not self._closed.wait(every) and not self.lost.is_set():
+            try:
+                self._look()
+            except LedgerError:
+                # Who cannot write to the ledger cannot take over either: the next sign may come through.
+                continue
+
+    def _look(self) -> None:
+        """Write down how far the work has come and that it is alive, and see who wants it to end."""
+        step, at = self.step, clock.now()
+        values = dict(step) if step != self._shown else {}
+        is_due = at - self._signed >= SIGN_EVERY
+        values |= {"lease_until": at + LEASE} if is_due else {}
+        if values and not self._table.change(self.work, **values):
+            self.lost.set()
+        self._shown = step
+        self._signed = at if is_due else self._signed
+        if self._table.wants_end(self.work.number):
+            self.cancelled.set()
+
+
+def _over(state: WorkState, **values: Any) -> dict[str, Any]:
+    return {"state": state, "ended": clock.now(), "lease_until": None, **values}
+
+
+def ended_by(error: BaseException, work: WorkItem, *, is_cancelled: bool = False) -> dict[str, Any]:
+    """Values of work that an error ended."""
+    name, is_of_service = type(error).__name__, bool(work.by)
+    match error:
+        case Ending() if not is_cancelled:
+            # Handed back: it goes on with the next worker.
+            return {"state": WorkState.WAITING, "worker": "", "lease_until": None, "attempt": 0}
+        case Ending():
+            return _over(WorkState.CANCELLED)
+        case KgcheckError():
+            shown = {"title": name, "detail": error.message} | ({"hint": error.hint} if error.hint else {})
+            return _over(WorkState.FAILED, message=error.in_one_line, error=shown)
+        case Exception() if is_of_service:
+            fault = f"this is a fault in kgcheck: {name}"
+            shown = {"title": "Fault", "detail": fault, "hint": "please report it"}
+            return _over(WorkState.FAILED, message=fault, error=shown)
+        case _:
+            # Of a command also an error of a library in C, which is what Ctrl-C becomes there.
+            return _over(WorkState.INTERRUPTED, message=f"interrupted: {name}")
+
+
+class _Watched:
+    def __init__(self, progress: Progress, lease: Lease) -> None:
+        self._progress = progress
+        self._lease = lease
+
+    @contextmanager
+    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
+        with self._progress.step(description, total) as step:
+            watched = _WatchedStep(step, self._lease, description, total)
+            watched.advance(0)
+            yield watched
+
+
+class _WatchedStep:
+    def __init__(self, step: ProgressStep, lease: Lease, description: str, total: int | None) -> None:
+        self._step = step
+        self._lease = lease
+        self._shown: dict[str, Any] = {"step": description, "done": 0, "total": total}
+
+    def advance(self, amount: int = 1) -> None:
+        self._lease.check()
+        self._shown = self._lease.step = {**self._shown, "done": self._shown["done"] + amount}
+        if amount:
+            self._step.advance(amount)

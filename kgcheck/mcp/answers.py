@@ -18,7 +18,7 @@ from kgcheck.report.tables import graph_states, outcomes
 from kgcheck.visible import visible
 
 if TYPE_CHECKING:
-    from kgcheck.curation.decisions import Decision
+    from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.run import Run
     from kgcheck.ledger.verified import Verified
     from kgcheck.literature.hits import PaperHit

@@ -1,6 +1,6 @@
 """Principals and their roles."""
 
-from kgcheck.ledger.users import Role
+from kgcheck.ledger.accounts import Role
 from kgcheck.model import Value
 
 __all__ = ["Principal", "Role"]

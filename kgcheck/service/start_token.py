@@ -8,8 +8,7 @@ import hmac
 import secrets
 from hashlib import sha256
 
-from kgcheck.ledger.accounts import whoami
-from kgcheck.ledger.users import Role
+from kgcheck.ledger.accounts import Role, whoami
 from kgcheck.model import Value
 from kgcheck.settings import Settings
 

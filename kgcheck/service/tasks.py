@@ -19,8 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
-from kgcheck.ledger.leases import Ending, Lease, ended_by
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, is_gone, this_worker
+from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
 from kgcheck.service.access import NotAllowed
 from kgcheck.service.roles import Principal, Role
 from kgcheck.service.telemetry import task_span

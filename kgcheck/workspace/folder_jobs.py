@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from kgcheck.curation.config import GroundJob, ProtocolsJob
 from kgcheck.curation.jobs import EXAMPLES, JobWork
+from kgcheck.curation.project import GroundJob, ProtocolsJob
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, InputMissing, UnknownName
 from kgcheck.grounding.ground import FAILING, Grounded

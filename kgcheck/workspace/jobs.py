@@ -12,30 +12,27 @@ from kgcheck import clock
 from kgcheck.audit.audits import options_in
 from kgcheck.bench.batches import answer_questions, check_items, verify_claims
 from kgcheck.bench.runner import Batch, set_aside
-from kgcheck.curation.config import (
+from kgcheck.curation.facets import counted_of, example_rows, new_findings, settled
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, notify, old_runs, open_since, work_by_rule
+from kgcheck.curation.project import (
     AuditJob,
     BatchJob,
     Checking,
     CheckingFiles,
     GroundJob,
     LoadJob,
+    Project,
     ProtocolsJob,
     ReferenceEntry,
     RefreshJob,
     Retention,
 )
-from kgcheck.curation.counting import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, old_runs, open_since, work_by_rule
-from kgcheck.curation.notify import notify
-from kgcheck.curation.project import Project
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
-from kgcheck.ledger.leases import Lease
-from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.place import LedgerPlace, ledger_place
-from kgcheck.ledger.retention import forget, needed
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.ledger.work import Lease, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.model import Outcome, TallyMark
 from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, StrictBool, ValidationError
 
-from kgcheck.curation.config import LoadJob
+from kgcheck.curation.project import LoadJob
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.ledger.leases import Lease
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
-from kgcheck.ledger.work import WorkItem
+from kgcheck.ledger.work import Lease, WorkItem
 from kgcheck.model import Finding, Value
 from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
 from kgcheck.report.tables import outcomes

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from kgcheck.audit.audits import AuditedRun
     from kgcheck.audit.checks import CheckResult
     from kgcheck.curation.compare import RunDiff
-    from kgcheck.curation.decisions import CurrentDecision, Decision, Made
-    from kgcheck.curation.exchange import Imported
+    from kgcheck.curation.decisions import Imported, Made
     from kgcheck.curation.export import Exported
     from kgcheck.curation.facets import Facets
-    from kgcheck.curation.findings import FindingList
-    from kgcheck.curation.known import KnownFinding, Occurrence
+    from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
     from kgcheck.curation.making import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.neighbourhood import Neighbourhood
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.score import ScoreCard
     from kgcheck.ledger.accounts import Users
     from kgcheck.ledger.copying import Copied, LedgerFacts
+    from kgcheck.ledger.decisions import CurrentDecision, Decision
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -407,21 +406,21 @@ class Workspace(Context):
 
     def finding(self, fingerprint: str) -> Finding:
         """The finding of that fingerprint, its beginning, or the words of a check, in the newest run that has it."""
-        from kgcheck.curation.known import find
+        from kgcheck.curation.findings import find
 
         with self.reading() as ledger:
             return find(ledger, fingerprint, self.resolver)
 
     def known_finding(self, fingerprint: str) -> "KnownFinding":
         """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
-        from kgcheck.curation.known import known_finding
+        from kgcheck.curation.findings import known_finding
 
         with self.reading() as ledger:
             return known_finding(ledger, fingerprint)
 
     def occurrences(self, fingerprint: str, limit: int = 100) -> "list[Occurrence]":
         """The runs that have the finding of that fingerprint, or its beginning, the newest first."""
-        from kgcheck.curation.known import occurrences
+        from kgcheck.curation.findings import occurrences
 
         with self.reading() as ledger:
             return occurrences(ledger, fingerprint, limit)
@@ -440,7 +439,7 @@ class Workspace(Context):
 
         ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
         """
-        from kgcheck.curation.comparison_summary import comparison_summary
+        from kgcheck.curation.compare import comparison_summary
         from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
@@ -527,7 +526,7 @@ class Workspace(Context):
         and ``expected`` how many are meant: where either is not so, ChangedMeanwhile, and nothing is decided.
         """
         from kgcheck.curation.decisions import decide
-        from kgcheck.curation.known import find
+        from kgcheck.curation.findings import find
 
         with self.writing() as ledger:
             if isinstance(findings, Iterable):
@@ -539,7 +538,7 @@ class Workspace(Context):
 
     def take_back(self, first: int, count: int, action: str, *, by: str) -> "list[Made]":
         """Reopen what somebody decided at once; what was decided about since is left as it is."""
-        from kgcheck.curation.taking_back import take_back
+        from kgcheck.curation.decisions import take_back
         from kgcheck.ledger.decisions import Action
 
         with self.writing() as ledger:
@@ -568,14 +567,14 @@ class Workspace(Context):
 
     def decisions_text(self, form: str) -> str:
         """Every decision as ``toml`` or ``jsonl``, in an order that does not depend on the ledger."""
-        from kgcheck.curation.exchange import decisions_text
+        from kgcheck.curation.decisions import decisions_text
 
         with self.reading() as ledger:
             return decisions_text(ledger, form)
 
     def export_decisions(self, path: str | Path) -> int:
         """Write every decision to a file, .toml or .jsonl; how many there are."""
-        from kgcheck.curation.exchange import export_decisions
+        from kgcheck.curation.decisions import export_decisions
 
         with self.reading() as ledger:
             return export_decisions(ledger, Path(path))
@@ -585,7 +584,7 @@ class Workspace(Context):
 
         Decisions about findings that are not in the ledger go to a JSON lines file beside it, unless one is named.
         """
-        from kgcheck.curation.exchange import import_decisions
+        from kgcheck.curation.decisions import import_decisions
 
         file = Path(path)
         kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
@@ -608,14 +607,14 @@ class Workspace(Context):
         Findings are named by fingerprints or their beginnings, in a mapping each with what is chosen; or all of a run
         that were accepted.
         """
-        from kgcheck.curation.patch_folders import make
+        from kgcheck.curation.patches import make
 
         named = dict(findings) if isinstance(findings, Mapping) else dict.fromkeys(findings)
         return make(self, Path(folder), findings=named, accepted=accepted, run=run, by=by)
 
     def check_patch(self, folder: str | Path) -> "PatchOutcome":
         """Say what of the patch in a folder would conflict now; nothing is written."""
-        from kgcheck.curation.patch_folders import check
+        from kgcheck.curation.patches import check
 
         return check(self, Path(folder))
 
@@ -626,19 +625,19 @@ class Workspace(Context):
 
         ``delete`` takes away what is retired; ``from_elsewhere`` takes a patch that this ledger did not make, too.
         """
-        from kgcheck.curation.patch_folders import apply
+        from kgcheck.curation.patches import apply
 
         return apply(self, Path(folder), by=by, delete=delete, from_elsewhere=from_elsewhere)
 
     def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
         """Give the graph back as it was before the patch in a folder, but for what was changed again since."""
-        from kgcheck.curation.patch_folders import undo
+        from kgcheck.curation.patches import undo
 
         return undo(self, Path(folder), by=by)
 
     def export_patch(self, folder: str | Path, source: str | Path, out: str | Path) -> "Exported":
         """Write an import directory with what the patch in a folder changes in the one that was loaded."""
-        from kgcheck.curation.patch_folders import export
+        from kgcheck.curation.export import export
 
         return export(self, Path(folder), Path(source), Path(out))
 

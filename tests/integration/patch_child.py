@@ -15,7 +15,6 @@ from typing import Any
 
 import neo4j
 
-from kgcheck.curation import patch_folders as _imported  # noqa: F401
 from kgcheck.curation import patches
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.workspace import Workspace

@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgcheck.checks.verdicts import verdict
-from kgcheck.curation.compare import ComparisonState, diff_of
-from kgcheck.curation.decisions import DecisionState, decide
+from kgcheck.curation.compare import diff_of
+from kgcheck.curation.decisions import decide
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of, is_deciding
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import DecisionState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark
 from tests.support.audits import MemoryStore, audited, kgcheck

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 from kgcheck.audit.run import Audit
-from kgcheck.curation.compare import ComparisonState, diff_of
+from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.basis import basis_of
+from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from kgcheck.curation.config import NotificationEntry
-from kgcheck.curation.jobs import JobWork
-from kgcheck.curation.notify import message_of, notify, occasions
+from kgcheck.curation.jobs import JobWork, message_of, notify, occasions
+from kgcheck.curation.project import NotificationEntry
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.ledger.work import WorkItem, WorkState
 from tests.support.ports import free_port

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import update
 
 from kgcheck import clock
-from kgcheck.curation.decisions import Action, Choice, Decisions
+from kgcheck.curation.decisions import Choice, Decisions
 from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.decisions import Decision
+from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WORK, WorkState, WorkTable
 from kgcheck.model import Finding

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.curation.decisions import Decisions
 from kgcheck.errors import ChangedMeanwhile, InputMissing, UnknownName
 from kgcheck.graph.neighbourhood import neighbourhood
 from kgcheck.ledger.decisions import DecisionTable
@@ -64,15 +63,15 @@ def test_who_decides_between_the_look_and_the_write_is_not_overruled(
 ) -> None:
     known = workspace.known_finding(next(workspace.list_findings().page()).fingerprint)
     name = known.finding.fingerprint
-    looked = Decisions.states
+    looked = DecisionTable.states
 
-    def somebody_else_decides(self: Decisions, *args: object, **kwargs: object) -> object:
+    def somebody_else_decides(self: DecisionTable, *args: object, **kwargs: object) -> object:
         found = looked(self, *args, **kwargs)  # type: ignore[arg-type]
-        monkeypatch.setattr(Decisions, "states", looked)
+        monkeypatch.setattr(DecisionTable, "states", looked)
         workspace.decide(name, "reject", by="somebody else")
         return found
 
-    monkeypatch.setattr(Decisions, "states", somebody_else_decides)
+    monkeypatch.setattr(DecisionTable, "states", somebody_else_decides)
     with pytest.raises(ChangedMeanwhile, match="somebody else has just decided"):
         workspace.decide(name, "accept", by="a", seen={name: known.version})
 

@@ -18,7 +18,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.curation.operations import read_patch
 from kgcheck.errors import LedgerError, MissingExtra, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.ledger import postgres
+from kgcheck.ledger import engines
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import LedgerServer, checked_place, ledger_place
@@ -271,7 +271,7 @@ def test_the_password_comes_from_the_environment(
 
 
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(postgres, "find_spec", lambda name: None)
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
 
     ended = kgcheck("runs", "--ledger", "postgresql://localhost/kgcheck", cwd=tmp_path)
 
@@ -345,7 +345,7 @@ def test_a_text_that_postgresql_has_no_place_for_is_named(server: PostgresServer
 def test_a_writer_waits_and_then_says_for_whom(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     address = fresh_schema(server.address())
     with Ledger(address) as other, other.database.writing():
-        monkeypatch.setattr(postgres, "_WAIT_S", 1)
+        monkeypatch.setattr(engines, "_WAIT_S", 1)
         with Ledger(address) as waiting:
             assert waiting.runs() == []
             with pytest.raises(LedgerError, match="another process has been writing to postgresql:///postgres"):
@@ -356,7 +356,7 @@ def test_pieces_of_several_audits_do_not_wait_for_each_other(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = fresh_schema(server.address())
-    monkeypatch.setattr(postgres, "_WAIT_S", 1)
+    monkeypatch.setattr(engines, "_WAIT_S", 1)
     with Ledger(address) as ledger, Ledger(address) as other:
         ledger.start(run())
         with other.database.writing(alone=False):

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, event
 
 from kgcheck.curation import facets
 from kgcheck.curation.findings import FACETS, FindingPage
-from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding, Tally
 from kgcheck.workspace import Workspace

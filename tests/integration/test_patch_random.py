@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.making import fitting, patch_of
+from kgcheck.curation.making import fitting, in_order, patch_of
 from kgcheck.curation.operations import Operation, read_patch, write_patch
 from kgcheck.curation.patches import apply_patch, check_patch, patches_in, undo_patch
-from kgcheck.curation.proposals import in_order
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.embedded import EmbeddedStore

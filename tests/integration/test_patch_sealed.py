@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.effects import expectations
 from kgcheck.curation.making import patch_of
 from kgcheck.curation.operations import (
     AddEdge,
@@ -24,6 +23,7 @@ from kgcheck.curation.operations import (
     write_patch,
 )
 from kgcheck.curation.patches import check_patch
+from kgcheck.curation.steps import expectations
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.marks import MARKS

@@ -22,8 +22,7 @@ from time_machine import travel
 
 from kgcheck import clock
 from kgcheck.errors import StoreLocked
-from kgcheck.ledger.accounts import IDLE, LONGEST
-from kgcheck.ledger.users import Role
+from kgcheck.ledger.accounts import IDLE, LONGEST, Role
 from kgcheck.service.access import NotOfThisSite, Viewer
 from kgcheck.service.app import create_app
 from kgcheck.service.gate import RouteRow, routes_of, routes_table

@@ -27,8 +27,8 @@ from fastapi.testclient import TestClient
 
 from kgcheck import clock
 from kgcheck.errors import JobUnderWay, UnknownName, UsageError
+from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.users import Role
 from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
 from kgcheck.service.access import NotAllowed

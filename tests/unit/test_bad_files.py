@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.decisions import decide
-from kgcheck.curation.exchange import export_decisions, import_decisions
+from kgcheck.curation.decisions import decide, export_decisions, import_decisions
 from kgcheck.curation.operations import (
     PATCH,
     Operation,

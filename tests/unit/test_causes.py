@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from kgcheck import clock
-from kgcheck.curation.compare import diff_of
-from kgcheck.curation.comparison_summary import comparison_summary
-from kgcheck.curation.counting import counted_of, new_findings, settled
+from kgcheck.curation.compare import comparison_summary, diff_of
 from kgcheck.curation.decisions import Decisions, decide
-from kgcheck.curation.facets import facets_of
+from kgcheck.curation.facets import counted_of, facets_of, new_findings, settled
 from kgcheck.curation.findings import list_findings
-from kgcheck.curation.making import make_patch
-from kgcheck.curation.proposals import Wanted
+from kgcheck.curation.making import Wanted, make_patch
 from kgcheck.curation.thresholds import Threshold, judge
+from kgcheck.errors import UnknownName
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.causes import reasons_following
-from kgcheck.ledger.comparison_table import ComparisonTable
+from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, ComparisonTable, FormerFinding
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import (
     Change,
@@ -37,6 +36,7 @@ from kgcheck.model import (
     Tally,
     Target,
     Verdict,
+    kept_reason,
 )
 from kgcheck.profile.schema import load_schema
 from kgcheck.report.render import render
@@ -81,7 +81,7 @@ def shared(head: str, tail: str) -> Finding:
     return found(CheckType.STRUCTURE, Reason("shared_name"), head, tail, Outcome.INSUFFICIENT)
 
 
-def written(ledger: Ledger, findings: Sequence[Finding], name: str = "r") -> Run:
+def written(ledger: Ledger, findings: Sequence[Finding], name: str = "r", former: Sequence[FormerFinding] = ()) -> Run:
     """A finished run with findings and their causes."""
     run = Run(id=name, started=clock.now(), store="s", store_id="s", profile="ckg", nodes={"A": 1, "B": 1}, edges={})
     ledger.start(run)
@@ -92,7 +92,7 @@ def written(ledger: Ledger, findings: Sequence[Finding], name: str = "r") -> Run
     ledger.record(run, "piece", [f.model_copy(update={"run": name}) for f in findings], tallies)
     ledger.link_causes(run, SAME_IDS)
     before = next((r for r in ledger.runs() if r.id != name), None)
-    ComparisonTable(ledger.database).record(name, before.id if before else None, (), clock.now())
+    ComparisonTable(ledger.database).record(name, before.id if before else None, former, clock.now())
     return ledger.finish(run)
 
 
@@ -228,6 +228,54 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
         followed = sum(len(beside.following(finding)) for finding in every_finding)
         told = [finding for finding in every_finding if not beside.follows(finding)]
         assert len(told) + followed == len(known)
+
+
+@pytest.mark.parametrize("state", ["fixed", "gone", "unchecked"])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_is_no_longer_found_stands_under_its_cause(state: str, is_kept: bool, tmp_path: Path) -> None:
+    cause, one, other = obsolete("A 1"), edge("A 1", "B 2"), edge("A 1", "B 3")
+    alone = edge("A 7", "B 2")
+    with Ledger(tmp_path / "l") as ledger:
+        every = [cause, one, other, alone]
+        before = written(ledger, every)
+        former = [
+            FormerFinding(
+                fingerprint=finding.fingerprint,
+                state=ComparisonState(state),
+                found_in=before.id,
+                **{"type": finding.task.type, "subject_label": "A", "outcome": "refuted", "reason": "id_obsolete"},
+                about=str(finding.task),
+            )
+            for finding in every
+        ]
+        run = written(ledger, [], "s", former)
+        if not is_kept:
+            # Compared with a run that it was not compared with when it ended: it is worked out.
+            with ledger.database.writing() as connection:
+                connection.execute(update(COMPARISON).where(COMPARISON.c.run == run.id).values(before=None, counts={}))
+
+        listed = list_findings(ledger, run, before, states=[state])
+        facets = facets_of(listed)
+
+        assert {(c.fingerprint, c.consequences) for c in listed.page()} == {
+            (cause.fingerprint, 2),
+            (alone.fingerprint, 0),
+        }
+        assert (listed.count(), facets.total, facets.followed) == (2, 2, 2)
+        assert facets.of("states")[state] == diff_of(ledger, before, run).counts[ComparisonState(state)] == 2
+        assert list_findings(ledger, run, before, states=[state], unfold=True).count() == 4
+        assert list_findings(ledger, run, before, states=[state], types=["triple"]).count() == 3
+
+
+def test_findings_are_filtered_by_the_reason_of_a_rule_that_is_not_installed(tmp_path: Path) -> None:
+    lost = found(CheckType.STRUCTURE, kept_reason("structure", "rule_of_last_year"), "A 1")
+    with Ledger(tmp_path / "l") as ledger:
+        run = written(ledger, [lost, obsolete("A 2")])
+        assert [one.fingerprint for one in list_findings(ledger, run, reasons=["rule_of_last_year"]).page()] == [
+            lost.fingerprint
+        ]
+        with pytest.raises(UnknownName, match="id_obsolet"):
+            list_findings(ledger, run, reasons=["id_obsolet"])
 
 
 def test_a_cause_decides_what_follows_from_it(tmp_path: Path) -> None:

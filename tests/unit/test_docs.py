@@ -20,7 +20,7 @@ from kgcheck.checks.repair import propose
 from kgcheck.cli.late import RENAMED
 from kgcheck.cli.main import _COMMANDS, cli
 from kgcheck.cli.show import TABLE_LIMIT
-from kgcheck.curation.config import Job
+from kgcheck.curation.project import Job
 from kgcheck.graph import bounds, statement_writer
 from kgcheck.graph.store import MOST_HOPS
 from kgcheck.grounding.claims import claim_map

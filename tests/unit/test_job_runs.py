@@ -11,8 +11,8 @@ import time_machine
 from sqlalchemy import URL
 
 from kgcheck import clock
-from kgcheck.curation.config import RetryRule
 from kgcheck.curation.jobs import Delivery, JobWork, Notify, open_since, work_by_rule
+from kgcheck.curation.project import RetryRule
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
@@ -23,9 +23,8 @@ from kgcheck.errors import (
     SourceUnreachable,
     StoreLocked,
 )
-from kgcheck.ledger.leases import SIGN_EVERY, Ending, Lease
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.ledger.work import LEASE, SIGN_EVERY, Ending, Lease, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import fresh_schema

@@ -12,7 +12,7 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.errors import AmbiguousName, LedgerError, UnknownName
-from kgcheck.ledger import sqlite
+from kgcheck.ledger import engines
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.tables import FORMAT
 from kgcheck.model import (
@@ -366,7 +366,7 @@ def test_a_writer_waits_and_then_says_for_whom(
 ) -> None:
     other = sqlite3.connect(where, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(sqlite, "_WAIT_S", 0.05)
+    monkeypatch.setattr(engines, "_WAIT_S", 0.05)
     with Ledger(where) as waiting:
         assert waiting.runs() == []
         with pytest.raises(LedgerError, match="another process has been writing"):

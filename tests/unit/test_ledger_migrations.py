@@ -32,8 +32,7 @@ from sqlalchemy import (
 
 from kgcheck.errors import EXIT_USAGE, LedgerError
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.comparison_table import ComparisonTable
-from kgcheck.ledger.comparisons import Pair
+from kgcheck.ledger.comparisons import ComparisonTable, Pair
 from kgcheck.ledger.database import configuration
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger

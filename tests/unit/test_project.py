@@ -10,8 +10,17 @@ import jsonschema
 import pytest
 
 from kgcheck.choices import FORMATS
-from kgcheck.curation.config import AuditJob, JobFile, RefreshJob, duration, json_schema
-from kgcheck.curation.project import Project, overlaps, read_project, write_project
+from kgcheck.curation.project import (
+    AuditJob,
+    JobFile,
+    Project,
+    RefreshJob,
+    duration,
+    json_schema,
+    overlaps,
+    read_project,
+    write_project,
+)
 from kgcheck.curation.project_file import FoundFile, find_file
 from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName
 from kgcheck.profile.toml_files import WrongFile

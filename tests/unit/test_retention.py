@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.curation.config import Retention
-from kgcheck.curation.decisions import Action, Decision, Decisions
+from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.jobs import old_runs
-from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.ledger.retention import forget, needed
+from kgcheck.curation.project import Retention
+from kgcheck.ledger.decisions import Action, Decision
+from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.tables import METADATA
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict

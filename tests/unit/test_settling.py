@@ -14,8 +14,7 @@ from sqlalchemy import URL, func, select
 
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.database import Database
-from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.retention import forget
+from kgcheck.ledger.ledger import Ledger, forget
 from kgcheck.ledger.rows import FindingRows, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PLACE, UNSETTLED, JsonText
 from kgcheck.model import Finding, Outcome
@@ -138,7 +137,7 @@ def test_a_ledger_that_can_only_be_read_shows_a_run_that_was_cut_off(
         ledger.record(run(), "one", as_rows(some(range(3))), [tally(3)])
         assert unsettled(ledger) == 3
     # Root may write in any folder: so it is only asked for differently.
-    monkeypatch.setattr("kgcheck.ledger.sqlite.read_only_address", lambda path: f"file:{path}?mode=ro&immutable=1")
+    monkeypatch.setattr("kgcheck.ledger.engines.read_only_address", lambda path: f"file:{path}?mode=ro&immutable=1")
     before = where.read_bytes()
 
     for _ in range(2):

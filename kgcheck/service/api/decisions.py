@@ -6,9 +6,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from kgcheck.curation.decisions import Action, Decision, DecisionState, Made
+from kgcheck.curation.decisions import Made
 from kgcheck.curation.findings import Day
 from kgcheck.errors import UsageError
+from kgcheck.ledger.decisions import Action, Decision, DecisionState
 from kgcheck.model import Value
 from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer

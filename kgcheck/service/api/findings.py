@@ -6,11 +6,10 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
-from kgcheck.curation.decisions import Decision
-from kgcheck.curation.findings import FACETS, FindingPage
-from kgcheck.curation.known import Occurrence
+from kgcheck.curation.findings import FACETS, FindingPage, Occurrence
 from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import Neighbourhood
+from kgcheck.ledger.decisions import Decision
 from kgcheck.model import Value
 from kgcheck.service.access import Viewer
 from kgcheck.service.api.shapes import (

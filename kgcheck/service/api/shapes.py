@@ -9,11 +9,10 @@ from fastapi import Path as InPath
 from pydantic import ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.decisions import Decision
 from kgcheck.curation.findings import LINE, FindingFilter
 from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
-from kgcheck.ledger.decisions import DecisionState
+from kgcheck.ledger.decisions import Decision, DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Change, CheckType, Evidence, GraphState, Outcome, Reason, Tally, Value
 from kgcheck.report.tables import graph_states, outcomes

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.known import KnownFinding, Occurrence
+from kgcheck.curation.findings import KnownFinding, Occurrence
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
