@@ -86,9 +86,9 @@ def command(
     machine alone, and prints the token of its start, unless KGCHECK_START_TOKEN has one.
     """
     run_http, run_stdio = _ways()
-    from kgcheck.mcp.text_sources import checked_sources
+    from kgcheck.mcp.tools import checked_sources
+    from kgcheck.service.access import Role
     from kgcheck.service.limits import ServiceLimits
-    from kgcheck.service.roles import Role
 
     sources = checked_sources(bibliography, results)
     if http:

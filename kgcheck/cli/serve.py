@@ -89,7 +89,7 @@ def command(
     )
     if routes:
         from kgcheck.service.app import create_app
-        from kgcheck.service.gate import routes_table
+        from kgcheck.service.guards import routes_table
         from kgcheck.service.state import Service
 
         text_result(routes_table(create_app(Service(options))))

@@ -19,18 +19,23 @@ from starlette.responses import JSONResponse, Response
 from kgcheck.errors import UsageError
 from kgcheck.ledger.accounts import Users, whoami
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
-from kgcheck.mcp.guards import ActionRecord, guard, refusal
+from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, TokenLookup, guard, refusal
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.text_sources import TextSources
-from kgcheck.service.access import NotSignedIn, Refused
-from kgcheck.service.connections import ListeningConfig
-from kgcheck.service.headers import SecurityHeaders
-from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.logs import RequestLog, start_logging
-from kgcheck.service.origin import LOOPBACK, check_host, check_site, comes_by_proxy, is_loopback
-from kgcheck.service.roles import Role
-from kgcheck.service.start_token import StartToken
+from kgcheck.mcp.tools import TextSources
+from kgcheck.service.access import (
+    LOOPBACK,
+    NotSignedIn,
+    Refused,
+    Role,
+    check_host,
+    check_site,
+    comes_by_proxy,
+    is_loopback,
+)
+from kgcheck.service.guards import SecurityHeaders
+from kgcheck.service.limits import ListeningConfig, ServiceLimits
+from kgcheck.service.sessions import StartToken
+from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

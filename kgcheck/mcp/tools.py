@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import anyio.from_thread
@@ -14,9 +16,9 @@ from kgcheck.curation.findings import FindingPage
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
 from kgcheck.literature.hits import PaperHit
-from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import (
     AnswerGiven,
+    BriefGiven,
     CheckGiven,
     ClaimGiven,
     DecidedLine,
@@ -27,19 +29,45 @@ from kgcheck.mcp.answers import (
     FindingWhole,
     FormerLine,
     PapersGiven,
+    ProtocolGiven,
+    TextGiven,
     answer,
     answer_given,
+    brief_given,
     claim_given,
     compared_line,
     fact_line,
     fields_of,
     finding_whole,
     paper_line,
+    protocol_given,
+    text_given,
 )
-from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven, brief_given, protocol_given, text_given
-from kgcheck.mcp.text_sources import TextSources
-from kgcheck.service.roles import Role
+from kgcheck.mcp.guards import Asking
+from kgcheck.service.access import Role
 from kgcheck.workspace.workspace import Workspace
+
+
+class TextSources(NamedTuple):
+    """A bibliography snapshot and a JSON file with canonical results, each as far as there is one."""
+
+    bibliography: Path | None = None
+    results: Path | None = None
+
+
+def checked_sources(bibliography: Path | None, results: Path | None) -> TextSources:
+    """Both, each read once, so that what is wrong with a file is seen before anybody is served."""
+    if bibliography:
+        from kgcheck.literature.bibliography_reader import Bibliography
+
+        with closing(Bibliography(bibliography)):
+            pass
+    if results:
+        from kgcheck.grounding.results import read_results
+
+        read_results(results)
+    return TextSources(bibliography, results)
+
 
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", description="16 hexadecimal digits, or the first ones")]
 RunName = Annotated[

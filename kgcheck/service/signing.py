@@ -10,10 +10,8 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from kgcheck.service.access import Caller, Open, TooManyRequests, Viewer
-from kgcheck.service.gate import address_of
-from kgcheck.service.origin import comes_by_proxy
-from kgcheck.service.roles import Principal
+from kgcheck.service.access import Caller, Open, Principal, TooManyRequests, Viewer, comes_by_proxy
+from kgcheck.service.guards import address_of
 from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
 from kgcheck.service.state import Served, Service
 

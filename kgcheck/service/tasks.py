@@ -21,8 +21,7 @@ from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.leases import Ending, Lease, ended_by
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable, is_gone, this_worker
-from kgcheck.service.access import NotAllowed
-from kgcheck.service.roles import Principal, Role
+from kgcheck.service.access import NotAllowed, Principal, Role
 from kgcheck.service.telemetry import task_span
 from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
 

@@ -25,15 +25,15 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
-from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
+from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.text_sources import checked_sources
+from kgcheck.mcp.tools import checked_sources
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
+from kgcheck.service.access import Role
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.roles import Role
-from kgcheck.service.start_token import StartToken
+from kgcheck.service.sessions import StartToken
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH, ROOT

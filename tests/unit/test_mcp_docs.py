@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
-from kgcheck.mcp.access import Asking
+from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import make_server
-from kgcheck.service.roles import Role
+from kgcheck.service.access import Role
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
 from tests.support.mcp import talk

@@ -8,11 +8,10 @@ from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
 from kgcheck.model import Value
-from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.access import Curator, Principal, Viewer
 from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, place_name
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
-from kgcheck.service.roles import Principal
 from kgcheck.service.state import Served, Service
 
 router = APIRouter(prefix="/patches", tags=["patches"], route_class=JsonRoute)

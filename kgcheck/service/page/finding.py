@@ -17,8 +17,8 @@ from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.drawing import Drawing, draw
-from kgcheck.service.page.query import TriageQuery
 from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
+from kgcheck.service.page.triage import TriageQuery
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 

@@ -26,10 +26,9 @@ from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import bar, cut, is_web
 from kgcheck.report.tables import called_in, deciding, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
-from kgcheck.service.access import NotSignedIn, caller_of, csrf_of
+from kgcheck.service.access import NotSignedIn, Principal, Role, caller_of, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.service.problems import status_of
-from kgcheck.service.roles import Principal, Role
 from kgcheck.visible import visible
 
 FRAGMENT = "X-Fragment"
