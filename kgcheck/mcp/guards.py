@@ -1,7 +1,7 @@
 """Callers over MCP, what each may do, and the record of their actions."""
 
 import logging
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -10,14 +10,15 @@ from mcp.server.auth.provider import AccessToken
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 
-from kgcheck import clock
 from kgcheck.errors import LedgerError, UsageError
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.service.access import BodyTooLarge, Principal, Role
+from kgcheck.service.access import BodyTooLarge, Principal, Role, action_of
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
-from kgcheck.visible import visible
+from kgcheck.service.middleware import HttpMiddleware
+from kgcheck.service.sessions import StartToken
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -28,33 +29,10 @@ if TYPE_CHECKING:
 LONGEST_TOKEN = 256
 
 
-class KnownToken(Protocol):
-    """Token as the ledger knows it."""
-
-    @property
-    def id(self) -> str:
-        """Names the token, and is no secret."""
-
-    @property
-    def name(self) -> str:
-        """Name of its owner."""
-
-    @property
-    def role(self) -> Role:
-        """Role of its owner."""
-
-
-class TokenLookup(Protocol):
-    """Lookup of tokens: `kgcheck.ledger.accounts.Users`."""
-
-    def by_token(self, token: str) -> KnownToken | None:
-        """Look up a token; None where it counts for nobody."""
-
-
 class LedgerTokens:
     """Looks tokens up in the ledger, as the SDK asks for it."""
 
-    def __init__(self, users: TokenLookup) -> None:
+    def __init__(self, users: Users | StartToken) -> None:
         self._users = users
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -94,7 +72,6 @@ class Asking:
 
 
 LOG = logging.getLogger(__name__)
-_LONGEST = 500
 
 
 class ActionRecord:
@@ -105,17 +82,7 @@ class ActionRecord:
 
     async def add(self, who: Principal | None, address: str, route: str, objects: str, status: int) -> None:
         """Write an action down; that it cannot be written stops nobody, and stands in the log."""
-        action = ActionEntry(
-            at=clock.now(),
-            name=who.name if who else "",
-            role=who.role.value if who else "",
-            address=address,
-            method="MCP",
-            route=route,
-            object=visible(objects)[:_LONGEST],
-            status=status,
-        )
-        await anyio.to_thread.run_sync(self._write, action)
+        await anyio.to_thread.run_sync(self._write, action_of(who, address, "MCP", route, objects, status))
 
     def _write(self, action: ActionEntry) -> None:
         try:
@@ -125,14 +92,14 @@ class ActionRecord:
             LOG.error("an action of %s is not in the record: %s", action.name, error.message)
 
 
-class _ByToken:
+class _ByToken(HttpMiddleware):
     """Lets each token send so many requests in a minute; where there are none, nobody is counted."""
 
     def __init__(self, app: "ASGIApp", rates: Rates) -> None:
-        self._app = app
+        super().__init__(app)
         self._rates = rates
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         user = scope.get("user")
         if isinstance(user, AuthenticatedUser) and not self._rates.may_send(f"token {user.access_token.subject}"):
             await _too_many("the token has sent too many requests in a minute")(scope, receive, send)
@@ -140,18 +107,15 @@ class _ByToken:
             await self._app(scope, receive, send)
 
 
-class _Tries:
+class _Tries(HttpMiddleware):
     """Lets each address try so many wrong tokens in a minute, and writes down that it tried."""
 
     def __init__(self, app: "ASGIApp", rates: Rates, record: ActionRecord) -> None:
-        self._app = app
+        super().__init__(app)
         self._rates = rates
         self._record = record
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         address = scope["client"][0] if scope.get("client") else ""
         is_ended = False
 
@@ -171,15 +135,15 @@ class _Tries:
         await self._app(scope, receive, counting)
 
 
-class _FewValues:
+class _FewValues(HttpMiddleware):
     """Reads the body of a request of somebody known, and parses it in a thread before the SDK does."""
 
     def __init__(self, app: "ASGIApp", most_bytes: int) -> None:
-        self._app = app
+        super().__init__(app)
         self._most_bytes = most_bytes
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http" or not isinstance(scope.get("user"), AuthenticatedUser):
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if not isinstance(scope.get("user"), AuthenticatedUser):
             await self._app(scope, receive, send)
             return
         body, more = bytearray(), True

@@ -198,6 +198,8 @@ class _Calls:
                 kind = ResourceNotFoundError if error is ResourceError and isinstance(failed, UnknownName) else error
                 raise kind(self._words(failed)) from failed
 
+        # Of a method of an object, without the object.
+        call.__dict__["__signature__"] = inspect.signature(function)
         return call
 
     def _counted(self, work: Callable[[], Any], ends: float | None) -> Any:

@@ -151,7 +151,7 @@ def document(
             choice.add(finding)
     content = {"followed": followed} | _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
     if format_ == "html":
-        return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
+        return html_environment().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")
     text = template.render(content, **_shown(choice, room))
     while len(text) > MAX_CHARACTERS and room:
@@ -164,7 +164,7 @@ def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     """A page of one of the templates, in which every value is escaped."""
     names = {"version": __version__}
     if format_ == "html":
-        return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
+        return html_environment().get_template(f"{template}.html").render(names, **content, **_inline(own))
     return _markdown().get_template(f"{template}.md").render(names, **content)
 
 
@@ -315,9 +315,9 @@ def _source(name: str) -> str:
     return "\n" + loader.get_source(Environment(autoescape=True), name)[0].replace("\r\n", "\n")
 
 
-def _environment(**more: Any) -> Environment:
+def _environment(package: str = "kgcheck.report", **more: Any) -> Environment:
     env = Environment(  # noqa: S701  # each caller says how it escapes
-        loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
+        loader=PackageLoader(package), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
     env.filters.update(
         decision=decision_words,
@@ -333,9 +333,10 @@ def _environment(**more: Any) -> Environment:
 
 
 @cache
-def _html() -> Environment:
+def html_environment(package: str = "kgcheck.report") -> Environment:
+    """Templates of a package in which every value is escaped, and what cannot be seen is spelt out."""
     # What is Markup by now was made of values that went through here.
-    return _environment(autoescape=True, finalize=lambda v: visible(v, layout=True) if type(v) is str else v)
+    return _environment(package, autoescape=True, finalize=lambda v: visible(v, layout=True) if type(v) is str else v)
 
 
 @cache

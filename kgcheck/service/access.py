@@ -4,15 +4,18 @@ import hmac
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from starlette.datastructures import Headers
 
+from kgcheck import clock
 from kgcheck.errors import UsageError
+from kgcheck.ledger.actions import ActionEntry
 from kgcheck.ledger.users import Role
 from kgcheck.model import Value
+from kgcheck.visible import visible
 
 __all__ = ["Principal", "Role"]
 
@@ -22,6 +25,7 @@ class Principal(Value):
 
     name: str
     role: Role
+    id: str = ""
     session: str | None = None
 
 
@@ -115,6 +119,22 @@ async def somebody(request: Request) -> Principal | None:
     return caller_of(request).principal
 
 
+def action_of(
+    principal: Principal | None, address: str, method: str, route: str, objects: str, status: int
+) -> ActionEntry:
+    """Entry of the record of actions: nothing of what was sent but the names in a path."""
+    return ActionEntry(
+        at=clock.now(),
+        name=principal.name if principal else "",
+        role=principal.role.value if principal else "",
+        address=address,
+        method=visible(method)[:20],
+        route=route,
+        object=visible(objects)[:500],
+        status=status,
+    )
+
+
 class Needs:
     """Lets those in who have a role."""
 
@@ -147,14 +167,9 @@ def check_csrf(caller: Caller, given: str) -> None:
         )
 
 
-def needs(role: Role) -> Any:
-    """Return the annotation of a route that needs a role."""
-    return Depends(Needs(role))
-
-
-Viewer = Annotated[Principal, needs(Role.VIEWER)]
-Curator = Annotated[Principal, needs(Role.CURATOR)]
-Admin = Annotated[Principal, needs(Role.ADMIN)]
+Viewer = Annotated[Principal, Depends(Needs(Role.VIEWER))]
+Curator = Annotated[Principal, Depends(Needs(Role.CURATOR))]
+Admin = Annotated[Principal, Depends(Needs(Role.ADMIN))]
 Open = Annotated[Principal | None, Depends(somebody)]
 """A route for everybody: health, signing in, files of the page."""
 

@@ -9,13 +9,10 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
-from starlette.datastructures import MutableHeaders
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kgcheck import clock
 from kgcheck.errors import KgcheckError, LedgerError
-from kgcheck.ledger.actions import ActionEntry
 from kgcheck.service.access import (
     CSRF_HEADER,
     SAFE,
@@ -30,64 +27,17 @@ from kgcheck.service.access import (
     Role,
     TookTooLong,
     TooManyRequests,
+    action_of,
     check_csrf,
     check_host,
     check_site,
     comes_by_proxy,
     somebody,
 )
+from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
 from kgcheck.service.problems import paged, problem_of, refusal, status_of
 from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
-from kgcheck.visible import visible
-
-CONTENT_SECURITY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-)
-
-ALWAYS = {
-    "content-security-policy": CONTENT_SECURITY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    # Not no-referrer: browsers would then call the origin of the page's own forms null.
-    "referrer-policy": "same-origin",
-    "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-}
-
-KEPT = "no-store"
-"""Cache-Control of an answer, unless its route says otherwise: what is in a graph is not everybody's."""
-
-TRANSPORT = "max-age=31536000"
-
-
-class SecurityHeaders:
-    """Adds the headers to whatever the application answers."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in ALWAYS.items():
-                    headers[name] = value
-                # What FastAPI says of streams lets them be kept.
-                if headers.get("cache-control", "no-cache") == "no-cache":
-                    headers["cache-control"] = KEPT
-                if scope["scheme"] == "https":
-                    headers["strict-transport-security"] = TRANSPORT
-            await send(message)
-
-        await self._app(scope, receive, with_headers)
-
 
 LOG = logging.getLogger(__name__)
 
@@ -244,27 +194,18 @@ class Gate:
         start = self._service.start_token
         if "authorization" in request.headers:
             if found := start.by_token(_bearer(request)):
-                return Caller(Principal(name=found.name, role=found.role))
+                return Caller(found)
             return Caller(None, why=NotSignedIn.wrong("this is not the token that the service was started with"))
         if found := start.by_cookie(cookie_of(request)):
-            return Caller(Principal(name=found.name, role=found.role), start.csrf)
+            return Caller(found, start.csrf)
         where = "open the address with the token that kgcheck serve printed; a script sends it as a bearer's"
         return Caller(None, why=NotSignedIn("nobody is signed in", where))
 
     def _record(self, request: Request, door: Door | None, status: int) -> None:
         caller: Caller = getattr(request.state, "caller", Caller(None))
-        who = caller.principal
         places = door.matches(request.scope)[1].get("path_params", {}) if door else {}
-        action = ActionEntry(
-            at=clock.now(),
-            name=who.name if who else "",
-            role=who.role.value if who else "",
-            address=address_of(request),
-            method=_short(request.method, 20),
-            route=door.path if door else "",
-            object=_short(" ".join(map(str, places.values())), 500),
-            status=status,
-        )
+        objects, route = " ".join(map(str, places.values())), door.path if door else ""
+        action = action_of(caller.principal, address_of(request), request.method, route, objects, status)
         try:
             self._service.actions.add(action)
         except LedgerError as error:
@@ -282,10 +223,6 @@ def _bearer(request: Request) -> str:
     given = request.headers.getlist("authorization")
     scheme, _, token = given[0].partition(" ")
     return token.strip() if scheme.lower() == "bearer" and len(given) == 1 else ""
-
-
-def _short(text: str, most: int) -> str:
-    return visible(text)[:most]
 
 
 class RouteRow(NamedTuple):
@@ -339,17 +276,14 @@ def add_guards(app: FastAPI, service: Service) -> None:
     app.add_middleware(TimeLimit, seconds=service.options.limits.seconds)
 
 
-class BodyLimit:
+class BodyLimit(HttpMiddleware):
     """Ends requests whose body is larger than it may be, whether they say so before or not; forms with many fields."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app = app
+        super().__init__(app)
         self._most = most
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, count, fields = Request(scope, receive), 0, 0
         is_form = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
         stated = request.headers.get("content-length", "0")
@@ -379,21 +313,18 @@ class BodyLimit:
         )
 
 
-class TimeLimit:
+class TimeLimit(HttpMiddleware):
     """Answers for what takes too long until its answer begins.
 
     A thread cannot be ended: what it does goes on until it ends by itself, at the latest by the limits on statements.
     """
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:
-        self._app = app
+        super().__init__(app)
         self._seconds = seconds
         self._late: set[asyncio.Future[Any]] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun, given_up = asyncio.Event(), False
 
         async def in_time(message: Message) -> None:

@@ -8,19 +8,10 @@ from fastapi import Request, Response
 
 from kgcheck.ledger.accounts import LONGEST, whoami
 from kgcheck.ledger.users import Role
-from kgcheck.model import Value
-from kgcheck.service.access import host_of, is_loopback
+from kgcheck.service.access import Principal, host_of, is_loopback
 from kgcheck.settings import Settings
 
 _BYTES = 32
-
-
-class StartUser(Value):
-    """Whoever started the service."""
-
-    id: str
-    name: str
-    role: Role
 
 
 class StartToken:
@@ -31,7 +22,7 @@ class StartToken:
         self.is_known = bool(known)
         """Whoever started the service chose it: it need not be shown."""
         self.value = known or secrets.token_urlsafe(_BYTES)
-        self._user = StartUser(id="start", name=whoami(), role=role)
+        self._user = Principal(id="start", name=whoami(), role=role)
 
     @property
     def cookie(self) -> str:
@@ -43,11 +34,11 @@ class StartToken:
         """The value that forms of the page send back."""
         return self._derived("csrf")
 
-    def by_token(self, token: str) -> StartUser | None:
+    def by_token(self, token: str) -> Principal | None:
         """Whoever started the service, if that is the token."""
         return self._user if _equal(token.strip(), self.value) else None
 
-    def by_cookie(self, cookie: str) -> StartUser | None:
+    def by_cookie(self, cookie: str) -> Principal | None:
         """Whoever started the service, if a browser was given that cookie."""
         return self._user if _equal(cookie, self.cookie) else None
 

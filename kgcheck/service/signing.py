@@ -105,7 +105,7 @@ def _begin_start(request: Request, service: Service, token: str, after: str) -> 
             raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
         wrong = "This is not the token that the service was started with."
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, wrong=wrong, after=after)
-    request.state.caller = Caller(Principal(name=found.name, role=found.role))
+    request.state.caller = Caller(found)
     answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
     set_cookie(request, answer, service.start_token.cookie)
     return answer

@@ -25,6 +25,7 @@ from kgcheck import __version__
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.errors import KgcheckError, MissingExtra
 from kgcheck.redact import redact
+from kgcheck.service.middleware import HttpMiddleware
 from kgcheck.visible import visible
 
 if TYPE_CHECKING:
@@ -112,19 +113,13 @@ def where_of(error: BaseException | None) -> str:
     return f"{type(error).__name__} at " + " > ".join(f"{f.filename}:{f.lineno} {f.name}" for f in frames)
 
 
-class RequestLog:
+class RequestLog(HttpMiddleware):
     """Writes a line for every request, and gives it an id, which its answer carries.
 
     A caller's own id (a proxy's, say) is taken over where it is letters, digits, dots and dashes.
     """
 
-    def __init__(self, app: "ASGIApp") -> None:
-        self._app = app
-
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         name, began, status = _id_of(scope), time.perf_counter(), 0
         mark = _request.set(name)
         scope.setdefault("state", {})["request_id"] = name
@@ -213,17 +208,14 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-class Measured:
+class Measured(HttpMiddleware):
     """Counts what goes through an application."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
+        super().__init__(app)
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun, status = time.perf_counter(), 500
 
         async def noted(message: Message) -> None:
@@ -349,15 +341,12 @@ def _refuse_cleartext(named: str) -> None:
         refuse_cleartext(address.hostname, named, "write OTEL_EXPORTER_OTLP_ENDPOINT with https://")
 
 
-class _Traced:
+class _Traced(HttpMiddleware):
     def __init__(self, app: "ASGIApp", tracer: Any) -> None:
-        self._app = app
+        super().__init__(app)
         self._tracer = tracer
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind
 

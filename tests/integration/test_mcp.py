@@ -435,7 +435,7 @@ def test_a_viewer_cannot_decide(server: ToolServer, workspace: Workspace) -> Non
         ("check", {"what": "existence Protien P02649"}, "did you mean Protein?"),
         ("check", {"what": "existence Protein P02649", "graph_date": "soon"}, "soon"),
         ("check", {"what": "existence Protein P02649", "seconds": 10_000}, "less than or equal to 300"),
-        ("findings", {"reason": "id_merged"}, "findings takes no reason: it takes run, states"),
+        ("findings", {"reason": "id_merged"}, "findings takes no reason: it takes run, after"),
         ("findings", {"states": ["old"]}, "findings: states.0: Input should be 'new'"),
         ("findings", {"limit": 101}, "less than or equal to 100"),
         ("findings", {"run": "../../etc/passwd"}, "findings: run: String should match pattern"),

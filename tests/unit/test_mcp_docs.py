@@ -45,7 +45,7 @@ def made() -> str:
 def _tool(tool: Tool) -> str:
     required = set(tool.input_schema.get("required", ()))
     takes = [
-        (f"`{name}`{'' if name in required else ' (optional)'}", _place(schema))
+        (f"`{name}`{'' if name in required else ' (optional)'}", _place(schema, tool.input_schema.get("$defs")))
         for name, schema in tool.input_schema["properties"].items()
     ]
     output = tool.output_schema or {}
@@ -70,6 +70,8 @@ def _place(schema: dict[str, Any], known: dict[str, Any] | None = None) -> str:
 def _kind(schema: dict[str, Any], known: dict[str, Any]) -> str:
     if "$ref" in schema:
         named = known.get(schema["$ref"].rpartition("/")[2], {})
+        if "enum" in named:
+            return "one of " + _listed(named["enum"])
         return f"object with {_listed(list(named.get('properties', {})))}"
     if "enum" in schema:
         return "one of " + _listed(schema["enum"])

@@ -23,6 +23,7 @@ from kgcheck.service.api.shapes import (
     Fingerprint,
     Paged,
     Selection,
+    finding_row,
 )
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
@@ -84,7 +85,7 @@ def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelect
     run, after = _place(wanted)
     with service.reading() as workspace:
         page = FindingPage(workspace.list_findings(run, **wanted.filters), after, wanted.limit)
-        rows = [FindingRow.of(one) for one in page]
+        rows = [finding_row(one, FindingRow) for one in page]
     return FindingsPage(run=page.run, findings=rows, next=f"{page.run}~{page.next}" if page.next else None)
 
 
@@ -130,7 +131,7 @@ def get_finding(
     if if_none_match and tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]:
         return EmptyResponse(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
-    return FindingDetail.of(found)
+    return finding_row(found, FindingDetail)
 
 
 @router.get("/{fingerprint}/history", operation_id="get_history")

@@ -13,6 +13,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.service.access import Admin, Open, Viewer
+from kgcheck.service.api.shapes import Shown
 from kgcheck.service.problems import ProblemKind, problem_kinds
 from kgcheck.service.state import Served
 from kgcheck.service.telemetry import Metrics
@@ -27,7 +28,7 @@ class Alive(Value):
     version: str
 
 
-class PartRow(Value):
+class PartRow(Shown):
     """A part that the service works on."""
 
     name: str
@@ -60,7 +61,7 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
     While a patch is applied or a job loads, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
     """
     # Whoever may ask need not know where a part is.
-    parts = [PartRow(**part.model_dump(include=set(PartRow.model_fields))) for part in await service.looks.parts()]
+    parts = [PartRow.of(part) for part in await service.looks.parts()]
     is_ready = all(part.is_ready for part in parts)
     answer = Readiness(status="ready" if is_ready else "not ready", parts=parts)
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
-from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
+from kgcheck.ledger.patches import OperationEntry, PatchState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, place_name
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, Shown, place_name
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
@@ -55,7 +55,7 @@ class PatchMadeRow(Value):
     left_out: list[LeftOutRow]
 
 
-class PatchRow(Value):
+class PatchRow(Shown):
     """A patch in the ledger."""
 
     id: str
@@ -69,27 +69,11 @@ class PatchRow(Value):
     state_at: datetime
     state_by: str
 
-    @classmethod
-    def of(cls, entry: PatchEntry) -> "PatchRow":
-        """A patch as an answer, without the folder of its files."""
-        return cls(**entry.model_dump(exclude={"folder", "store", "digest"}), store=place_name(entry.store))
-
-
-class OperationRow(Value):
-    """One change of a patch."""
-
-    number: int
-    kind: str
-    finding: str
-    about: str = Field(description="the change in words")
-    state: OperationState
-    why: str = Field(description="of a conflict")
-
 
 class PatchDetail(PatchRow):
     """A patch with its changes."""
 
-    changes: list[OperationRow]
+    changes: list[OperationEntry]
 
 
 class PatchList(Value):
@@ -132,7 +116,9 @@ class Applying(Value):
 def list_patches(service: Served, asking: Viewer, page: Annotated[PatchesLimit, Query()]) -> PatchList:
     """List patches and how far each has come."""
     with service.reading() as workspace:
-        return PatchList(patches=[PatchRow.of(entry) for entry in workspace.patches()[: page.limit]])
+        return PatchList(
+            patches=[PatchRow.of(entry, store=place_name(entry.store)) for entry in workspace.patches()[: page.limit]]
+        )
 
 
 @router.post("", operation_id="make_patch", status_code=201)
@@ -155,8 +141,7 @@ def get_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchDetail:
     """Show one patch with its changes in words."""
     with service.reading() as workspace:
         entry, operations = workspace.patch(patch)
-    changes = [OperationRow(**operation.model_dump()) for operation in operations]
-    return PatchDetail(**PatchRow.of(entry).model_dump(), changes=changes)
+    return PatchDetail.of(entry, store=place_name(entry.store), changes=operations)
 
 
 @router.post("/{patch}/check", operation_id="check_patch")

@@ -1,21 +1,21 @@
 """Questions to the graph and to papers, and checks of single facts."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.curation.findings import LINE, Word
+from kgcheck.ledger.verified import Verified
 from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
 from kgcheck.options import CheckLimits, Day, Number, Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import TakenName
+from kgcheck.service.api.shapes import Shown, TakenName
 from kgcheck.service.api.tasks import TaskShown, begin
-from kgcheck.service.bodies import JsonRoute, Shown
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
@@ -178,10 +178,8 @@ def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
     verdict = result.verdict
     return ClaimAnswer.of(
         verdict,
-        opinions=list(verdict.opinions),
-        retracted=list(verdict.retracted),
         taken=[TakenName(**taken.as_row()) for taken in result.taken],
-        notes=list(result.notes),
+        notes=result.notes,
     )
 
 
@@ -238,24 +236,11 @@ class EdgeInWords(Value):
     edge: FactWords = Field(description="HEAD RELATION TAIL, by ids or names")
 
 
-class VerifiedRow(Shown):
-    """Verdict of the newest audit that looked at a task, and what decided it."""
-
-    outcome: Outcome
-    reason: Reason
-    confidence: float
-    source: str | None
-    release: str | None
-    record: str | None
-    run: str
-    at: datetime
-
-
 class VerifiedAnswer(Value):
     """Verification status of an edge: whether somebody has looked, and what they found."""
 
     edge: str
-    verified: VerifiedRow | None = Field(description="null where nobody has looked, which says nothing about the edge")
+    verified: Verified | None = Field(description="null where nobody has looked, which says nothing about the edge")
 
 
 @checks_router.post("/check", operation_id="check")
@@ -273,9 +258,8 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
         value=finding.task.value,
         proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
         missing=[str(gap) for gap in verdict.missing],
-        evidence=list(verdict.evidence),
         taken=[TakenName(**taken.as_row()) for taken in checked.taken],
-        notes=list(checked.notes),
+        notes=checked.notes,
     )
 
 
@@ -290,4 +274,4 @@ def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeInWords,
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
         found = workspace.verified(wanted.edge)
-    return VerifiedAnswer(edge=wanted.edge, verified=VerifiedRow.of(found) if found else None)
+    return VerifiedAnswer(edge=wanted.edge, verified=found)

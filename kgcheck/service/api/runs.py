@@ -12,8 +12,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value
 from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import RUN_ID, Paged, RunId, RunRow
-from kgcheck.service.bodies import Shown
+from kgcheck.service.api.shapes import RUN_ID, Paged, RunId, RunRow, Shown, run_row
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -55,7 +54,7 @@ def list_runs(service: Served, asking: Viewer, page: Annotated[Paged, Query()]) 
     """List the runs in the ledger, the newest first, each with its tasks by outcome."""
     with service.reading() as workspace:
         found = workspace.runs(page.cursor, page.limit + 1)
-    rows = [RunRow.of(run, tallies) for run, tallies in found[: page.limit]]
+    rows = [run_row(run, tallies) for run, tallies in found[: page.limit]]
     return RunPage(runs=rows, next=rows[-1].id if len(found) > page.limit else None)
 
 
@@ -64,7 +63,7 @@ def get_run(service: Served, asking: Viewer, run: RunId) -> RunRow:
     """Show one run: what was asked for, of which graph, against which releases."""
     with service.reading() as workspace:
         found = workspace.run(run)
-        return RunRow.of(found, workspace.tallies(found))
+        return run_row(found, workspace.tallies(found))
 
 
 @router.get("/{run}/tallies", operation_id="get_tallies")
@@ -78,7 +77,6 @@ def get_tallies(service: Served, asking: Viewer, run: RunId) -> Tallies:
             tally,
             **dict(tally.target),
             graph=tally.mark.graph,
-            sources=list(tally.sources),
             gaps=[str(gap) for gap in tally.gaps],
         )
         for tally in tallies
@@ -118,20 +116,11 @@ def get_diff(service: Served, asking: Viewer, runs: Annotated[Runs, Query()]) ->
 references_router = APIRouter(prefix="/references", tags=["references"])
 
 
-class ReleaseRow(Value):
+class ReleaseRow(SourceRelease):
     """One pinned file of one source."""
 
-    source: str
-    name: str
-    release: str
     released: str = Field(description="the date of the release, as exact as it is known; empty if it is not")
     age_days: int | None = Field(description="since the release came out; null where its date is not known")
-    licence: str
-    file: str
-    sha256: str
-    retrieved_at: datetime
-    built_at: datetime
-    rows: dict[str, int]
 
     @classmethod
     def of(cls, release: SourceRelease, now: datetime) -> "ReleaseRow":

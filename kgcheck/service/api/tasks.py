@@ -13,7 +13,7 @@ from kgcheck.errors import UsageError
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import place_name
+from kgcheck.service.api.shapes import Shown, place_name
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.job_listing import history_rows, job_row, job_rows, next_rows
@@ -129,10 +129,11 @@ jobs_router = APIRouter(prefix="/jobs", tags=["jobs"])
 JobName = Annotated[
     str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="a job's name", examples=["nightly"])
 ]
-_PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "quarantine")
+_PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "quarantine", "reports")
+"""Settings of a job that are of this machine."""
 
 
-class JobRow(Value):
+class JobRow(Shown):
     """A job, when it runs next, and how its last run ended."""
 
     job: str
@@ -151,7 +152,7 @@ class JobList(Value):
     jobs: list[JobRow]
 
 
-class JobDetail(Value):
+class JobDetail(Shown):
     """A job with what it takes by default. Paths of the machine are left out."""
 
     job: str
@@ -162,7 +163,7 @@ class JobDetail(Value):
     settings: dict[str, Any] = Field(description="as they stand in the file")
 
 
-class JobRunRow(Value):
+class JobRunRow(Shown):
     """A run of a job."""
 
     number: int
@@ -206,8 +207,8 @@ class Amount(Value):
 @jobs_router.get("", operation_id="list_jobs")
 def list_jobs(service: Served, asking: Viewer) -> JobList:
     """List the jobs, each with its schedule and its last run."""
-    rows = [{**row, "store": place_name(row["store"]) if row["store"] else None} for row in job_rows(service.project())]
-    return JobList(jobs=[JobRow(**row) for row in rows])
+    rows = job_rows(service.project())
+    return JobList(jobs=[JobRow.of(row, store=place_name(row["store"]) if row["store"] else None) for row in rows])
 
 
 @jobs_router.get("/next", operation_id="list_next")
@@ -226,19 +227,9 @@ def list_job_runs(service: Served, asking: Viewer, amount: Annotated[Amount, Que
 def get_job(service: Served, asking: Viewer, job: JobName) -> JobDetail:
     """Show one job."""
     row = job_row(service.project(), job)
-    shown = {"job", "kind", "store", "time_zone", "next"}
-    settings = {name: value for name, value in row.items() if name not in shown | set(_PLACES)}
-    # Where reports and files go is of this machine.
-    settings.pop("reports", None)
+    settings = {name: value for name, value in row.items() if name not in {*JobDetail.model_fields, *_PLACES}}
     store = row["store"]["place"] if row["store"] else None
-    return JobDetail(
-        job=row["job"],
-        kind=row["kind"],
-        store=place_name(store) if store else None,
-        time_zone=row["time_zone"],
-        next=row["next"],
-        settings=settings,
-    )
+    return JobDetail.of(row, store=place_name(store) if store else None, settings=settings)
 
 
 @jobs_router.get("/{job}/history", operation_id="list_runs_of_job")
@@ -267,6 +258,4 @@ def stop_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
 
 
 def _job_runs(service: Service, job: str | None, limit: int) -> JobRunList:
-    names = JobRunRow.model_fields
-    rows = history_rows(service.project(), job, limit)
-    return JobRunList(runs=[JobRunRow(**{name: row[name] for name in names}) for row in rows])
+    return JobRunList(runs=[JobRunRow.of(row) for row in history_rows(service.project(), job, limit)])

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Form, Path, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck import clock
@@ -16,15 +16,15 @@ from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import Fingerprint
 from kgcheck.service.page.drawing import Drawing, draw
-from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
+from kgcheck.service.page.rendering import is_fragment, redirect, render
 from kgcheck.service.page.triage import TriageQuery
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/findings", include_in_schema=False)
 
-Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 _SIMILAR = 6
 _CONSEQUENCES = 20

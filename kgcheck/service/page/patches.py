@@ -1,21 +1,21 @@
 """Patches: made from what was accepted, read operation by operation, checked, applied and undone."""
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
 from kgcheck.curation.patches import PatchOutcome
 from kgcheck.errors import InputError
 from kgcheck.ledger.patches import OperationEntry, PatchEntry
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.api.shapes import PatchId
+from kgcheck.service.page.rendering import redirect, render
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/patches", include_in_schema=False)
 
-PatchId = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 _MOST = 500
 
 

@@ -9,11 +9,11 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.hits import PaperHit
 from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.page.rendering import redirect, render
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 _SHOWN = 50
 _HITS = 20

@@ -14,7 +14,8 @@ from kgcheck.model import CheckType, Tally, TallyMark
 from kgcheck.report.documents import Row, by_target, unasked
 from kgcheck.report.tables import marks, shown_marks
 from kgcheck.service.access import Curator, Open, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render, static_files
+from kgcheck.service.api.shapes import RunId
+from kgcheck.service.page.rendering import redirect, render, static_files
 from kgcheck.service.page.tasks import job_list
 from kgcheck.service.page.triage import latest_audit
 from kgcheck.service.state import Served
@@ -98,7 +99,7 @@ def _figures(audits: Sequence[Iterable[Tally]], kinds: Callable[[Tally], Iterabl
     return [Figure(*kind, seen[kind], 100 * seen[kind][-1] / (totals[-1] or 1)) for kind in most]
 
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
@@ -151,7 +152,6 @@ def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css
     )
 
 
-RunId = Annotated[str, Path(pattern="^[0-9A-Za-z-]{1,64}$")]
 _PAGE = 50
 _FEW = 25
 

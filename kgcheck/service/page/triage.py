@@ -19,12 +19,15 @@ from kgcheck.ledger.ledger import Run
 from kgcheck.ledger.saved_filters import SavedFilter, SavedFilterTable
 from kgcheck.model import Finding, Reason, all_reasons
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.page.rendering import redirect, render
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.workspace import Workspace
 
 FACET_OF = {name.removesuffix("s"): name for name in FACETS}
 """Names in an address, and the facets that they are of."""
+
+_SINGLE = {"run": "run", "before": "before", "since": "since", "q": "text", "node": "node", "cause": "cause"}
+"""Names in an address with one value each, and the fields that they are of."""
 
 _MOST_CHOICES, _LONGEST = 50, 512
 
@@ -45,14 +48,11 @@ class TriageQuery(NamedTuple):
     @classmethod
     def of(cls, params: QueryParams) -> "TriageQuery":
         chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
-        names = ("run", "before", "since", "q", "node", "cause", "after")
-        single = {name: params.get(name, "").strip() for name in names}
-        if len(chosen) > _MOST_CHOICES or any(
-            len(value) > _LONGEST for value in (*single.values(), *(v for _, v in chosen))
-        ):
+        single = {field: params.get(name, "").strip() for name, field in (_SINGLE | {"after": "after"}).items()}
+        values = [*single.values(), *(value for _, value in chosen)]
+        if len(chosen) > _MOST_CHOICES or any(len(value) > _LONGEST for value in values):
             raise UsageError("that is more than a filter takes", "leave some of it out")
-        run, before, *rest = single.values()
-        return cls(run, before, chosen, *rest)
+        return cls(chosen=chosen, **single)
 
     @classmethod
     def of_filter(cls, wanted: FindingFilter) -> "TriageQuery":
@@ -70,16 +70,15 @@ class TriageQuery(NamedTuple):
     def named_filters(self) -> dict[str, Any]:
         """The same, of what the address names alone."""
         facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
-        named = {"run": self.run or "latest", "before": self.before or None}
-        single = {"since": self.since or None, "text": self.text or None}
-        return {**named, **facets, **single, "node": self.node or None, "cause": self.cause or None}
+        return (
+            facets | {field: getattr(self, field) or None for field in _SINGLE.values()} | {"run": self.run or "latest"}
+        )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names and values of an address, without the place in the list."""
-        single = {"run": self.run, "before": self.before, "since": self.since, "q": self.text}
-        single |= {"node": self.node, "cause": self.cause}
-        return [*self.chosen, *((name, value) for name, value in single.items() if value)]
+        single = ((name, getattr(self, field)) for name, field in _SINGLE.items())
+        return [*self.chosen, *((name, value) for name, value in single if value)]
 
     @property
     def address(self) -> str:
@@ -115,7 +114,7 @@ class TriageQuery(NamedTuple):
         return self._replace(after=fingerprint).whole_address
 
 
-router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/findings", include_in_schema=False)
 
 PAGE = 50
 """Findings of one page."""
@@ -279,16 +278,8 @@ def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
 def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
     listed = _listed(workspace, query)
     if listed is None:
-        return {
-            "run": None,
-            "is_first": True,
-            "rows": [],
-            "next": None,
-            "total": 0,
-            "followed": 0,
-            "rejected": 0,
-            "facets": [],
-        }
+        nothing = dict.fromkeys(("total", "followed", "rejected"), 0)
+        return {"run": None, "is_first": True, "rows": [], "next": None, "facets": [], **nothing}
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
     facets = workspace.facets(listed)
