@@ -8,6 +8,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 from kgcheck.errors import LedgerError, UsageError
@@ -146,33 +147,26 @@ class _FewValues(HttpMiddleware):
         if not isinstance(scope.get("user"), AuthenticatedUser):
             await self._app(scope, receive, send)
             return
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._most_bytes:
-                await refusal(413, f"a body may have {self._most_bytes:,} bytes", "send less")(scope, receive, send)
-                return
+        body = b""
         try:
+            async for part in Request(scope, receive).stream():
+                body += part
+                if len(body) > self._most_bytes:
+                    raise BodyTooLarge(f"a body may have {self._most_bytes:,} bytes", "send less")
             if body:
-                await anyio.to_thread.run_sync(json_of, bytes(body))
+                await anyio.to_thread.run_sync(json_of, body)
+        except ClientDisconnect:
+            return
         except BodyTooLarge as error:
             await refusal(error.status, error.message, error.hint)(scope, receive, send)
             return
         except ValueError:
             await refusal(400, "the body is no JSON", "send a message of JSON-RPC")(scope, receive, send)
             return
-        is_read = False
+        read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> "Message":
-            nonlocal is_read
-            if is_read:
-                return await receive()
-            is_read = True
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
+            return read.pop() if read else await receive()
 
         await self._app(scope, again, send)
 

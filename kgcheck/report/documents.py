@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
+from kgcheck.model import CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary, decision_words
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
@@ -63,7 +63,8 @@ class ShownFindings:
     def add(self, finding: Finding) -> None:
         """Count a finding, and hold it if it may be shown."""
         kind = Kind(finding.mark, finding.task.type, finding.verdict.reason)
-        where = _pattern_of(finding.task)
+        task = finding.task
+        where = f"{task.subject.label} {task.relation or ''} {task.object.label if task.object else ''}"
         self._counts[kind][where] += 1
         kept = self._kept[kind, where]
         if len(kept) < self._room:
@@ -113,11 +114,6 @@ def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
 def _position(group: Group) -> tuple[int, int, int, str]:
     kind = group.kind
     return list(CheckType).index(kind.type), list(TallyMark).index(kind.mark), -group.total, kind.reason.value
-
-
-def _pattern_of(task: CheckTask) -> str:
-    tail = task.object.label if task.object else ""
-    return f"{task.subject.label} {task.relation or ''} {tail}"
 
 
 MAX_SHOWN = 2_000
@@ -341,15 +337,12 @@ def html_environment(package: str = "kgcheck.report") -> Environment:
 
 @cache
 def _markdown() -> Environment:
-    env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
+    escaped = {"finalize": lambda value: value if isinstance(value, Markup) else markdown(value)}
+    env = _environment(autoescape=False, keep_trailing_newline=True, **escaped)
     env.filters["cited"] = _cited
     env.filters["linked"] = _linked
     env.filters["whole"] = _whole
     return env
-
-
-def _escaped(value: object) -> str:
-    return value if isinstance(value, Markup) else markdown(value)
 
 
 def _whole(value: object) -> Markup:

@@ -1,15 +1,14 @@
 """Signing in and out: a token is typed into a form once, and the browser has a session after that."""
 
 import re
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from kgcheck.report.documents import html_environment
 from kgcheck.service.access import Caller, Open, Principal, TooManyRequests, Viewer, comes_by_proxy
 from kgcheck.service.guards import address_of
 from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
@@ -19,14 +18,6 @@ router = APIRouter(include_in_schema=False)
 
 _LOCAL = re.compile(r"/(?![/\\])[^\s\\\x00-\x1f\x7f]*")
 _LONGEST = 2_000
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("kgcheck.service", "templates"), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template("sign_in.html")
 
 
 def sign_in_page(
@@ -39,12 +30,16 @@ def sign_in_page(
 ) -> HTMLResponse:
     """The form into which a token is typed."""
     way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    text = _template().render(
-        action=request.scope.get("root_path", "") + "/sign-in",
-        after=local_path(way if after is None else after),
-        wrong=wrong,
-        is_safe=may_have_cookie(request),
-        has_users=request.app.state.service.users.there_are_any(),
+    text = (
+        html_environment("kgcheck.service")
+        .get_template("sign_in.html")
+        .render(
+            action=request.scope.get("root_path", "") + "/sign-in",
+            after=local_path(way if after is None else after),
+            wrong=wrong,
+            is_safe=may_have_cookie(request),
+            has_users=request.app.state.service.users.there_are_any(),
+        )
     )
     return HTMLResponse(text, status, headers)
 

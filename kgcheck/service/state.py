@@ -120,21 +120,23 @@ class Service:
     def __init__(self, options: ServiceOptions, settings: "Settings | None" = None) -> None:
         self.options = options
         self._settings = settings
-        self._shared = self.open()
+        self.shared = self.open()
+        """The shared workspace, for what has nothing to do with the graph."""
         self._free = Condition()
         self._readers = 0
         self._writing = False
         self._waiting = 0
         self._opening = Lock()
         self._ledger: Ledger | None = None
+        self.looks = Looks(self)
         self.rates = Rates(options.limits)
-        self.start_token = StartToken(self._shared.settings)
+        self.start_token = StartToken(self.shared.settings)
 
     @property
     def ledger(self) -> Ledger:
         """The ledger, which is made where it is missing, for who keeps users, actions and tasks in it."""
         with self._opening:
-            self._ledger = self._ledger or Ledger(self._shared.ledger)
+            self._ledger = self._ledger or Ledger(self.shared.ledger)
             return self._ledger
 
     @cached_property
@@ -169,15 +171,6 @@ class Service:
             raise NotServed("this service has no jobs", "start it with --config kgcheck.toml")
         return read_project(self.options.config)
 
-    @cached_property
-    def looks(self) -> Looks:
-        return Looks(self)
-
-    @property
-    def shared(self) -> Workspace:
-        """The shared workspace, for what has nothing to do with the graph."""
-        return self._shared
-
     @contextmanager
     def reading(self, longest: float | None = None) -> Iterator[Workspace]:
         """The shared workspace; while the store is written to, this waits, but no longer than a request may."""
@@ -188,7 +181,7 @@ class Service:
                 raise StoreLocked("the graph is being written to", "try again when the task that does so is over")
             self._readers += 1
         try:
-            yield self._shared
+            yield self.shared
         finally:
             with self._free:
                 self._readers -= 1
@@ -203,17 +196,17 @@ class Service:
             self._waiting -= 1
             self._writing = True
         try:
-            self._shared.close_graph()
-            yield self._shared
+            self.shared.close_graph()
+            yield self.shared
         finally:
-            self._shared.close_graph()
+            self.shared.close_graph()
             with self._free:
                 self._writing = False
                 self._free.notify_all()
 
     def new_patch_folder(self) -> Path:
         """Return the folder in which a new patch is to be made; it is not there yet."""
-        return (self.options.patches or self._shared.settings.home / "patches") / new_run_id()
+        return (self.options.patches or self.shared.settings.home / "patches") / new_run_id()
 
     def stop(self) -> None:
         """Let long work end, and those who follow it go: it goes on at the next start."""
@@ -224,7 +217,7 @@ class Service:
         """Close the workspace, and wait for long work to come to where it can go on."""
         if "tasks" in self.__dict__:
             self.tasks.close()
-        self._shared.close()
+        self.shared.close()
         if self._ledger:
             self._ledger.close()
 

@@ -68,7 +68,8 @@ class Tasks:
             WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
         )
         self.go_on()
-        self._look()
+        with self._news:
+            self._news.notify_all()
         return task
 
     def get(self, name: str) -> WorkItem:
@@ -125,10 +126,6 @@ class Tasks:
             # What takes longer is cut off, and taken up again as after a kill.
             if thread:
                 thread.join(max(until - time.monotonic(), 0.1))
-
-    def _look(self) -> None:
-        with self._news:
-            self._news.notify_all()
 
     def _keep_looking(self) -> None:
         while not self._stopping.is_set():

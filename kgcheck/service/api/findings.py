@@ -1,6 +1,6 @@
 """Findings with their evidence and history, and decisions about them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import PlainTextResponse
@@ -21,6 +21,7 @@ from kgcheck.service.api.shapes import (
     FindingDetail,
     FindingRow,
     Fingerprint,
+    Limited,
     Paged,
     Selection,
     finding_row,
@@ -194,6 +195,10 @@ class _Choice(Value):
     note: str = Field(default="", max_length=10_000, pattern=r"^[^\x00]*$", description="why; shown with the decision")
     until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
 
+    @property
+    def details(self) -> dict[str, Any]:
+        return self.model_dump(include={"choose", "note", "until"})
+
 
 class Deciding(_Choice):
     """Decision about findings that are named."""
@@ -229,10 +234,9 @@ class DecisionPage(Value):
     next: int | None = Field(description="before of the next page; null on the last one")
 
 
-class DecisionsPaged(Value):
+class DecisionsPaged(Limited):
     """Page of a list of decisions."""
 
-    limit: int = Field(default=50, ge=1, le=500, description="at most so many")
     before: int | None = Field(default=None, ge=0, lt=2**63, description="only those of smaller numbers")
 
 
@@ -261,15 +265,7 @@ def decide(service: Served, asking: Curator, wanted: Deciding) -> MadeDecisions:
     seen = {one.fingerprint: one.seen for one in wanted.findings if one.seen}
     names = list(dict.fromkeys(one.fingerprint for one in wanted.findings))
     with service.reading() as workspace:
-        made = workspace.decide(
-            names,
-            wanted.action.value,
-            by=asking.name,
-            choose=wanted.choose,
-            note=wanted.note,
-            until=wanted.until,
-            seen=seen,
-        )
+        made = workspace.decide(names, wanted.action.value, by=asking.name, seen=seen, **wanted.details)
     return _made(made)
 
 
@@ -282,15 +278,8 @@ def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> 
     if wanted.filter.run == "latest":
         raise UsageError("the run of what is decided about is named by its id", "/v1/findings/count names it")
     with service.reading() as workspace:
-        made = workspace.decide(
-            workspace.list_findings(wanted.filter.run, **wanted.filter.filters),
-            wanted.action.value,
-            by=asking.name,
-            choose=wanted.choose,
-            note=wanted.note,
-            until=wanted.until,
-            expected=wanted.expected,
-        )
+        listed, by = workspace.list_findings(wanted.filter.run, **wanted.filter.filters), asking.name
+        made = workspace.decide(listed, wanted.action.value, by=by, expected=wanted.expected, **wanted.details)
     return _made(made)
 
 

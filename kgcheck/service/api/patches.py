@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, model_validator
 from kgcheck.ledger.patches import OperationEntry, PatchState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, Shown, place_name
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Limited, PatchId, Shown, place_name
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
@@ -82,12 +82,6 @@ class PatchList(Value):
     patches: list[PatchRow]
 
 
-class PatchesLimit(Value):
-    """Size limit of a list of patches."""
-
-    limit: int = Field(default=50, ge=1, le=500, description="at most so many")
-
-
 class ConflictRow(Value):
     """An operation that does not fit the graph, and why."""
 
@@ -113,7 +107,7 @@ class Applying(Value):
 
 
 @router.get("", operation_id="list_patches")
-def list_patches(service: Served, asking: Viewer, page: Annotated[PatchesLimit, Query()]) -> PatchList:
+def list_patches(service: Served, asking: Viewer, page: Annotated[Limited, Query()]) -> PatchList:
     """List patches and how far each has come."""
     with service.reading() as workspace:
         return PatchList(

@@ -61,10 +61,15 @@ class Selection(FindingFilter):
         return {name: getattr(self, name) for name in ("before", *FindingFilter.model_fields)}
 
 
-class Paged(Value):
-    """Page of a list."""
+class Limited(Value):
+    """Size limit of a list."""
 
     limit: int = Field(default=50, ge=1, le=500, description="at most so many")
+
+
+class Paged(Limited):
+    """Page of a list."""
+
     cursor: str | None = Field(
         default=None,
         max_length=200,

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.known import KnownFinding, Occurrence
+from kgcheck.curation.known import Occurrence
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
@@ -102,8 +102,10 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "current": known.decided,
         "version_seen": known.version,
         "state": known.state.value if known.state else None,
-        "cause": _cause(workspace, finding),
-        "consequences": _consequences(workspace, known) if known.consequences else [],
+        "cause": workspace.finding(finding.cause) if finding.cause else None,
+        "consequences": list(workspace.list_findings(finding.run, cause=fingerprint).page(limit=_CONSEQUENCES))
+        if known.consequences
+        else [],
         "follow": known.consequences,
         "consequences_address": TriageQuery(run=finding.run, cause=fingerprint).address,
         "history": _history(workspace, fingerprint),
@@ -119,17 +121,6 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "tomorrow": today + timedelta(days=1),
         "in_a_month": today + timedelta(days=30),
     }
-
-
-def _cause(workspace: Workspace, finding: Finding) -> Finding | None:
-    """The finding that one follows from."""
-    return workspace.finding(finding.cause) if finding.cause else None
-
-
-def _consequences(workspace: Workspace, known: KnownFinding) -> list[ComparedFinding]:
-    """The first findings that follow from one."""
-    listed = workspace.list_findings(known.finding.run, cause=known.fingerprint)
-    return list(listed.page(limit=_CONSEQUENCES))
 
 
 def before(finding: Finding) -> str:

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
+from kgcheck.curation.operations import AddEdge, Merge, Operation, Repoint, Retire, SetValue, read_patch
 from kgcheck.curation.patches import PatchOutcome
 from kgcheck.errors import InputError
-from kgcheck.ledger.patches import OperationEntry, PatchEntry
+from kgcheck.ledger.patches import OperationEntry
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import PatchId
 from kgcheck.service.page.rendering import redirect, render
@@ -94,17 +94,12 @@ def _shown(
         read = read_patch(workspace.patch_folder(name))
     except InputError:
         read = None
-    rows = _sides(entry, operations, read)
+    sides = [sides_of(one) for one in read.operations] if read else [(one.about, "", "") for one in operations]
+    rows = [Sides(operation, *texts) for operation, texts in zip(operations, sides, strict=True)]
     return render(
         request, "patch", asking, patch=entry, rows=rows[:_MOST], hidden=max(len(rows) - _MOST, 0), outcome=outcome,
         is_there=read is not None,
     )  # fmt: skip
-
-
-def _sides(entry: PatchEntry, operations: list[OperationEntry], patch: Patch | None) -> list[Sides]:
-    if patch is None:
-        return [Sides(o, o.about, "", "") for o in operations]
-    return [Sides(o, *sides_of(one)) for o, one in zip(operations, patch.operations, strict=True)]
 
 
 def sides_of(operation: Operation) -> tuple[str, str, str]:

@@ -11,8 +11,7 @@ from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.choices import chosen
-from kgcheck.curation.facets import Facets
-from kgcheck.curation.findings import FACETS, LINE, NOT_REJECTED, FindingFilter, FindingList, FindingPage, wanted
+from kgcheck.curation.findings import FACETS, LINE, NOT_REJECTED, FindingFilter, FindingPage, wanted
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action, DecisionState
 from kgcheck.ledger.ledger import Run
@@ -276,10 +275,10 @@ def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
 
 
 def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
-    listed = _listed(workspace, query)
-    if listed is None:
+    if not query.run and latest_audit(workspace) is None:
         nothing = dict.fromkeys(("total", "followed", "rejected"), 0)
         return {"run": None, "is_first": True, "rows": [], "next": None, "facets": [], **nothing}
+    listed = workspace.list_findings(**query.filters)
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
     facets = workspace.facets(listed)
@@ -291,15 +290,8 @@ def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
         "total": facets.total,
         "followed": facets.followed,
         "rejected": 0 if query.has("decision") else facets.of("decisions").get(DecisionState.REJECTED.value, 0),
-        "facets": _facets(facets),
+        "facets": [(name, _TITLES[name], list(facets.of(facet).items())) for name, facet in FACET_OF.items()],
     }
-
-
-def _listed(workspace: Workspace, query: TriageQuery) -> FindingList | None:
-    """The list; None where there is no run yet."""
-    if not query.run and latest_audit(workspace) is None:
-        return None
-    return workspace.list_findings(**query.filters)
 
 
 def latest_audit(workspace: Workspace) -> Run | None:
@@ -309,10 +301,6 @@ def latest_audit(workspace: Workspace) -> Run | None:
     except (LedgerError, UnknownName):
         return None
     return None if run.is_check else run
-
-
-def _facets(facets: Facets) -> list[tuple[str, str, list[tuple[str, int]]]]:
-    return [(name, _TITLES[name], list(facets.of(facet).items())) for name, facet in FACET_OF.items()]
 
 
 def _words(name: str, choice: str) -> str:
