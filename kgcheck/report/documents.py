@@ -337,8 +337,11 @@ def html_environment(package: str = "kgcheck.report") -> Environment:
 
 @cache
 def _markdown() -> Environment:
-    escaped = {"finalize": lambda value: value if isinstance(value, Markup) else markdown(value)}
-    env = _environment(autoescape=False, keep_trailing_newline=True, **escaped)
+    env = _environment(
+        autoescape=False,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else markdown(value),
+    )
     env.filters["cited"] = _cited
     env.filters["linked"] = _linked
     env.filters["whole"] = _whole

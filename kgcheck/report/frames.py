@@ -19,7 +19,7 @@ _ROWS = 10_000
 
 _TIME = pa.timestamp("us", tz="UTC")
 
-_ARROW_TYPES = {
+_ARROW_TYPES: dict[Any, pa.DataType] = {
     datetime: _TIME,
     datetime | None: _TIME,
     float | None: pa.float64(),

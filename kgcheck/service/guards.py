@@ -153,11 +153,8 @@ class Gate:
         if door.needs is None:
             raise NotAllowed("this route names nobody who may call it", "this is a fault in kgcheck: please report it")
         door.needs.admit(caller)
-        if caller.csrf and request.method not in SAFE:
-            self._check_session(request, caller)
-
-    @staticmethod
-    def _check_session(request: Request, caller: Caller) -> None:
+        if not caller.csrf or request.method in SAFE:
+            return
         given = request.headers.get(CSRF_HEADER)
         if given is not None:
             check_csrf(caller, given)

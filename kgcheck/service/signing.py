@@ -86,10 +86,7 @@ def sign_in(
     if former := service.users.by_session(cookie_of(request)):
         service.users.sign_out(former.session.digest)
     secret, (session, entry) = begun
-    request.state.caller = Caller(Principal(name=entry.name, role=entry.role, session=session.digest))
-    answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
-    set_cookie(request, answer, secret)
-    return answer
+    return _signed_in(request, Principal(name=entry.name, role=entry.role, session=session.digest), secret, after)
 
 
 def _begin_start(request: Request, service: Service, token: str, after: str) -> Response:
@@ -100,9 +97,14 @@ def _begin_start(request: Request, service: Service, token: str, after: str) -> 
             raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
         wrong = "This is not the token that the service was started with."
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, wrong=wrong, after=after)
-    request.state.caller = Caller(found)
+    return _signed_in(request, found, service.start_token.cookie, after)
+
+
+def _signed_in(request: Request, principal: Principal, secret: str, after: str) -> Response:
+    """Give a browser the cookie of a session, and go on."""
+    request.state.caller = Caller(principal)
     answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
-    set_cookie(request, answer, service.start_token.cookie)
+    set_cookie(request, answer, secret)
     return answer
 
 

@@ -19,6 +19,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from kgcheck.curation.findings import FindingFilter
 from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
@@ -112,6 +113,12 @@ def test_tools_are_typed_and_say_whether_they_write(workspace: Workspace) -> Non
             assert tool.output_schema
             assert tool.annotations
             assert tool.annotations.read_only_hint is (tool.name != "decide")
+
+
+def test_findings_take_every_filter(server: ToolServer) -> None:
+    tools = {tool.name: tool for tool in talk(server, lambda client: client.list_tools()).tools}
+
+    assert set(tools["findings"].input_schema["properties"]) == {"run", "after", "limit", *FindingFilter.model_fields}
 
 
 def test_every_text_and_list_that_a_client_sends_is_bounded(workspace: Workspace) -> None:

@@ -149,16 +149,17 @@ def check_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchCheck:
 @router.post("/{patch}/apply", operation_id="apply_patch", status_code=202)
 def apply_patch(service: Served, asking: Curator, patch: PatchId, how: Applying | None = None) -> TaskShown:
     """Do every operation of a patch that the graph still fits, as a task; one that was cut short goes on."""
-    return _begin(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
+    return begin_patch(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
 
 
 @router.post("/{patch}/undo", operation_id="undo_patch", status_code=202)
 def undo_patch(service: Served, asking: Curator, patch: PatchId) -> TaskShown:
     """Give the graph back as it was before a patch, as a task."""
-    return _begin(service, "patch_undo", patch, {}, asking)
+    return begin_patch(service, "patch_undo", patch, {}, asking)
 
 
-def _begin(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskShown:
+def begin_patch(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskShown:
+    """Begin to apply or undo a patch, as a task."""
     with service.reading() as workspace:
         # Refused here and now where there is none, and not in a task.
         workspace.patch_folder(patch)

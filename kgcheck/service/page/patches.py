@@ -9,9 +9,10 @@ from kgcheck.curation.patches import PatchOutcome
 from kgcheck.errors import InputError
 from kgcheck.ledger.patches import OperationEntry
 from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.patches import begin_patch
 from kgcheck.service.api.shapes import PatchId
 from kgcheck.service.page.rendering import redirect, render
-from kgcheck.service.state import Served, Service
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
 router = APIRouter(prefix="/patches", include_in_schema=False)
@@ -66,20 +67,13 @@ def check(request: Request, name: PatchId, service: Served, asking: Curator) -> 
 @router.post("/{name}/apply")
 def apply(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
     """Do what of a patch fits the graph, as a task."""
-    return _begin(request, "patch_apply", name, service, asking)
+    return redirect(request, f"/tasks/{begin_patch(service, 'patch_apply', name, {}, asking).id}")
 
 
 @router.post("/{name}/undo")
 def undo(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
     """Give the graph back as it was before a patch, as a task."""
-    return _begin(request, "patch_undo", name, service, asking)
-
-
-def _begin(request: Request, kind: str, name: str, service: Service, asking: Curator) -> Response:
-    with service.reading() as workspace:
-        # Refused here and now where its files are gone, and not in a task.
-        workspace.patch_folder(name)
-    return redirect(request, f"/tasks/{service.tasks.start(kind, {'patch': name}, asking).id}")
+    return redirect(request, f"/tasks/{begin_patch(service, 'patch_undo', name, {}, asking).id}")
 
 
 def _shown(
