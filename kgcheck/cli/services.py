@@ -74,7 +74,7 @@ def serve(
     )
     if routes:
         from kgcheck.service.app import create_app
-        from kgcheck.service.gate import routes_table
+        from kgcheck.service.guards import routes_table
         from kgcheck.service.state import Service
 
         text_result(routes_table(create_app(Service(options))))
@@ -127,10 +127,10 @@ def mcp(
     machine alone, and prints the token of its start, unless KGCHECK_START_TOKEN has one.
     """
     try:
+        from kgcheck.ledger.accounts import Role
         from kgcheck.mcp.running import run_http, run_stdio
-        from kgcheck.mcp.text_sources import checked_sources
+        from kgcheck.mcp.tools import checked_sources
         from kgcheck.service.limits import ServiceLimits
-        from kgcheck.service.roles import Role
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "kgcheck":
             raise

@@ -1,22 +1,25 @@
-"""Guards of requests over HTTP: how many there may be and what one may hold; and the record of actions."""
+"""Callers over MCP, what each may do, and the record of their actions."""
 
 import logging
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
-from kgcheck import clock
-from kgcheck.errors import LedgerError
+from kgcheck.errors import LedgerError, UsageError
+from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.service.access import BodyTooLarge
+from kgcheck.service.access import BodyTooLarge, Principal, Role, action_of
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
-from kgcheck.service.roles import Principal
-from kgcheck.visible import visible
+from kgcheck.service.middleware import HttpMiddleware
+from kgcheck.service.sessions import StartToken
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -24,8 +27,52 @@ if TYPE_CHECKING:
 
     from kgcheck.ledger.place import LedgerPlace
 
+LONGEST_TOKEN = 256
+
+
+class LedgerTokens:
+    """Looks tokens up in the ledger, as the SDK asks for it."""
+
+    def __init__(self, users: Users | StartToken) -> None:
+        self._users = users
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Check a token; None where it counts for nobody."""
+        if len(token) > LONGEST_TOKEN:
+            return None
+        entry = await anyio.to_thread.run_sync(self._users.by_token, token)
+        if entry is None:
+            return None
+        # Its id stands for the token: nothing that is kept in memory for as long as a session needs the secret.
+        return AccessToken(token=entry.id, client_id=entry.name, subject=entry.id, scopes=[entry.role.value])
+
+
+class Asking:
+    """Tells of the call under way who asks."""
+
+    def __init__(self, most: Role, local: str | None) -> None:
+        self.most = most
+        self._local = local
+
+    def principal(self) -> Principal:
+        """Return the principal of the call."""
+        token = get_access_token()
+        if token is None:
+            if self._local is None:
+                raise UsageError("nobody is signed in", "send a token: Authorization: Bearer kgc_...")
+            return Principal(name=self._local, role=self.most)
+        role = Role(token.scopes[0])
+        return Principal(name=token.client_id, role=self.most if role.may(self.most) else role)
+
+    def needs(self, role: Role) -> Principal:
+        """Return the principal of the call, where their role is enough."""
+        asking = self.principal()
+        if not asking.role.may(role):
+            raise UsageError(f"{asking.name} is a {asking.role.value} here", f"this needs the role {role.value}")
+        return asking
+
+
 LOG = logging.getLogger(__name__)
-_LONGEST = 500
 
 
 class ActionRecord:
@@ -36,17 +83,7 @@ class ActionRecord:
 
     async def add(self, who: Principal | None, address: str, route: str, objects: str, status: int) -> None:
         """Write an action down; that it cannot be written stops nobody, and stands in the log."""
-        action = ActionEntry(
-            at=clock.now(),
-            name=who.name if who else "",
-            role=who.role.value if who else "",
-            address=address,
-            method="MCP",
-            route=route,
-            object=visible(objects)[:_LONGEST],
-            status=status,
-        )
-        await anyio.to_thread.run_sync(self._write, action)
+        await anyio.to_thread.run_sync(self._write, action_of(who, address, "MCP", route, objects, status))
 
     def _write(self, action: ActionEntry) -> None:
         try:
@@ -56,14 +93,14 @@ class ActionRecord:
             LOG.error("an action of %s is not in the record: %s", action.name, error.message)
 
 
-class _ByToken:
+class _ByToken(HttpMiddleware):
     """Lets each token send so many requests in a minute; where there are none, nobody is counted."""
 
     def __init__(self, app: "ASGIApp", rates: Rates) -> None:
-        self._app = app
+        super().__init__(app)
         self._rates = rates
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         user = scope.get("user")
         if isinstance(user, AuthenticatedUser) and not self._rates.may_send(f"token {user.access_token.subject}"):
             await _too_many("the token has sent too many requests in a minute")(scope, receive, send)
@@ -71,18 +108,15 @@ class _ByToken:
             await self._app(scope, receive, send)
 
 
-class _Tries:
+class _Tries(HttpMiddleware):
     """Lets each address try so many wrong tokens in a minute, and writes down that it tried."""
 
     def __init__(self, app: "ASGIApp", rates: Rates, record: ActionRecord) -> None:
-        self._app = app
+        super().__init__(app)
         self._rates = rates
         self._record = record
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         address = scope["client"][0] if scope.get("client") else ""
         is_ended = False
 
@@ -102,44 +136,37 @@ class _Tries:
         await self._app(scope, receive, counting)
 
 
-class _FewValues:
+class _FewValues(HttpMiddleware):
     """Reads the body of a request of somebody known, and parses it in a thread before the SDK does."""
 
     def __init__(self, app: "ASGIApp", most_bytes: int) -> None:
-        self._app = app
+        super().__init__(app)
         self._most_bytes = most_bytes
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http" or not isinstance(scope.get("user"), AuthenticatedUser):
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if not isinstance(scope.get("user"), AuthenticatedUser):
             await self._app(scope, receive, send)
             return
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._most_bytes:
-                await refusal(413, f"a body may have {self._most_bytes:,} bytes", "send less")(scope, receive, send)
-                return
+        body = b""
         try:
+            async for part in Request(scope, receive).stream():
+                body += part
+                if len(body) > self._most_bytes:
+                    raise BodyTooLarge(f"a body may have {self._most_bytes:,} bytes", "send less")
             if body:
-                await anyio.to_thread.run_sync(json_of, bytes(body))
+                await anyio.to_thread.run_sync(json_of, body)
+        except ClientDisconnect:
+            return
         except BodyTooLarge as error:
             await refusal(error.status, error.message, error.hint)(scope, receive, send)
             return
         except ValueError:
             await refusal(400, "the body is no JSON", "send a message of JSON-RPC")(scope, receive, send)
             return
-        is_read = False
+        read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> "Message":
-            nonlocal is_read
-            if is_read:
-                return await receive()
-            is_read = True
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
+            return read.pop() if read else await receive()
 
         await self._app(scope, again, send)
 

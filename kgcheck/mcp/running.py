@@ -19,18 +19,23 @@ from starlette.responses import JSONResponse, Response
 from kgcheck.errors import UsageError
 from kgcheck.ledger.accounts import Users, whoami
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.mcp.access import Asking, LedgerTokens, TokenLookup
-from kgcheck.mcp.guards import ActionRecord, guard, refusal
+from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, guard, refusal
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.text_sources import TextSources
-from kgcheck.service.access import NotSignedIn, Refused
-from kgcheck.service.connections import ListeningConfig
-from kgcheck.service.headers import SecurityHeaders
-from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.logs import RequestLog, start_logging
-from kgcheck.service.origin import LOOPBACK, check_host, check_site, comes_by_proxy, is_loopback
-from kgcheck.service.roles import Role
-from kgcheck.service.start_token import StartToken
+from kgcheck.mcp.tools import TextSources
+from kgcheck.service.access import (
+    LOOPBACK,
+    NotSignedIn,
+    Refused,
+    Role,
+    check_host,
+    check_site,
+    comes_by_proxy,
+    is_loopback,
+)
+from kgcheck.service.limits import ListeningConfig, ServiceLimits
+from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
+from kgcheck.service.sessions import StartToken
+from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -73,7 +78,7 @@ def users_of(workspace: Workspace) -> Iterator[Users | None]:
 def make_app(
     workspace: Workspace,
     role: Role,
-    tokens: TokenLookup,
+    tokens: Users | StartToken,
     hosts: Sequence[str] = (),
     limits: ServiceLimits | None = None,
     sources: TextSources | None = None,
@@ -122,16 +127,16 @@ async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-class _OwnSite:
+class _OwnSite(HttpMiddleware):
     """Refuses what is for another host, what pages elsewhere send and, without users, what a proxy passes on."""
 
     def __init__(self, app: "ASGIApp", names: Sequence[str], *, has_users: bool) -> None:
-        self._app = app
+        super().__init__(app)
         self._names = frozenset(name.lower() for name in names)
         self._has_users = has_users
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http" or scope["path"] == HEALTH:
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["path"] == HEALTH:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)

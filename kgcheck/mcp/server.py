@@ -19,12 +19,9 @@ from pydantic import ValidationError
 from kgcheck import __version__, deadline
 from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.inputs import wrong_parts
-from kgcheck.mcp import prompts
-from kgcheck.mcp.access import Asking
-from kgcheck.mcp.guards import ActionRecord, about
-from kgcheck.mcp.resources import Resources
-from kgcheck.mcp.text_sources import TextSources
-from kgcheck.mcp.tools import OfferedTool, Tools
+from kgcheck.mcp.guards import ActionRecord, Asking, about
+from kgcheck.mcp.resources import PROMPTS, Resources
+from kgcheck.mcp.tools import OfferedTool, TextSources, Tools
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import redact
@@ -150,7 +147,7 @@ def make_server(
     for uri, read in Resources(workspace, asking).offered().items():
         add = server.resource(uri, name=read.__name__, **_documented(read), mime_type="application/json")
         add(calls.guarded(read, ResourceError))
-    for prompt in prompts.ALL:
+    for prompt in PROMPTS:
         server.prompt(prompt.__name__, **_documented(prompt))(prompt)
     return server
 
@@ -201,6 +198,8 @@ class _Calls:
                 kind = ResourceNotFoundError if error is ResourceError and isinstance(failed, UnknownName) else error
                 raise kind(self._words(failed)) from failed
 
+        # Of a method of an object, without the object.
+        call.__dict__["__signature__"] = inspect.signature(function)
         return call
 
     def _counted(self, work: Callable[[], Any], ends: float | None) -> Any:

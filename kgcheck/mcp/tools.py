@@ -1,22 +1,26 @@
 """The tools: what each takes, and what of the workspace answers it."""
 
+import inspect
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from contextlib import closing
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import anyio.from_thread
 from mcp.server.mcpserver import Context
 from mcp_types import ToolAnnotations
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from kgcheck.agents.transcript import Event
-from kgcheck.curation.findings import FindingPage
+from kgcheck.curation.findings import FindingFilter, FindingPage
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
 from kgcheck.literature.hits import PaperHit
-from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import (
     AnswerGiven,
+    BriefGiven,
     CheckGiven,
     ClaimGiven,
     DecidedLine,
@@ -27,20 +31,47 @@ from kgcheck.mcp.answers import (
     FindingWhole,
     FormerLine,
     PapersGiven,
+    ProtocolGiven,
+    TextGiven,
     answer,
     answer_given,
+    brief_given,
     claim_given,
     compared_line,
     fact_line,
     fields_of,
     finding_whole,
     paper_line,
+    protocol_given,
+    text_given,
 )
-from kgcheck.mcp.text_answers import BriefGiven, ProtocolGiven, TextGiven, brief_given, protocol_given, text_given
-from kgcheck.mcp.text_sources import TextSources
-from kgcheck.service.roles import Role
+from kgcheck.mcp.guards import Asking
+from kgcheck.service.access import Role
 from kgcheck.workspace.workspace import Workspace
 
+
+class TextSources(NamedTuple):
+    """A bibliography snapshot and a JSON file with canonical results, each as far as there is one."""
+
+    bibliography: Path | None = None
+    results: Path | None = None
+
+
+def checked_sources(bibliography: Path | None, results: Path | None) -> TextSources:
+    """Both, each read once, so that what is wrong with a file is seen before anybody is served."""
+    if bibliography:
+        from kgcheck.literature.bibliography_reader import Bibliography
+
+        with closing(Bibliography(bibliography)):
+            pass
+    if results:
+        from kgcheck.grounding.results import read_results
+
+        read_results(results)
+    return TextSources(bibliography, results)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$", description="16 hexadecimal digits, or the first ones")]
 RunName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="id of a run, its beginning, or latest: the latest audit")
@@ -50,17 +81,26 @@ Words = Annotated[list[Word], Field(max_length=20)]
 Text = Annotated[str, Field(min_length=1, max_length=2_000)]
 Identity = Annotated[str, Field(min_length=1, max_length=512)]
 
-State = Literal["new", "still", "changed", "fixed", "gone", "unchecked"]
-DecisionName = Literal["open", "reopened", "accepted", "rejected", "deferred"]
-OutcomeName = Literal["refuted", "insufficient", "supported"]
-GraphName = Literal["lacks_it", "has_it_wrongly"]
-TypeName = Literal["existence", "attribute", "triple", "potential", "structure"]
-
-
 LONGEST_TEXT, LONGEST_PROTOCOL = 20_000, 400_000
 """Characters: a section of a paper has fewer than the one, and a protocol of twenty steps half of the other."""
 
 _TEXT = f"the text itself, with at most {MOST_NUMBERS} numbers and {MOST_CITATIONS:,} citations; no file is read"
+
+
+def with_options(model: type[BaseModel]) -> Callable[[F], F]:
+    """Give a function the fields of a model of options as arguments, in the place of its ``**`` argument."""
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[field.annotation, field])
+        for name, field in model.model_fields.items()
+    ]
+
+    def signed(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        function.__dict__["__signature__"] = signature.replace(parameters=[*own, *options])
+        return function
+
+    return signed
 
 
 class OfferedTool(NamedTuple):
@@ -190,43 +230,20 @@ class Tools:
         result = self._workspace.verify(claim or "", triple=edge, documents=papers, top=top)
         return claim_given(result.verdict, (*map(str, result.taken), *result.notes))
 
+    @with_options(FindingFilter)
     def findings(
         self,
         run: RunName = "latest",
-        states: Annotated[list[State], Field(max_length=6, description="became so since the run before")] = [],  # noqa: B006
-        decisions: Annotated[list[DecisionName], Field(max_length=5)] = [],  # noqa: B006
-        outcomes: Annotated[list[OutcomeName], Field(max_length=3)] = [],  # noqa: B006
-        graph: Annotated[list[GraphName], Field(max_length=2, description="what it means for the graph")] = [],  # noqa: B006
-        types: Annotated[list[TypeName], Field(max_length=5)] = [],  # noqa: B006
-        reasons: Words = [],  # noqa: B006
-        labels: Annotated[Words, Field(description="of a node, or of an end of an edge")] = [],  # noqa: B006
-        relations: Words = [],  # noqa: B006
-        since: Annotated[
-            str | None, Field(max_length=10, description="first found on this day or later: 2026-01-31")
-        ] = None,
-        text: Annotated[Word | None, Field(description="part of an id, a name, a value or a proposed value")] = None,
         after: Annotated[Fingerprint | None, Field(description="`next` of the page before")] = None,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
+        **filters: Any,
     ) -> FindingsGiven:
         """List findings.
 
         What an audit found wrong or could not tell, the refuted first, page by page. A filter that is left out means
         any; several values of one filter mean any of them.
         """
-        listed = self._workspace.list_findings(
-            run,
-            states=states,
-            decisions=decisions,
-            outcomes=outcomes,
-            graph=graph,
-            types=types,
-            reasons=reasons,
-            labels=labels,
-            relations=relations,
-            since=since,
-            text=text,
-        )
-        page = FindingPage(listed, after, limit)
+        page = FindingPage(self._workspace.list_findings(run, **filters), after, limit)
         lines = [compared_line(one) for one in page]
         return FindingsGiven(
             run=page.run,

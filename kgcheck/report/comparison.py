@@ -30,28 +30,16 @@ class Left(NamedTuple):
     state: str
 
 
-def _unknown(_finding: Finding) -> None:
-    return None
-
-
-def _has_cause(finding: Finding) -> bool:
-    return finding.cause is not None
-
-
-def _none(_finding: Finding) -> tuple[Finding, ...]:
-    return ()
-
-
 class ComparisonSummary(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
     before: str | None = None
-    state: Callable[[Finding], str | None] = _unknown
-    decided: Callable[[Finding], Decided | None] = _unknown
+    state: Callable[[Finding], str | None] = lambda _: None
+    decided: Callable[[Finding], Decided | None] = lambda _: None
     left: Iterable[Left] = ()
-    follows: Callable[[Finding], bool] = _has_cause
+    follows: Callable[[Finding], bool] = lambda finding: finding.cause is not None
     """Test for a finding told with its cause: in the same state, and nothing else was decided about it."""
-    following: Callable[[Finding], Sequence[Finding]] = _none
+    following: Callable[[Finding], Sequence[Finding]] = lambda _: ()
     """Findings that are told with a finding."""
     counts: Mapping[str, int] = {}
 

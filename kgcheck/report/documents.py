@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
+from kgcheck.model import CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary, decision_words
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
@@ -63,7 +63,8 @@ class ShownFindings:
     def add(self, finding: Finding) -> None:
         """Count a finding, and hold it if it may be shown."""
         kind = Kind(finding.mark, finding.task.type, finding.verdict.reason)
-        where = _pattern_of(finding.task)
+        task = finding.task
+        where = f"{task.subject.label} {task.relation or ''} {task.object.label if task.object else ''}"
         self._counts[kind][where] += 1
         kept = self._kept[kind, where]
         if len(kept) < self._room:
@@ -115,11 +116,6 @@ def _position(group: Group) -> tuple[int, int, int, str]:
     return list(CheckType).index(kind.type), list(TallyMark).index(kind.mark), -group.total, kind.reason.value
 
 
-def _pattern_of(task: CheckTask) -> str:
-    tail = task.object.label if task.object else ""
-    return f"{task.subject.label} {task.relation or ''} {tail}"
-
-
 MAX_SHOWN = 2_000
 """Findings in a page: more would make it slow to open."""
 
@@ -151,7 +147,7 @@ def document(
             choice.add(finding)
     content = {"followed": followed} | _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
     if format_ == "html":
-        return _html().get_template("report.html").render(content, **_shown(choice, room), **_inline())
+        return html_environment().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")
     text = template.render(content, **_shown(choice, room))
     while len(text) > MAX_CHARACTERS and room:
@@ -164,7 +160,7 @@ def page(template: str, format_: str, *, own: str = "", **content: Any) -> str:
     """A page of one of the templates, in which every value is escaped."""
     names = {"version": __version__}
     if format_ == "html":
-        return _html().get_template(f"{template}.html").render(names, **content, **_inline(own))
+        return html_environment().get_template(f"{template}.html").render(names, **content, **_inline(own))
     return _markdown().get_template(f"{template}.md").render(names, **content)
 
 
@@ -315,9 +311,9 @@ def _source(name: str) -> str:
     return "\n" + loader.get_source(Environment(autoescape=True), name)[0].replace("\r\n", "\n")
 
 
-def _environment(**more: Any) -> Environment:
+def _environment(package: str = "kgcheck.report", **more: Any) -> Environment:
     env = Environment(  # noqa: S701  # each caller says how it escapes
-        loader=PackageLoader("kgcheck.report"), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
+        loader=PackageLoader(package), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
     env.filters.update(
         decision=decision_words,
@@ -333,22 +329,23 @@ def _environment(**more: Any) -> Environment:
 
 
 @cache
-def _html() -> Environment:
+def html_environment(package: str = "kgcheck.report") -> Environment:
+    """Templates of a package in which every value is escaped, and what cannot be seen is spelt out."""
     # What is Markup by now was made of values that went through here.
-    return _environment(autoescape=True, finalize=lambda v: visible(v, layout=True) if type(v) is str else v)
+    return _environment(package, autoescape=True, finalize=lambda v: visible(v, layout=True) if type(v) is str else v)
 
 
 @cache
 def _markdown() -> Environment:
-    env = _environment(autoescape=False, keep_trailing_newline=True, finalize=_escaped)
+    env = _environment(
+        autoescape=False,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else markdown(value),
+    )
     env.filters["cited"] = _cited
     env.filters["linked"] = _linked
     env.filters["whole"] = _whole
     return env
-
-
-def _escaped(value: object) -> str:
-    return value if isinstance(value, Markup) else markdown(value)
 
 
 def _whole(value: object) -> Markup:

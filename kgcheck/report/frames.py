@@ -1,15 +1,15 @@
 """Findings as Arrow tables and data frames: one row a finding, its evidence as a list of structs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from datetime import datetime
 from importlib.util import find_spec
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kgcheck.errors import MissingExtra
-from kgcheck.ledger.rows import finding_columns
-from kgcheck.model import Finding
+from kgcheck.ledger.rows import batches, finding_columns
+from kgcheck.model import Evidence, Finding
 
 if TYPE_CHECKING:
     import pandas
@@ -19,24 +19,17 @@ _ROWS = 10_000
 
 _TIME = pa.timestamp("us", tz="UTC")
 
+_ARROW_TYPES: dict[Any, pa.DataType] = {
+    datetime: _TIME,
+    datetime | None: _TIME,
+    float | None: pa.float64(),
+    tuple[str, ...]: pa.list_(pa.string()),
+}
+
 EVIDENCE = pa.struct(
     [
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("release", pa.string(), nullable=False),
-        pa.field("record", pa.string(), nullable=False),
-        pa.field("url", pa.string()),
-        pa.field("retrieved_at", _TIME, nullable=False),
-        pa.field("pinned_at", _TIME),
-        pa.field("stance", pa.string(), nullable=False),
-        pa.field("world", pa.string(), nullable=False),
-        pa.field("tier", pa.string(), nullable=False),
-        pa.field("reason", pa.string()),
-        pa.field("value", pa.string()),
-        pa.field("quote", pa.string()),
-        pa.field("score", pa.float64()),
-        pa.field("about", pa.string()),
-        pa.field("replacements", pa.list_(pa.string())),
-        pa.field("candidates", pa.list_(pa.string())),
+        pa.field(name, _ARROW_TYPES.get(field.annotation, pa.string()), nullable=not field.is_required())
+        for name, field in Evidence.model_fields.items()
     ]
 )
 """One observation; the fields are those of kgcheck.Evidence."""
@@ -70,8 +63,8 @@ def findings_arrow(findings: Iterable[Finding]) -> pa.Table:
     >>> findings_arrow([]).column_names[:4]
     ['run', 'fingerprint', 'type', 'subject_label']
     """
-    batches = (pa.RecordBatch.from_pylist([_row(f) for f in some], schema=FINDINGS) for some in _some(findings))
-    return pa.Table.from_batches(batches, schema=FINDINGS)
+    made = (pa.RecordBatch.from_pylist([_row(f) for f in some], schema=FINDINGS) for some in batches(findings, _ROWS))
+    return pa.Table.from_batches(made, schema=FINDINGS)
 
 
 def as_data_frame(table: pa.Table) -> "pandas.DataFrame":
@@ -81,12 +74,6 @@ def as_data_frame(table: pa.Table) -> "pandas.DataFrame":
     return table.to_pandas()
 
 
-def _some(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    rest = iter(findings)
-    while some := list(islice(rest, _ROWS)):
-        yield some
-
-
 def _row(finding: Finding) -> dict[str, Any]:
     verdict = finding.verdict
     return {
@@ -94,10 +81,5 @@ def _row(finding: Finding) -> dict[str, Any]:
         "graph": finding.mark.graph,
         "cause": finding.cause,
         "missing": [{"source": gap.source, "cause": gap.cause.value} for gap in verdict.missing],
-        "evidence": [{name: _plain(value) for name, value in e} for e in verdict.evidence],
+        "evidence": [dict(e) for e in verdict.evidence],
     }
-
-
-def _plain(value: Any) -> Any:
-    """A field of an observation as Arrow takes it: members of an enum are strings already."""
-    return list(value) if isinstance(value, tuple) else value

@@ -179,11 +179,8 @@ def _cut_off(run: Run) -> TestSuite:
 
 def _properties(run: Run) -> dict[str, str]:
     state = "finished" if run.finished else "cut off"
-    return {"run": run.id, "state": state, "store": run.store, "profile": run.profile, "releases": _releases(run)}
-
-
-def _releases(run: Run) -> str:
-    return "; ".join(map(str, run.releases)) or "none"
+    releases = "; ".join(map(str, run.releases)) or "none"
+    return {"run": run.id, "state": state, "store": run.store, "profile": run.profile, "releases": releases}
 
 
 def _without(element: Any, *names: str) -> None:

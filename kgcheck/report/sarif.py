@@ -17,7 +17,7 @@ from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided
 from kgcheck.report.documents import is_web
-from kgcheck.report.tables import called_in, deciding, evidence_line, proposal
+from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
 from kgcheck.report.wording import MARKS, reason_help
 from kgcheck.visible import as_json, visible
 
@@ -104,18 +104,19 @@ class _Rules:
         if place == len(self.listed):
             kind, level = _LEVELS[finding.mark]
             helped = sarif_text(reason_help(reason, finding.task.type))
-            self.listed.append(
-                {
-                    "id": name,
-                    "name": "".join(word.capitalize() for word in reason.value.split("_")),
-                    "shortDescription": {"text": sarif_text(f"{reason.words}.")},
-                    "fullDescription": {"text": helped},
-                    "help": {"text": f"{helped} {MARKS[finding.mark]} kgcheck explain shows the evidence."},
-                    "defaultConfiguration": {"level": level},
-                    "properties": {"tags": [finding.task.type.value, kind]},
-                }
-            )
+            more = {
+                "fullDescription": {"text": helped},
+                "help": {"text": f"{helped} {MARKS[finding.mark]} kgcheck explain shows the evidence."},
+                "defaultConfiguration": {"level": level},
+                "properties": {"tags": [finding.task.type.value, kind]},
+            }
+            self.listed.append(_rule(name, reason.value, reason.words) | more)
         return name, place
+
+
+def _rule(id_: str, name: str, words: str) -> dict[str, Any]:
+    shown = "".join(word.capitalize() for word in name.split("_"))
+    return {"id": id_, "name": shown, "shortDescription": {"text": sarif_text(f"{words}.")}}
 
 
 def _result(
@@ -155,10 +156,7 @@ def _result(
 
 
 def _message(finding: Finding) -> str:
-    verdict = finding.verdict
-    called = called_in(finding)
-    value = f" = {finding.task.value!r}" if finding.task.attribute and finding.task.value else ""
-    parts = [f"{finding.task}{value}{f' ({called})' if called else ''}: {verdict.reason.words}"]
+    parts = [f"{what_of(finding)}: {finding.verdict.reason.words}"]
     parts += [evidence_line(e) for e in deciding(finding)[:1]]
     if change := proposal(finding.change):
         parts.append(f"proposal: {change}")
@@ -203,13 +201,9 @@ def _observed(e: Any) -> dict[str, str]:
 
 
 def _decision(decided: Decided) -> dict[str, Any]:
-    shown = {
-        "action": decided.action,
-        "by": visible(decided.by),
-        "at": _time(decided.at),
-        "note": visible(decided.note),
-    }
-    return shown | ({"until": decided.until} if decided.until else {}) | {"stands": decided.stands}
+    shown = {"action": decided.action, "by": visible(decided.by), "at": _time(decided.at)}
+    until = {"until": decided.until} if decided.until else {}
+    return {**shown, "note": visible(decided.note), **until, "stands": decided.stands}
 
 
 def _suppression(decided: Decided) -> dict[str, Any]:
@@ -257,18 +251,8 @@ def remarks_sarif(
 ) -> dict[str, Any]:
     """Remarks about a text as SARIF: a rule is a kind of remark."""
     places = {rule: place for place, rule in enumerate(rules)}
-    driver = {
-        "name": "kgcheck",
-        "version": __version__,
-        "rules": [
-            {
-                "id": rule,
-                "name": "".join(word.capitalize() for word in rule.split("_")),
-                "shortDescription": {"text": sarif_text(f"{means}.")},
-            }
-            for rule, means in rules.items()
-        ],
-    }
+    listed = [_rule(rule, rule, means) for rule, means in rules.items()]
+    driver = {"name": "kgcheck", "version": __version__, "rules": listed}
     invocation = {
         "executionSuccessful": True,
         "exitCode": exit_code,

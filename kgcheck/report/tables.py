@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.verified import Verified
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.loading.load import LoadSummary
-    from kgcheck.questions.answer import Answer, Edge
+    from kgcheck.questions.answer import Answer
     from kgcheck.reference.difference import TableChange
     from kgcheck.reference.download import Fetched
     from kgcheck.reference.snapshot import SourceRelease
@@ -36,13 +36,10 @@ def answer_table(answer: "Answer", limit: int) -> RenderableType:
     for found in answer.found[:limit]:
         name = found.name or str(found.properties.get("sequence") or "")
         shown = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}..."
-        rows.append((found.ref.id, shown, "; ".join(_edge(edge) for edge in found.path)))
+        sources = ((edge.triple, edge.properties.get("source")) for edge in found.path)
+        path = "; ".join(f"{triple}{f' [{source}]' if source else ''}" for triple, source in sources)
+        rows.append((found.ref.id, shown, path))
     return RowTable(("id", "name", "path"), rows, keys=("id",))
-
-
-def _edge(edge: "Edge") -> str:
-    source = edge.properties.get("source")
-    return f"{edge.triple}{f' [{source}]' if source else ''}"
 
 
 def metrics_table(metrics: Mapping[str, Value]) -> RenderableType:
@@ -241,7 +238,9 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
         score = f"score {e.score:g}" if e.score is not None else None
         content = " ".join(filter(None, (e.value, score, e.quote)))
         source = f"{e.source} ({e.tier.value}, {e.world.value})"
-        rows.append((e.stance.value, e.about, source, e.release, e.record, content, _dates(e), e.url))
+        pinned = f", pinned {e.pinned_at:%Y-%m-%d}" if e.pinned_at else ""
+        retrieved = f"{e.retrieved_at:%Y-%m-%d}{pinned}"
+        rows.append((e.stance.value, e.about, source, e.release, e.record, content, retrieved, e.url))
     columns = ("stance", "about", "source", "release", "record", "says", "retrieved", "url")
     return Group(facts, Text(), RowTable(columns, rows, keys=columns[:1]))
 
@@ -260,12 +259,6 @@ def verified_table(edge: str, found: "Verified | None") -> RenderableType:
             ("run", f"{found.run}, begun {found.at:%Y-%m-%d %H:%M} UTC"),
         )
     )
-
-
-def _dates(e: Evidence) -> str:
-    """Show when the source was asked, and when that was pinned, if it was."""
-    pinned = f", pinned {e.pinned_at:%Y-%m-%d}" if e.pinned_at else ""
-    return f"{e.retrieved_at:%Y-%m-%d}{pinned}"
 
 
 def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:

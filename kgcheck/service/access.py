@@ -1,17 +1,33 @@
-"""Access to routes: each names the least role that it needs, or that it is open to everybody.
-
-`kgcheck.service.gate` finds out who asks before anything of a body is read; what stands here is what a route names, and
-what it learns of who asks.
-"""
+"""Access to the service: roles, what each route needs of them, and which hosts and pages a request may come from."""
 
 import hmac
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, NamedTuple
+from ipaddress import ip_address
+from typing import Annotated, ClassVar, NamedTuple
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
+from starlette.datastructures import Headers
 
+from kgcheck import clock
 from kgcheck.errors import UsageError
-from kgcheck.service.roles import Principal, Role
+from kgcheck.ledger.accounts import Role
+from kgcheck.ledger.actions import ActionEntry
+from kgcheck.model import Value
+from kgcheck.visible import visible
+
+__all__ = ["Principal", "Role"]
+
+
+class Principal(Value):
+    """Somebody whose token or session was checked."""
+
+    name: str
+    role: Role
+    id: str = ""
+    session: str | None = None
+
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -103,6 +119,22 @@ async def somebody(request: Request) -> Principal | None:
     return caller_of(request).principal
 
 
+def action_of(
+    principal: Principal | None, address: str, method: str, route: str, objects: str, status: int
+) -> ActionEntry:
+    """Entry of the record of actions: nothing of what was sent but the names in a path."""
+    return ActionEntry(
+        at=clock.now(),
+        name=principal.name if principal else "",
+        role=principal.role.value if principal else "",
+        address=address,
+        method=visible(method)[:20],
+        route=route,
+        object=visible(objects)[:500],
+        status=status,
+    )
+
+
 class Needs:
     """Lets those in who have a role."""
 
@@ -135,13 +167,67 @@ def check_csrf(caller: Caller, given: str) -> None:
         )
 
 
-def needs(role: Role) -> Any:
-    """Return the annotation of a route that needs a role."""
-    return Depends(Needs(role))
-
-
-Viewer = Annotated[Principal, needs(Role.VIEWER)]
-Curator = Annotated[Principal, needs(Role.CURATOR)]
-Admin = Annotated[Principal, needs(Role.ADMIN)]
+Viewer = Annotated[Principal, Depends(Needs(Role.VIEWER))]
+Curator = Annotated[Principal, Depends(Needs(Role.CURATOR))]
+Admin = Annotated[Principal, Depends(Needs(Role.ADMIN))]
 Open = Annotated[Principal | None, Depends(somebody)]
 """A route for everybody: health, signing in, files of the page."""
+
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine that no name server can point elsewhere."""
+
+_PROXY = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address or a name is of this machine alone.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def host_of(authority: str) -> str:
+    """The host of a ``Host`` header, without its port; empty where it is none.
+
+    >>> host_of("[::1]:8000"), host_of("Example.org:80"), host_of("a@b")
+    ('::1', 'example.org', '')
+    """
+    try:
+        parts = urlsplit(f"//{authority}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    is_bare = parts.netloc == authority and "@" not in authority
+    return (parts.hostname or "") if is_bare else ""
+
+
+def check_host(authority: str, hosts: Collection[str]) -> None:
+    """Refuse a request for another host."""
+    host = host_of(authority)
+    if not host or (hosts and host not in hosts):
+        raise WrongHost(f"this service is not {host or authority!r}", "--allowed-host NAME lets another name in")
+
+
+def check_site(method: str, headers: Headers, names: Collection[str] = ()) -> None:
+    """Refuse a browser's request for a page of another site: its Origin must be this host, or an allowed name."""
+    own = {headers.get("host", "").lower(), *names}
+    allowed = {f"{scheme}://{name}" for name in own for scheme in ("http", "https")}
+    is_own = all(origin.lower() in allowed for origin in headers.getlist("origin"))
+    if method not in SAFE:
+        # "none" is somebody who typed the address or opened a bookmark.
+        is_own &= all(site in ("same-origin", "none") for site in headers.getlist("sec-fetch-site"))
+    if not is_own:
+        raise NotOfThisSite("the request comes from a page of another site", "open the page of this service itself")
+
+
+def comes_by_proxy(headers: Mapping[str, str]) -> bool:
+    """Return whether a proxy stands between the service and the client."""
+    return any(name in headers for name in _PROXY)

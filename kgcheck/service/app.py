@@ -2,39 +2,69 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 
 from kgcheck import __version__
 from kgcheck.service import signing
-from kgcheck.service.api import (
-    actions,
-    checks,
-    decisions,
-    diff,
-    findings,
-    health,
-    jobs,
-    patches,
-    problems,
-    questions,
-    references,
-    runs,
-    tasks,
-)
-from kgcheck.service.api.description import describe
+from kgcheck.service.api import findings, health, patches, questions, runs, tasks
 from kgcheck.service.guards import Application, add_guards
-from kgcheck.service.metrics import Measured, Metrics
+from kgcheck.service.page import finding, nodes, triage
+from kgcheck.service.page import patches as patch_pages
+from kgcheck.service.page import questions as question_pages
+from kgcheck.service.page import runs as run_pages
+from kgcheck.service.page import tasks as task_pages
 from kgcheck.service.page.rendering import error_page
-from kgcheck.service.page.router import router as page
-from kgcheck.service.problems import add_handlers
+from kgcheck.service.problems import API, MEDIA_TYPE, Problem, add_handlers
 from kgcheck.service.state import Service
+from kgcheck.service.telemetry import Measured, Metrics
 
 _API = (
-    *(runs, findings, decisions, diff, patches, checks, questions),
-    *(jobs, references, tasks, actions, health, problems),
-)  # fmt: skip
+    *(runs.router, findings.router, findings.decisions_router, runs.diff_router, patches.router),
+    *(questions.checks_router, questions.router, tasks.jobs_router, runs.references_router, tasks.router),
+    *(health.actions_router, health.router, health.problems_router),
+)
+# The list of findings comes first: its own addresses are none of a finding.
+_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages, task_pages)
+
+TAGS = {
+    "runs": "Audits and checks, with what their tasks ended with.",
+    "findings": "What is wrong with the graph, with evidence, and what became of it.",
+    "decisions": "What people decided about findings. Nothing is overwritten.",
+    "diff": "Two runs side by side.",
+    "patches": "Repairs of the graph, made of findings; they can be undone.",
+    "check": "One thing checked now, and what is verified.",
+    "questions": "Questions to the graph and to papers.",
+    "jobs": "Audits and loads by a schedule.",
+    "references": "What is checked against.",
+    "tasks": "Long work, with its progress.",
+    "actions": "Who did what through the service.",
+    "health": "For who runs the service.",
+    "problems": "The kinds of errors.",
+}
+_DESCRIPTION = """Tests for biomedical knowledge graphs, where every verdict carries evidence.
+
+Every error is a problem by RFC 9457; its `type` is an address under `/v1/problems` that describes it, and `hint` is
+what to do next. Lists come in pages: send `next` of one as `cursor` (of decisions as `before`) for the one after it.
+Unknown parameters are refused: a filter with a slip of the pen would otherwise mean everything.
+"""
+_WORDS = {
+    "400": "It cannot be understood or done so.",
+    "401": "Nobody is known who asks.",
+    "403": "Who asks may not do this.",
+    "404": "There is no such thing.",
+    "409": "It does not fit how things are now: changed meanwhile, under way, or locked.",
+    "413": "The request is too large.",
+    "415": "The body is of another type than the API takes.",
+    "421": "The request is for another host.",
+    "422": "A value is missing, wrong or unknown.",
+    "429": "Too many requests.",
+    "500": "Something that nobody foresaw.",
+    "503": "Something that the service works on cannot be reached or used now.",
+}
 
 
 def create_app(service: Service) -> FastAPI:
@@ -58,11 +88,55 @@ def create_app(service: Service) -> FastAPI:
     add_handlers(app)
     add_guards(app, service)
     api = APIRouter(prefix="/v1")
-    for part in _API:
-        api.include_router(part.router)
-    app.include_router(api)
-    app.include_router(signing.router)
-    app.include_router(page)
-    describe(app)
+    for router in _API:
+        api.include_router(router)
+    for router in (api, signing.router, *(part.router for part in _PAGES)):
+        app.include_router(router)
+
+    def document() -> dict[str, Any]:
+        app.openapi_schema = app.openapi_schema or _document(app)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
     app.add_middleware(Measured, metrics=app.state.metrics)
     return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=_DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": words} for name, words in TAGS.items()],
+        servers=app.servers or ([{"url": app.root_path}] if app.root_path else None),
+    )
+    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= schemas["Problem"].pop("$defs", {})
+    # The page is no part of the API.
+    made["paths"] = {path: item for path, item in made["paths"].items() if path.startswith(f"{API}/")}
+    for item in made["paths"].values():
+        for operation in item.values():
+            _with_problems(operation)
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    return made
+
+
+def _with_problems(operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for status, words in _WORDS.items():
+        there = responses.get(status, {})
+        if status == "422":
+            there = {}
+        responses[status] = {
+            "description": there.get("description", words), "content": {**there.get("content", {}), **content},
+        }  # fmt: skip
+    for answer in responses.values():
+        for media in answer.get("content", {}).values():
+            if media.pop("itemSchema", None):
+                # What OpenAPI 3.2 has for a stream of events: in 3.1 it is a text.
+                media["schema"] = {"type": "string"}
+    operation["responses"] = dict(sorted(responses.items()))

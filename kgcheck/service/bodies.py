@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any, Self
+from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgcheck.model import Value
 from kgcheck.service.access import BodyTooLarge
 
 MOST_VALUES = 10_000
@@ -45,16 +44,6 @@ def json_of(body: bytes) -> Any:
             counting(len(part))
         left.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
     return document
-
-
-class Shown(Value):
-    """A part of an answer, with the fields that a thing has under the same names."""
-
-    @classmethod
-    def of(cls, thing: object, **more: Any) -> Self:
-        """Show a thing, and more than it has."""
-        names = (name for name in cls.model_fields if name not in more and hasattr(thing, name))
-        return cls(**{name: getattr(thing, name) for name in names} | more)
 
 
 class JsonRoute(APIRoute):

@@ -1,16 +1,260 @@
-"""Middleware around every request, from outside in: headers, time, the gate, the size of a body."""
+"""Guards around every request."""
 
 import asyncio
-from typing import Any
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kgcheck.service.access import BodyTooLarge, Refused, TookTooLong
-from kgcheck.service.gate import Gate
-from kgcheck.service.headers import SecurityHeaders
-from kgcheck.service.problems import refusal
+from kgcheck.errors import KgcheckError, LedgerError
+from kgcheck.service.access import (
+    CSRF_HEADER,
+    SAFE,
+    BodyTooLarge,
+    Caller,
+    Needs,
+    NotAllowed,
+    NotOfThisSite,
+    NotSignedIn,
+    Principal,
+    Refused,
+    Role,
+    TookTooLong,
+    TooManyRequests,
+    action_of,
+    check_csrf,
+    check_host,
+    check_site,
+    comes_by_proxy,
+    somebody,
+)
+from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
+from kgcheck.service.problems import paged, problem_of, refusal, status_of
+from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
+
+LOG = logging.getLogger(__name__)
+
+_THREADS = 16
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Door(NamedTuple):
+    """A route, and what it needs."""
+
+    path: str
+    methods: frozenset[str]
+    matches: Callable[[Scope], tuple[Match, Scope]]
+    needs: Needs | None
+    """None where it is open to everybody, or names nothing."""
+    is_open: bool
+
+
+def _doors(app: FastAPI) -> Iterator[Door]:
+    """Every route of an application, in the order in which they are looked for."""
+    for route in iter_route_contexts(app.routes):
+        calls = list(_calls(getattr(route, "dependant", None)))
+        wanted = [call for call in calls if isinstance(call, Needs)]
+        needed = max(wanted, key=lambda one: list(Role).index(one.role), default=None)
+        # The description of the API says what everybody may read in the documentation.
+        is_open = needed is None and (somebody in calls or route.path == app.openapi_url)
+        yield Door(route.path or "", frozenset(route.methods or ()), route.matches, needed, is_open)
+
+
+def _calls(dependant: Dependant | None) -> Iterator[Any]:
+    for part in dependant.dependencies if dependant else ():
+        yield part.call
+        yield from _calls(part)
+
+
+class Gate:
+    """Lets requests through to their routes, or answers itself."""
+
+    def __init__(self, app: ASGIApp, router_app: FastAPI, service: Service) -> None:
+        self._app = app
+        self._of = router_app
+        self._service = service
+        self._doors: list[Door] = []
+        # Threads of its own: those of the routes may all wait for a store that is written to.
+        self._threads = CapacityLimiter(_THREADS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            # There are no other routes; a new kind of them would need a gate of its own.
+            return
+        request = Request(scope, receive)
+        door = self._door(scope)
+
+        async def recording(message: Message) -> None:
+            if message["type"] == "http.response.start" and request.method not in SAFE:
+                # Before anything of the answer is sent: who has it finds it in the record.
+                status = int(message["status"])
+                await to_thread.run_sync(self._record, request, door, status, limiter=self._threads)
+            await send(message)
+
+        try:
+            await to_thread.run_sync(self._check, request, door, limiter=self._threads)
+        except Refused as error:
+            if isinstance(error, TooManyRequests) or not hasattr(request.state, "caller"):
+                # A record that any page elsewhere could fill would be of no use.
+                await refusal(request, error)(scope, receive, send)
+            else:
+                await refusal(request, error)(scope, receive, recording)
+            return
+        except KgcheckError as error:
+            answer = paged(request, status_of(error), error) or problem_of(request, error)
+            await answer(scope, receive, send)
+            return
+        await self._app(scope, receive, recording)
+
+    def _door(self, scope: Scope) -> Door | None:
+        # Not at the beginning: routes are added until the first request comes.
+        self._doors = self._doors or list(_doors(self._of))
+        partial = None
+        for door in self._doors:
+            match, _ = door.matches(scope)
+            if match is Match.FULL:
+                return door
+            if match is Match.PARTIAL:
+                partial = partial or door
+        return partial
+
+    def _check(self, request: Request, door: Door | None) -> None:
+        options = self._service.options
+        check_host(request.headers.get("host", ""), options.names)
+        check_site(request.method, request.headers, options.hosts)
+        try:
+            caller = self._caller(request)
+        except LedgerError:
+            if not (door and door.is_open):
+                raise
+            # Whether the service is ready can be asked also while the ledger is away.
+            caller = Caller(None)
+        request.state.caller = caller
+        if caller.why and (caller.why.is_wrong or request.method not in SAFE) and not (door and door.is_open):
+            if not self._service.rates.failed(address_of(request)):
+                raise TooManyRequests("too many wrong tokens from this address", "wait a minute")
+        if caller.principal and caller.counted and not self._service.rates.may_send(caller.counted):
+            raise TooManyRequests(
+                f"more than {options.limits.per_minute:,} requests of {caller.principal.name} in a minute",
+                "wait a minute, or ask for more at a time",
+            )
+        if door is None or door.is_open:
+            return
+        if door.needs is None:
+            raise NotAllowed("this route names nobody who may call it", "this is a fault in kgcheck: please report it")
+        door.needs.admit(caller)
+        if not caller.csrf or request.method in SAFE:
+            return
+        given = request.headers.get(CSRF_HEADER)
+        if given is not None:
+            check_csrf(caller, given)
+        elif request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+            # A form has a field for it, which is looked at when the form is read.
+            raise NotOfThisSite(
+                "the header X-CSRF-Token is missing", "a session needs it for whatever changes something"
+            )
+
+    def _caller(self, request: Request) -> Caller:
+        """The caller of a request: whose token it has, or else whose session."""
+        users = self._service.users
+        if not users.there_are_any():
+            return self._local(request)
+        if "authorization" in request.headers:
+            found = users.by_token(_bearer(request))
+            if found is None:
+                return Caller(None, why=NotSignedIn.wrong("the token is none, has expired or was revoked"))
+            return Caller(Principal(name=found.name, role=found.role), counted=f"token {found.id}")
+        signed_in = users.by_session(cookie_of(request))
+        if signed_in is None:
+            return Caller(None, why=NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_..."))
+        session, token_ = signed_in
+        principal = Principal(name=token_.name, role=token_.role, session=session.digest)
+        return Caller(principal, session.csrf, counted=f"token {token_.id}")
+
+    def _local(self, request: Request) -> Caller:
+        """While there are no users: whoever started the service, and nobody else."""
+        hint = "make a user: kgcheck token add NAME --role admin"
+        if not self._service.options.is_local:
+            return Caller(None, why=NotSignedIn("the service has no users yet", hint))
+        if comes_by_proxy(request.headers):
+            return Caller(None, why=NotSignedIn("a proxy stands before the service, which has no users", hint))
+        start = self._service.start_token
+        if "authorization" in request.headers:
+            if found := start.by_token(_bearer(request)):
+                return Caller(found)
+            return Caller(None, why=NotSignedIn.wrong("this is not the token that the service was started with"))
+        if found := start.by_cookie(cookie_of(request)):
+            return Caller(found, start.csrf)
+        where = "open the address with the token that kgcheck serve printed; a script sends it as a bearer's"
+        return Caller(None, why=NotSignedIn("nobody is signed in", where))
+
+    def _record(self, request: Request, door: Door | None, status: int) -> None:
+        caller: Caller = getattr(request.state, "caller", Caller(None))
+        places = door.matches(request.scope)[1].get("path_params", {}) if door else {}
+        objects, route = " ".join(map(str, places.values())), door.path if door else ""
+        action = action_of(caller.principal, address_of(request), request.method, route, objects, status)
+        try:
+            self._service.actions.add(action)
+        except LedgerError as error:
+            # What was done is done, and who did it must learn so.
+            LOG.error("an action of %s is not in the record: %s", action.name, error.message)
+
+
+def address_of(request: Request) -> str:
+    """From where a request comes."""
+    return request.client.host if request.client else ""
+
+
+def _bearer(request: Request) -> str:
+    """The token of the one Authorization header; empty where that is another, or one of several."""
+    given = request.headers.getlist("authorization")
+    scheme, _, token = given[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and len(given) == 1 else ""
+
+
+class RouteRow(NamedTuple):
+    """A method of a path, and the least role that it needs."""
+
+    method: str
+    path: str
+    role: Role | None
+    is_open: bool
+    """For everybody. A route with neither a role nor this is for nobody."""
+
+    @property
+    def is_safe(self) -> bool:
+        return self.method in SAFE
+
+    def allows(self, role: Role | None) -> bool:
+        """Return whether a role may call the route; None stands for somebody who is not signed in."""
+        return self.is_open or (role is not None and self.role is not None and role.may(self.role))
+
+
+def routes_of(app: FastAPI) -> Iterator[RouteRow]:
+    """Every method of every route, by path."""
+    for door in sorted(_doors(app), key=lambda door: door.path):
+        for method in sorted(door.methods - {"HEAD"}):
+            yield RouteRow(method, door.path, door.needs.role if door.needs else None, door.is_open)
+
+
+def routes_table(app: FastAPI) -> str:
+    """The routes as a table in Markdown."""
+    lines = ["| method | path | everybody | viewer | curator | admin |", "| --- | --- | :-: | :-: | :-: | :-: |"]
+    for row in routes_of(app):
+        cells = " | ".join("yes" if row.allows(role) else "" for role in (None, *Role))
+        lines.append(f"| {row.method} | `{row.path}` | {cells} |")
+    return "\n".join(lines) + "\n"
+
 
 _MOST_FIELDS = 1_000
 
@@ -29,17 +273,14 @@ def add_guards(app: FastAPI, service: Service) -> None:
     app.add_middleware(TimeLimit, seconds=service.options.limits.seconds)
 
 
-class BodyLimit:
+class BodyLimit(HttpMiddleware):
     """Ends requests whose body is larger than it may be, whether they say so before or not; forms with many fields."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app = app
+        super().__init__(app)
         self._most = most
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, count, fields = Request(scope, receive), 0, 0
         is_form = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
         stated = request.headers.get("content-length", "0")
@@ -69,21 +310,18 @@ class BodyLimit:
         )
 
 
-class TimeLimit:
+class TimeLimit(HttpMiddleware):
     """Answers for what takes too long until its answer begins.
 
     A thread cannot be ended: what it does goes on until it ends by itself, at the latest by the limits on statements.
     """
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:
-        self._app = app
+        super().__init__(app)
         self._seconds = seconds
         self._late: set[asyncio.Future[Any]] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun, given_up = asyncio.Event(), False
 
         async def in_time(message: Message) -> None:

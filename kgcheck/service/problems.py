@@ -14,24 +14,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from kgcheck import errors
-from kgcheck.errors import (
-    EXIT_INCOMPLETE,
-    ChangedMeanwhile,
-    ConfigurationError,
-    IndexFault,
-    InputError,
-    JobUnderWay,
-    KgcheckError,
-    LedgerError,
-    MissingExtra,
-    ModelError,
-    ProgramError,
-    SnapshotError,
-    StoreError,
-    StoreLocked,
-    UnknownName,
-    UsageError,
-)
+from kgcheck.errors import ChangedMeanwhile, KgcheckError, UsageError
 from kgcheck.model import Value
 from kgcheck.service.access import SAFE, NotSignedIn, Refused
 from kgcheck.service.bodies import SHOWN_ERRORS
@@ -40,22 +23,13 @@ MEDIA_TYPE = "application/problem+json"
 API = "/v1"
 _log = logging.getLogger(__name__)
 
-_STATUS: tuple[tuple[type[KgcheckError], int], ...] = (
-    (UnknownName, 404),
-    (ChangedMeanwhile, 409),
-    (JobUnderWay, 409),
-    (StoreLocked, 409),
+_STATUS = (
+    (404, (errors.UnknownName,)),
     # A patch that was edited, or whose files are gone: the service reads no other file that a client can mean.
-    (InputError, 409),
-    (UsageError, 400),
-    (ConfigurationError, 503),
-    (IndexFault, 503),
-    (LedgerError, 503),
-    (MissingExtra, 503),
-    (ModelError, 503),
-    (ProgramError, 503),
-    (SnapshotError, 503),
-    (StoreError, 503),
+    (409, (ChangedMeanwhile, errors.JobUnderWay, errors.StoreLocked, errors.InputError)),
+    (400, (UsageError,)),
+    (503, (errors.ConfigurationError, errors.IndexFault, errors.LedgerError, errors.MissingExtra, errors.ModelError)),
+    (503, (errors.ProgramError, errors.SnapshotError, errors.StoreError)),
 )
 """The first that fits counts; an error of the service may state its own as ``status``."""
 
@@ -110,7 +84,7 @@ _OTHERS = {
 def status_of(error: KgcheckError) -> int:
     """The HTTP status of an error: 4xx where another request would do better, 503 where something is away.
 
-    >>> status_of(UnknownName("run", "x", ()))
+    >>> status_of(errors.UnknownName("run", "x", ()))
     404
     """
     return _status_of(type(error))
@@ -164,8 +138,8 @@ def paged(request: Request, status: int, error: Exception) -> Response | None:
     """
     page = getattr(request.app.state, "error_page", None)
     made: Response | None = page(request, status, error) if page and not is_api(request) else None
-    if made and isinstance(error, KgcheckError):
-        made.headers.update(getattr(error, "headers", {}))
+    if made:
+        made.headers.update(getattr(error, "headers", None) or {})
     return made
 
 
@@ -253,8 +227,8 @@ def _is_described(kind: type[KgcheckError]) -> bool:
 def _status_of(kind: type[KgcheckError]) -> int:
     if stated := getattr(kind, "status", None):
         return HTTPStatus(stated).value
-    found = next((status for of, status in _STATUS if issubclass(kind, of)), None)
-    return found or (503 if kind.exit_code == EXIT_INCOMPLETE else 400)
+    found = next((status for status, kinds in _STATUS if issubclass(kind, kinds)), None)
+    return found or (503 if kind.exit_code == errors.EXIT_INCOMPLETE else 400)
 
 
 def refusal(request: Request, error: Refused) -> Response:

@@ -9,12 +9,11 @@ from importlib import import_module
 import uvicorn
 
 from kgcheck.errors import UsageError
+from kgcheck.service.access import is_loopback
 from kgcheck.service.app import create_app
-from kgcheck.service.connections import ListeningConfig
-from kgcheck.service.logs import RequestLog, start_logging
-from kgcheck.service.origin import is_loopback
+from kgcheck.service.limits import ListeningConfig
 from kgcheck.service.state import Service, ServiceOptions
-from kgcheck.service.telemetry import start_telemetry, traced
+from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry, traced
 
 _ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")

@@ -1,9 +1,52 @@
-"""The cookie of a session: what it is called, and who gets to see it."""
+"""Tokens of one start, and cookies of sessions."""
+
+import hmac
+import secrets
+from hashlib import sha256
 
 from fastapi import Request, Response
 
-from kgcheck.ledger.accounts import LONGEST
-from kgcheck.service.origin import host_of, is_loopback
+from kgcheck.ledger.accounts import LONGEST, Role, whoami
+from kgcheck.service.access import Principal, host_of, is_loopback
+from kgcheck.settings import Settings
+
+_BYTES = 32
+
+
+class StartToken:
+    """A token that counts for as long as the process lives, unless the environment has one for longer."""
+
+    def __init__(self, settings: Settings, role: Role = Role.ADMIN) -> None:
+        known = settings.start_token.get_secret_value() if settings.start_token else ""
+        self.is_known = bool(known)
+        """Whoever started the service chose it: it need not be shown."""
+        self.value = known or secrets.token_urlsafe(_BYTES)
+        self._user = Principal(id="start", name=whoami(), role=role)
+
+    @property
+    def cookie(self) -> str:
+        """The value of a browser's cookie, from which the token cannot be computed."""
+        return self._derived("cookie")
+
+    @property
+    def csrf(self) -> str:
+        """The value that forms of the page send back."""
+        return self._derived("csrf")
+
+    def by_token(self, token: str) -> Principal | None:
+        """Whoever started the service, if that is the token."""
+        return self._user if _equal(token.strip(), self.value) else None
+
+    def by_cookie(self, cookie: str) -> Principal | None:
+        """Whoever started the service, if a browser was given that cookie."""
+        return self._user if _equal(cookie, self.cookie) else None
+
+    def _derived(self, use: str) -> str:
+        return hmac.new(self.value.encode(), use.encode(), sha256).hexdigest()
+
+
+def _equal(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="surrogatepass"), known.encode())
 
 
 def cookie_name(request: Request) -> str:

@@ -1,19 +1,16 @@
 """Signing in and out: a token is typed into a form once, and the browser has a session after that."""
 
 import re
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from kgcheck.service.access import Caller, Open, TooManyRequests, Viewer
-from kgcheck.service.gate import address_of
-from kgcheck.service.origin import comes_by_proxy
-from kgcheck.service.roles import Principal
+from kgcheck.report.documents import html_environment
+from kgcheck.service.access import Caller, Open, Principal, TooManyRequests, Viewer, comes_by_proxy
+from kgcheck.service.guards import address_of
 from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
 from kgcheck.service.state import Served, Service
 
@@ -21,14 +18,6 @@ router = APIRouter(include_in_schema=False)
 
 _LOCAL = re.compile(r"/(?![/\\])[^\s\\\x00-\x1f\x7f]*")
 _LONGEST = 2_000
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("kgcheck.service", "templates"), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template("sign_in.html")
 
 
 def sign_in_page(
@@ -41,12 +30,16 @@ def sign_in_page(
 ) -> HTMLResponse:
     """The form into which a token is typed."""
     way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    text = _template().render(
-        action=request.scope.get("root_path", "") + "/sign-in",
-        after=local_path(way if after is None else after),
-        wrong=wrong,
-        is_safe=may_have_cookie(request),
-        has_users=request.app.state.service.users.there_are_any(),
+    text = (
+        html_environment("kgcheck.service")
+        .get_template("sign_in.html")
+        .render(
+            action=request.scope.get("root_path", "") + "/sign-in",
+            after=local_path(way if after is None else after),
+            wrong=wrong,
+            is_safe=may_have_cookie(request),
+            has_users=request.app.state.service.users.there_are_any(),
+        )
     )
     return HTMLResponse(text, status, headers)
 
@@ -93,10 +86,7 @@ def sign_in(
     if former := service.users.by_session(cookie_of(request)):
         service.users.sign_out(former.session.digest)
     secret, (session, entry) = begun
-    request.state.caller = Caller(Principal(name=entry.name, role=entry.role, session=session.digest))
-    answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
-    set_cookie(request, answer, secret)
-    return answer
+    return _signed_in(request, Principal(name=entry.name, role=entry.role, session=session.digest), secret, after)
 
 
 def _begin_start(request: Request, service: Service, token: str, after: str) -> Response:
@@ -107,9 +97,14 @@ def _begin_start(request: Request, service: Service, token: str, after: str) -> 
             raise TooManyRequests("too many failed sign-ins from this address", "wait a minute")
         wrong = "This is not the token that the service was started with."
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, wrong=wrong, after=after)
-    request.state.caller = Caller(Principal(name=found.name, role=found.role))
+    return _signed_in(request, found, service.start_token.cookie, after)
+
+
+def _signed_in(request: Request, principal: Principal, secret: str, after: str) -> Response:
+    """Give a browser the cookie of a session, and go on."""
+    request.state.caller = Caller(principal)
     answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
-    set_cookie(request, answer, service.start_token.cookie)
+    set_cookie(request, answer, secret)
     return answer
 
 

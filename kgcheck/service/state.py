@@ -1,7 +1,12 @@
 """State of the routes: one workspace for all readers, and nobody reading while a store is written to."""
 
+import asyncio
+import logging
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from threading import Condition, Lock
@@ -9,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from kgcheck.context import Part, PartName
 from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.accounts import Users
@@ -16,16 +22,74 @@ from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
 from kgcheck.progress import Progress
+from kgcheck.service.access import LOOPBACK
 from kgcheck.service.limits import Rates, ServiceLimits
-from kgcheck.service.looks import Looks
-from kgcheck.service.origin import LOOPBACK
 from kgcheck.service.problems import NotServed
-from kgcheck.service.start_token import StartToken
+from kgcheck.service.sessions import StartToken
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from kgcheck.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+LONGEST_S = 0.8
+"""Longest wait for a look, in seconds: whoever asks has an answer within a second."""
+
+PATIENCE_S = 10.0
+"""Seconds that a part counts as last seen while it is looked at, and that the first look may take."""
+
+_OF_GRAPH = ("store", "literature")
+"""Parts that are closed while the store is written to."""
+
+
+class Looks:
+    """Looks at each part in a thread of its own; one look at a part at a time, however many ask."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+        self._under_way: dict[PartName, tuple[Future[Part], float]] = {}
+        self._known: dict[PartName, Part] = {}
+
+    async def parts(self) -> list[Part]:
+        """Every part as it is now; one that does not answer is not ready."""
+        names = self._service.shared.part_names
+        looks = {name: self._under_way.get(name) or self._begin(name) for name in names}
+        seconds = LONGEST_S if self._known.keys() >= set(names) else PATIENCE_S
+        await asyncio.wait([asyncio.wrap_future(look) for look, _ in looks.values()], timeout=seconds)
+        return [self._seen(name, *look) for name, look in looks.items()]
+
+    def _seen(self, name: PartName, look: "Future[Part]", begun: float) -> Part:
+        if look.done():
+            self._under_way.pop(name, None)
+            self._known[name] = look.result()
+        elif name not in self._known or time.monotonic() - begun > PATIENCE_S:
+            return Part(name=name, is_ready=False, kind_of_error="TookTooLong")
+        return self._known[name]
+
+    def _begin(self, name: PartName) -> "tuple[Future[Part], float]":
+        look: Future[Part] = Future()
+        self._under_way[name] = look, time.monotonic()
+
+        def work() -> None:
+            look.set_result(self._look(name))
+
+        # One that hangs must keep no process from ending.
+        threading.Thread(target=work, name=f"looking at {name}", daemon=True).start()
+        return self._under_way[name]
+
+    def _look(self, name: PartName) -> Part:
+        service = self._service
+        try:
+            with service.reading(longest=0) if name in _OF_GRAPH else nullcontext(service.shared) as workspace:
+                return workspace.part(name)
+        except StoreLocked as error:
+            return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=error.message)
+        except Exception as error:
+            # Whoever asks has an answer whatever it is; the log has the whole of it.
+            _log.exception("cannot look whether %s is ready", name)
+            return Part(name=name, is_ready=False, kind_of_error=type(error).__name__)
 
 
 class ServiceOptions(Value):
@@ -56,21 +120,23 @@ class Service:
     def __init__(self, options: ServiceOptions, settings: "Settings | None" = None) -> None:
         self.options = options
         self._settings = settings
-        self._shared = self.open()
+        self.shared = self.open()
+        """The shared workspace, for what has nothing to do with the graph."""
         self._free = Condition()
         self._readers = 0
         self._writing = False
         self._waiting = 0
         self._opening = Lock()
         self._ledger: Ledger | None = None
+        self.looks = Looks(self)
         self.rates = Rates(options.limits)
-        self.start_token = StartToken(self._shared.settings)
+        self.start_token = StartToken(self.shared.settings)
 
     @property
     def ledger(self) -> Ledger:
         """The ledger, which is made where it is missing, for who keeps users, actions and tasks in it."""
         with self._opening:
-            self._ledger = self._ledger or Ledger(self._shared.ledger)
+            self._ledger = self._ledger or Ledger(self.shared.ledger)
             return self._ledger
 
     @cached_property
@@ -105,15 +171,6 @@ class Service:
             raise NotServed("this service has no jobs", "start it with --config kgcheck.toml")
         return read_project(self.options.config)
 
-    @cached_property
-    def looks(self) -> Looks:
-        return Looks(self)
-
-    @property
-    def shared(self) -> Workspace:
-        """The shared workspace, for what has nothing to do with the graph."""
-        return self._shared
-
     @contextmanager
     def reading(self, longest: float | None = None) -> Iterator[Workspace]:
         """The shared workspace; while the store is written to, this waits, but no longer than a request may."""
@@ -124,7 +181,7 @@ class Service:
                 raise StoreLocked("the graph is being written to", "try again when the task that does so is over")
             self._readers += 1
         try:
-            yield self._shared
+            yield self.shared
         finally:
             with self._free:
                 self._readers -= 1
@@ -139,17 +196,17 @@ class Service:
             self._waiting -= 1
             self._writing = True
         try:
-            self._shared.close_graph()
-            yield self._shared
+            self.shared.close_graph()
+            yield self.shared
         finally:
-            self._shared.close_graph()
+            self.shared.close_graph()
             with self._free:
                 self._writing = False
                 self._free.notify_all()
 
     def new_patch_folder(self) -> Path:
         """Return the folder in which a new patch is to be made; it is not there yet."""
-        return (self.options.patches or self._shared.settings.home / "patches") / new_run_id()
+        return (self.options.patches or self.shared.settings.home / "patches") / new_run_id()
 
     def stop(self) -> None:
         """Let long work end, and those who follow it go: it goes on at the next start."""
@@ -160,7 +217,7 @@ class Service:
         """Close the workspace, and wait for long work to come to where it can go on."""
         if "tasks" in self.__dict__:
             self.tasks.close()
-        self._shared.close()
+        self.shared.close()
         if self._ledger:
             self._ledger.close()
 

@@ -20,8 +20,7 @@ from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
-from kgcheck.service.access import NotAllowed
-from kgcheck.service.roles import Principal, Role
+from kgcheck.service.access import NotAllowed, Principal, Role
 from kgcheck.service.telemetry import task_span
 from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
 
@@ -68,7 +67,8 @@ class Tasks:
             WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
         )
         self.go_on()
-        self._look()
+        with self._news:
+            self._news.notify_all()
         return task
 
     def get(self, name: str) -> WorkItem:
@@ -125,10 +125,6 @@ class Tasks:
             # What takes longer is cut off, and taken up again as after a kill.
             if thread:
                 thread.join(max(until - time.monotonic(), 0.1))
-
-    def _look(self) -> None:
-        with self._news:
-            self._news.notify_all()
 
     def _keep_looking(self) -> None:
         while not self._stopping.is_set():

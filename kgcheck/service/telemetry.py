@@ -1,25 +1,279 @@
-"""Traces by OpenTelemetry, where somebody wants them: a span for every request and for every task.
+"""Logs, metrics and traces of the service."""
 
-Off unless ``KGCHECK_TELEMETRY`` is set. Where spans go is said by OpenTelemetry's own variables
-(``OTEL_EXPORTER_OTLP_ENDPOINT``, ``OTEL_SERVICE_NAME``, ...). A span has the route as it stands in the API, the status
-and the id of the request; nothing of what was sent or answered, and no name of who asked.
-"""
-
+import logging
 import os
+import re
+import secrets
+import sys
+import time
+import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import Counter as Counted
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from kgcheck import __version__
 from kgcheck.cleartext import refuse_cleartext
-from kgcheck.errors import MissingExtra
-from kgcheck.service.logs import request_id, route_of
+from kgcheck.errors import KgcheckError, MissingExtra
+from kgcheck.redact import redact
+from kgcheck.service.middleware import HttpMiddleware
+from kgcheck.visible import visible
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from kgcheck.service.state import Service
+
+REQUEST_ID = "x-request-id"
+"""The header that names a request, in both directions."""
+
+REQUESTS = logging.getLogger("kgcheck.requests")
+
+_request: ContextVar[str | None] = ContextVar("request", default=None)
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_NONE, _UNKNOWN = "-", "(none)"
+
+
+def request_id() -> str | None:
+    """The id of the request under way; None outside of one."""
+    return _request.get()
+
+
+def start_logging(level: int = logging.INFO) -> None:
+    """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_formatter())
+    handler.addFilter(_with_request)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("kgcheck").setLevel(level)
+    # It says when it starts, and where it listens; its own lines of requests hold the query.
+    logging.getLogger("uvicorn.error").setLevel(level)
+    logging.getLogger("uvicorn.access").disabled = True
+    logging.captureWarnings(capture=True)
+
+
+def _formatter() -> logging.Formatter:
+    try:
+        from pythonjsonlogger.json import JsonFormatter
+    except ImportError as error:
+        raise MissingExtra("a log in JSON", "service") from error
+
+    class Lines(JsonFormatter):
+        """One object a line: what looks like a secret is taken out of all of its texts."""
+
+        def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: visible(redact(value)) if isinstance(value, str) else value
+                for name, value in log_data.items()
+                # What uvicorn adds for terminals says the same again.
+                if value is not None and name != "color_message"
+            }
+
+        def formatException(self, ei: Any) -> str:
+            return where_of(ei[1])
+
+    return Lines(
+        ["levelname", "name", "message", "request"],
+        rename_fields={"levelname": "level", "name": "logger"},
+        timestamp="at",
+    )
+
+
+def _with_request(record: logging.LogRecord) -> bool:
+    """Put the id of the request under way beside every line that is written meanwhile."""
+    if not hasattr(record, "request"):
+        record.request = _request.get()
+    return True
+
+
+def where_of(error: BaseException | None) -> str:
+    """Return the type of an error and where it happened, without its message.
+
+    >>> try:
+    ...     {}["the name of a patient"]
+    ... except KeyError as error:
+    ...     print(where_of(error).partition(" at ")[0])
+    KeyError
+    """
+    if error is None:
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at " + " > ".join(f"{f.filename}:{f.lineno} {f.name}" for f in frames)
+
+
+class RequestLog(HttpMiddleware):
+    """Writes a line for every request, and gives it an id, which its answer carries.
+
+    A caller's own id (a proxy's, say) is taken over where it is letters, digits, dots and dashes.
+    """
+
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        name, began, status = _id_of(scope), time.perf_counter(), 0
+        mark = _request.set(name)
+        scope.setdefault("state", {})["request_id"] = name
+
+        async def sending(message: "Message") -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (REQUEST_ID.encode(), name.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except BaseException as error:
+            # One that nobody answered: a fault, or a client that has gone.
+            _write(scope, status or (500 if isinstance(error, Exception) else 499), began, error)
+            raise
+        else:
+            _write(scope, status, began)
+        finally:
+            _request.reset(mark)
+
+
+def _write(scope: "Scope", status: int, began: float, error: BaseException | None = None) -> None:
+    fields = {
+        "who": _who(scope),
+        "method": scope["method"],
+        "route": route_of(scope),
+        "status": status,
+        "duration_ms": round(1000 * (time.perf_counter() - began), 1),
+    }
+    if isinstance(error, Exception):
+        fields["fault"] = where_of(error)
+    REQUESTS.log(logging.ERROR if status >= 500 else logging.INFO, "request", extra=fields)
+
+
+def _who(scope: "Scope") -> str:
+    """Return the name of the caller, from the gate of the service or from Starlette's own authentication."""
+    principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
+    name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
+    return name or _NONE
+
+
+def route_of(scope: "Scope", unknown: str = _UNKNOWN) -> str:
+    """The route that a request took, as it stands in the API: ``/v1/runs/{run}``."""
+    # A route of a router that another one includes knows only its own part of the path.
+    route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
+    # A mounted part (static files) has no route of its own.
+    return getattr(route, "path_format", None) or getattr(route, "path", None) or unknown
+
+
+def _id_of(scope: "Scope") -> str:
+    given = next((value for key, value in scope["headers"] if key == REQUEST_ID.encode()), b"")
+    return given.decode() if _GIVEN.fullmatch(given) else secrets.token_hex(8)
+
+
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+_UNKNOWN = "(no such path)"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """The metrics of one service."""
+
+    def __init__(self, service: "Service") -> None:
+        # When each series began is of no use to anybody, and doubles what is sent.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._requests = Counted(
+            "kgcheck_http_requests", "Requests by what they were answered with.", ("method", "route", "status"),
+            registry=self._registry,
+        )  # fmt: skip
+        self._seconds = Histogram(
+            "kgcheck_http_request_duration_seconds", "From a request to the end of its answer.", ("method", "route"),
+            buckets=_BUCKETS, registry=self._registry,
+        )  # fmt: skip
+        self._registry.register(_Ledger(service))
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        shown = method if method in _METHODS else "other"
+        self._requests.labels(shown, route, status).inc()
+        self._seconds.labels(shown, route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of it, in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class Measured(HttpMiddleware):
+    """Counts what goes through an application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        super().__init__(app)
+        self._metrics = metrics
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._metrics.count(scope["method"], route_of(scope, _UNKNOWN), status, time.perf_counter() - begun)
+
+
+class _Ledger(Collector):
+    """Collector of metrics from the ledger, which is read at every scrape."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._outcomes()
+        yield from self._tasks()
+
+    def _outcomes(self) -> Iterator[Metric]:
+        outcomes = GaugeMetricFamily(
+            "kgcheck_latest_run_tasks", "Tasks of the latest audit by what they ended with.", labels=["outcome"]
+        )
+        reached = GaugeMetricFamily("kgcheck_ledger_up", "Whether the ledger could be read just now.")
+        try:
+            with self._service.reading() as workspace:
+                run = workspace.run()
+                tallies = [] if run.is_check else workspace.tallies(run)
+        except KgcheckError:
+            reached.add_metric([], 0)
+        else:
+            reached.add_metric([], 1)
+            counts = Counter[str]()
+            for tally in tallies:
+                counts[tally.mark.value] += tally.count
+            for outcome, count in sorted(counts.items()):
+                outcomes.add_metric([outcome], count)
+            yield outcomes
+        yield reached
+
+    def _tasks(self) -> Iterator[Metric]:
+        states = GaugeMetricFamily("kgcheck_service_tasks", "Tasks that are not over, by state.", labels=["state"])
+        counts = Counter({"waiting": 0, "running": 0})
+        try:
+            for task in self._service.tasks.list(500):
+                if not task.state.is_over:
+                    counts[task.state.value] += 1
+        except KgcheckError:
+            return
+        for state, count in sorted(counts.items()):
+            states.add_metric([state], count)
+        yield states
+
 
 _EXTRA, _NAME = "telemetry", "kgcheck"
 _started: "TracerProvider | None" = None
@@ -87,15 +341,12 @@ def _refuse_cleartext(named: str) -> None:
         refuse_cleartext(address.hostname, named, "write OTEL_EXPORTER_OTLP_ENDPOINT with https://")
 
 
-class _Traced:
+class _Traced(HttpMiddleware):
     def __init__(self, app: "ASGIApp", tracer: Any) -> None:
-        self._app = app
+        super().__init__(app)
         self._tracer = tracer
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from kgcheck.service.app import create_app
-from kgcheck.service.gate import RouteRow, routes_of
+from kgcheck.service.guards import RouteRow, routes_of
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
 from tests.support.api import bearer

@@ -19,21 +19,22 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from kgcheck.curation.findings import FindingFilter
 from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.hits import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
-from kgcheck.mcp.access import Asking
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
+from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.text_sources import checked_sources
+from kgcheck.mcp.tools import checked_sources
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
+from kgcheck.service.access import Role
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.roles import Role
-from kgcheck.service.start_token import StartToken
+from kgcheck.service.sessions import StartToken
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH, ROOT
@@ -112,6 +113,12 @@ def test_tools_are_typed_and_say_whether_they_write(workspace: Workspace) -> Non
             assert tool.output_schema
             assert tool.annotations
             assert tool.annotations.read_only_hint is (tool.name != "decide")
+
+
+def test_findings_take_every_filter(server: ToolServer) -> None:
+    tools = {tool.name: tool for tool in talk(server, lambda client: client.list_tools()).tools}
+
+    assert set(tools["findings"].input_schema["properties"]) == {"run", "after", "limit", *FindingFilter.model_fields}
 
 
 def test_every_text_and_list_that_a_client_sends_is_bounded(workspace: Workspace) -> None:
@@ -435,7 +442,7 @@ def test_a_viewer_cannot_decide(server: ToolServer, workspace: Workspace) -> Non
         ("check", {"what": "existence Protien P02649"}, "did you mean Protein?"),
         ("check", {"what": "existence Protein P02649", "graph_date": "soon"}, "soon"),
         ("check", {"what": "existence Protein P02649", "seconds": 10_000}, "less than or equal to 300"),
-        ("findings", {"reason": "id_merged"}, "findings takes no reason: it takes run, states"),
+        ("findings", {"reason": "id_merged"}, "findings takes no reason: it takes run, after"),
         ("findings", {"states": ["old"]}, "findings: states.0: Input should be 'new'"),
         ("findings", {"limit": 101}, "less than or equal to 100"),
         ("findings", {"run": "../../etc/passwd"}, "findings: run: String should match pattern"),

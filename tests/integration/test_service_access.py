@@ -23,11 +23,10 @@ from time_machine import travel
 from kgcheck import clock
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.accounts import IDLE, LONGEST, Role
-from kgcheck.service.access import NotOfThisSite, Viewer
+from kgcheck.service.access import NotOfThisSite, Viewer, check_host, check_site
 from kgcheck.service.app import create_app
-from kgcheck.service.gate import RouteRow, routes_of, routes_table
+from kgcheck.service.guards import RouteRow, routes_of, routes_table
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.origin import check_host, check_site
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from tests.support import ROOT, examples

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.errors import KgcheckError, LedgerError
 from kgcheck.ledger.decisions import Action
-from kgcheck.service import looks
+from kgcheck.service import state
 from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
@@ -412,7 +412,7 @@ def test_readiness_does_not_wait_for_what_hangs(api: TestClient, monkeypatch: py
     app: Any = api.app
     monkeypatch.setattr(type(app.state.service.shared.graph), "meta", hang)
     assert kinds() == well, "for a while it counts as it was seen last"
-    monkeypatch.setattr(looks, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(state, "PATIENCE_S", 0.1)
     hanging = [kinds() for _ in range(2)]
     over.set()
 

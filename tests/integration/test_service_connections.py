@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from kgcheck.service.connections import RESERVE, ListeningConfig
-from kgcheck.service.limits import ServiceLimits
+from kgcheck.service.limits import RESERVE, ListeningConfig, ServiceLimits
 from tests.support.chance import new_seed
 
 SECONDS = 60

@@ -15,9 +15,9 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr, ValidationError
 
 from kgcheck.mcp.running import make_app
+from kgcheck.service.access import Role
 from kgcheck.service.app import create_app
-from kgcheck.service.roles import Role
-from kgcheck.service.start_token import StartToken
+from kgcheck.service.sessions import StartToken
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace

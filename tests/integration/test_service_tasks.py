@@ -31,10 +31,9 @@ from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
-from kgcheck.service.access import NotAllowed
+from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.app import create_app
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.roles import Principal
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.tasks import MOST_ATTEMPTS, Tasks
 from kgcheck.settings import Settings

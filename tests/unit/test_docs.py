@@ -32,8 +32,7 @@ from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Rea
 from kgcheck.questions import answer, running
 from kgcheck.questions.reading import LONGEST_QUESTION
 from kgcheck.service import bodies
-from kgcheck.service.connections import LEAST_BYTES_S
-from kgcheck.service.limits import ServiceLimits
+from kgcheck.service.limits import LEAST_BYTES_S, ServiceLimits
 from kgcheck.settings import Settings
 from tests.support import ROOT, listed_by_git
 

@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
-from kgcheck.mcp.access import Asking
+from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import make_server
-from kgcheck.service.roles import Role
+from kgcheck.service.access import Role
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
 from tests.support.mcp import talk
@@ -45,7 +45,7 @@ def made() -> str:
 def _tool(tool: Tool) -> str:
     required = set(tool.input_schema.get("required", ()))
     takes = [
-        (f"`{name}`{'' if name in required else ' (optional)'}", _place(schema))
+        (f"`{name}`{'' if name in required else ' (optional)'}", _place(schema, tool.input_schema.get("$defs")))
         for name, schema in tool.input_schema["properties"].items()
     ]
     output = tool.output_schema or {}
@@ -70,6 +70,8 @@ def _place(schema: dict[str, Any], known: dict[str, Any] | None = None) -> str:
 def _kind(schema: dict[str, Any], known: dict[str, Any]) -> str:
     if "$ref" in schema:
         named = known.get(schema["$ref"].rpartition("/")[2], {})
+        if "enum" in named:
+            return "one of " + _listed(named["enum"])
         return f"object with {_listed(list(named.get('properties', {})))}"
     if "enum" in schema:
         return "one of " + _listed(schema["enum"])

@@ -14,10 +14,10 @@ from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import NearEdge, NearEnd, NearNode, Neighbourhood
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Outcome, Reason, Ref, Tally, Target
-from kgcheck.service.page.charts import trend_of
 from kgcheck.service.page.drawing import MOST, MOST_NARROW, Dot, Drawing, draw
-from kgcheck.service.page.query import TriageQuery
 from kgcheck.service.page.rendering import age, highlight
+from kgcheck.service.page.runs import trend_of
+from kgcheck.service.page.triage import TriageQuery
 from kgcheck.workspace import Workspace
 
 

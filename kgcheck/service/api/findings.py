@@ -1,24 +1,32 @@
-"""Findings: lists by filters, and one with its evidence, its history and what is near it."""
+"""Findings with their evidence and history, and decisions about them."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import PlainTextResponse
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
-from kgcheck.curation.findings import FACETS, FindingPage, Occurrence
+from kgcheck.curation.decisions import Action, Made
+from kgcheck.curation.findings import FACETS, Day, FindingPage, Occurrence
 from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import Neighbourhood
-from kgcheck.ledger.decisions import Decision
+from kgcheck.ledger.decisions import Decision, DecisionState
 from kgcheck.model import Value
-from kgcheck.service.access import Viewer
+from kgcheck.options import Whole
+from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import (
+    FINGERPRINT,
+    VERSION,
     FindingDetail,
     FindingRow,
     Fingerprint,
+    Limited,
     Paged,
     Selection,
+    finding_row,
 )
+from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/findings", tags=["findings"])
@@ -78,7 +86,7 @@ def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelect
     run, after = _place(wanted)
     with service.reading() as workspace:
         page = FindingPage(workspace.list_findings(run, **wanted.filters), after, wanted.limit)
-        rows = [FindingRow.of(one) for one in page]
+        rows = [finding_row(one, FindingRow) for one in page]
     return FindingsPage(run=page.run, findings=rows, next=f"{page.run}~{page.next}" if page.next else None)
 
 
@@ -124,7 +132,7 @@ def get_finding(
     if if_none_match and tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]:
         return EmptyResponse(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
-    return FindingDetail.of(found)
+    return finding_row(found, FindingDetail)
 
 
 @router.get("/{fingerprint}/history", operation_id="get_history")
@@ -160,3 +168,133 @@ def _place(wanted: PagedSelection) -> tuple[str, str | None]:
     if wanted.run not in ("latest", run):
         raise UsageError(f"the cursor is of run {run}, not of {wanted.run}", "leave the run out, or the cursor")
     return run, after
+
+
+decisions_router = APIRouter(prefix="/decisions", tags=["decisions"], route_class=JsonRoute)
+
+MOST = 10_000
+"""Findings that are decided about at once."""
+
+
+class SeenFinding(Value):
+    """A finding, as whoever decides saw it."""
+
+    fingerprint: str = Field(pattern=FINGERPRINT, examples=["fb7a191abc56beb2"])
+    seen: str | None = Field(
+        default=None,
+        pattern=VERSION,
+        description="its version as it was shown; where it has another one now, nothing is decided (409)",
+    )
+
+
+class _Choice(Value):
+    action: Action
+    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00]*$")] | None = Field(
+        default=None, description="with accept: of what is proposed, this id or value"
+    )
+    note: str = Field(default="", max_length=10_000, pattern=r"^[^\x00]*$", description="why; shown with the decision")
+    until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return self.model_dump(include={"choose", "note", "until"})
+
+
+class Deciding(_Choice):
+    """Decision about findings that are named."""
+
+    findings: list[SeenFinding] = Field(min_length=1, max_length=1_000)
+
+
+class DecidingMany(_Choice):
+    """Decision about all findings that fit filters."""
+
+    filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
+    expected: Whole = Field(ge=1, le=MOST, description="how many fit, as /v1/findings/count has shown")
+
+
+class MadeRow(Value):
+    """A decision that was made, and where the finding stood before."""
+
+    decision: Decision
+    before: DecisionState
+
+
+class MadeDecisions(Value):
+    """Decisions that were made: about all findings of a request, or about none."""
+
+    count: int
+    decisions: list[MadeRow]
+
+
+class DecisionPage(Value):
+    """Decisions, the newest first."""
+
+    decisions: list[Decision]
+    next: int | None = Field(description="before of the next page; null on the last one")
+
+
+class DecisionsPaged(Limited):
+    """Page of a list of decisions."""
+
+    before: int | None = Field(default=None, ge=0, lt=2**63, description="only those of smaller numbers")
+
+
+class ExportForm(Value):
+    """Format in which decisions are exported."""
+
+    format: Literal["toml", "jsonl"] = "toml"
+
+
+@decisions_router.get("", operation_id="list_decisions")
+def list_decisions(service: Served, asking: Viewer, page: Annotated[DecisionsPaged, Query()]) -> DecisionPage:
+    """List every decision, the newest first."""
+    with service.reading() as workspace:
+        found = workspace.decisions(page.before, page.limit + 1)
+    rows = found[: page.limit]
+    return DecisionPage(decisions=rows, next=rows[-1].number if len(found) > page.limit else None)
+
+
+@decisions_router.post("", operation_id="decide", status_code=201)
+def decide(service: Served, asking: Curator, wanted: Deciding) -> MadeDecisions:
+    """Decide about findings that are named, all or none: accept, reject, defer or reopen.
+
+    Who decides is who asks. A finding whose version is sent as `seen` is decided about only as it was seen: where its
+    basis has changed, or somebody else has decided about it, the answer is 409 with the present versions.
+    """
+    seen = {one.fingerprint: one.seen for one in wanted.findings if one.seen}
+    names = list(dict.fromkeys(one.fingerprint for one in wanted.findings))
+    with service.reading() as workspace:
+        made = workspace.decide(names, wanted.action.value, by=asking.name, seen=seen, **wanted.details)
+    return _made(made)
+
+
+@decisions_router.post("/by-filter", operation_id="decide_by_filter", status_code=201)
+def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> MadeDecisions:
+    """Decide about all findings that fit filters, all or none, and only while they are as many as were expected.
+
+    Where another number fits, or somebody else decides about one of them meanwhile, the answer is 409.
+    """
+    if wanted.filter.run == "latest":
+        raise UsageError("the run of what is decided about is named by its id", "/v1/findings/count names it")
+    with service.reading() as workspace:
+        listed, by = workspace.list_findings(wanted.filter.run, **wanted.filter.filters), asking.name
+        made = workspace.decide(listed, wanted.action.value, by=by, expected=wanted.expected, **wanted.details)
+    return _made(made)
+
+
+@decisions_router.get(
+    "/export",
+    operation_id="export_decisions",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm, Query()]) -> PlainTextResponse:
+    """Write all decisions as `kgcheck decisions import` reads them, in an order that does not change."""
+    with service.reading() as workspace:
+        return PlainTextResponse(workspace.decisions_text(form.format))
+
+
+def _made(made: list[Made]) -> MadeDecisions:
+    rows = [MadeRow(decision=one.decision, before=one.before.state) for one in made]
+    return MadeDecisions(count=len(made), decisions=rows)

@@ -1,16 +1,22 @@
-"""Health and metrics of the service, for who runs it."""
+"""Health, metrics, the record of actions and the kinds of errors."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as InPath
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from kgcheck import __version__
+from kgcheck.curation.findings import LINE
+from kgcheck.errors import UnknownName
+from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
-from kgcheck.service.access import Open, Viewer
-from kgcheck.service.metrics import Metrics
+from kgcheck.service.access import Admin, Open, Viewer
+from kgcheck.service.api.shapes import Shown
+from kgcheck.service.problems import ProblemKind, problem_kinds
 from kgcheck.service.state import Served
+from kgcheck.service.telemetry import Metrics
 
 router = APIRouter(tags=["health"])
 
@@ -22,7 +28,7 @@ class Alive(Value):
     version: str
 
 
-class PartRow(Value):
+class PartRow(Shown):
     """A part that the service works on."""
 
     name: str
@@ -55,7 +61,7 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
     While a patch is applied or a job loads, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
     """
     # Whoever may ask need not know where a part is.
-    parts = [PartRow(**part.model_dump(include=set(PartRow.model_fields))) for part in await service.looks.parts()]
+    parts = [PartRow.of(part) for part in await service.looks.parts()]
     is_ready = all(part.is_ready for part in parts)
     answer = Readiness(status="ready" if is_ready else "not ready", parts=parts)
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)
@@ -71,3 +77,57 @@ def get_metrics(request: Request, asking: Viewer) -> PlainTextResponse:
     """Requests by route and status, how long they took, tasks, and the latest run by outcome, for Prometheus."""
     metrics: Metrics = request.app.state.metrics
     return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+actions_router = APIRouter(prefix="/actions", tags=["actions"])
+
+
+class ActionList(Value):
+    """Actions that were done or tried, newest first."""
+
+    actions: list[ActionEntry]
+    next: int | None = Field(description="the `before` of the next page; null at the end")
+
+
+class ActionsWanted(Value):
+    """Filter and page of a list of actions."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(default=100, ge=1, le=1_000)
+    before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")
+    name: str | None = Field(default=None, max_length=64, pattern=LINE, description="of somebody of this name")
+
+
+@actions_router.get("", operation_id="list_actions")
+def list_actions(service: Served, asking: Admin, wanted: Annotated[ActionsWanted, Query()]) -> ActionList:
+    """List what was done or tried, the newest first: by whom, from where, and with what outcome."""
+    found = service.actions.newest(wanted.limit + 1, before=wanted.before, name=wanted.name)
+    page = found[: wanted.limit]
+    return ActionList(actions=page, next=page[-1].number if len(found) > wanted.limit else None)
+
+
+problems_router = APIRouter(prefix="/problems", tags=["problems"])
+
+KindName = Annotated[str, InPath(pattern=r"^[a-z][a-z-]{0,63}$", description="a kind of error", examples=["not-found"])]
+
+
+class ProblemKinds(Value):
+    """Every kind of error that an answer may be."""
+
+    problems: list[ProblemKind]
+
+
+@problems_router.get("", operation_id="list_problems")
+def list_problems(asking: Open) -> ProblemKinds:
+    """List the kinds of errors."""
+    return ProblemKinds(problems=problem_kinds())
+
+
+@problems_router.get("/{kind}", operation_id="get_problem")
+def get_problem(asking: Open, kind: KindName) -> ProblemKind:
+    """Describe one kind of error."""
+    known = {one.type: one for one in problem_kinds()}
+    if kind not in known:
+        raise UnknownName("kind of error", kind, known)
+    return known[kind]

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
-from kgcheck.ledger.patches import OperationState, PatchEntry, PatchState
+from kgcheck.ledger.patches import OperationEntry, PatchState
 from kgcheck.model import Value
-from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, PatchId, place_name
+from kgcheck.service.access import Curator, Principal, Viewer
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Limited, PatchId, Shown, place_name
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
-from kgcheck.service.roles import Principal
 from kgcheck.service.state import Served, Service
 
 router = APIRouter(prefix="/patches", tags=["patches"], route_class=JsonRoute)
@@ -56,7 +55,7 @@ class PatchMadeRow(Value):
     left_out: list[LeftOutRow]
 
 
-class PatchRow(Value):
+class PatchRow(Shown):
     """A patch in the ledger."""
 
     id: str
@@ -70,39 +69,17 @@ class PatchRow(Value):
     state_at: datetime
     state_by: str
 
-    @classmethod
-    def of(cls, entry: PatchEntry) -> "PatchRow":
-        """A patch as an answer, without the folder of its files."""
-        return cls(**entry.model_dump(exclude={"folder", "store", "digest"}), store=place_name(entry.store))
-
-
-class OperationRow(Value):
-    """One change of a patch."""
-
-    number: int
-    kind: str
-    finding: str
-    about: str = Field(description="the change in words")
-    state: OperationState
-    why: str = Field(description="of a conflict")
-
 
 class PatchDetail(PatchRow):
     """A patch with its changes."""
 
-    changes: list[OperationRow]
+    changes: list[OperationEntry]
 
 
 class PatchList(Value):
     """The patches in the ledger, the newest first."""
 
     patches: list[PatchRow]
-
-
-class PatchesLimit(Value):
-    """Size limit of a list of patches."""
-
-    limit: int = Field(default=50, ge=1, le=500, description="at most so many")
 
 
 class ConflictRow(Value):
@@ -130,10 +107,12 @@ class Applying(Value):
 
 
 @router.get("", operation_id="list_patches")
-def list_patches(service: Served, asking: Viewer, page: Annotated[PatchesLimit, Query()]) -> PatchList:
+def list_patches(service: Served, asking: Viewer, page: Annotated[Limited, Query()]) -> PatchList:
     """List patches and how far each has come."""
     with service.reading() as workspace:
-        return PatchList(patches=[PatchRow.of(entry) for entry in workspace.patches()[: page.limit]])
+        return PatchList(
+            patches=[PatchRow.of(entry, store=place_name(entry.store)) for entry in workspace.patches()[: page.limit]]
+        )
 
 
 @router.post("", operation_id="make_patch", status_code=201)
@@ -156,8 +135,7 @@ def get_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchDetail:
     """Show one patch with its changes in words."""
     with service.reading() as workspace:
         entry, operations = workspace.patch(patch)
-    changes = [OperationRow(**operation.model_dump()) for operation in operations]
-    return PatchDetail(**PatchRow.of(entry).model_dump(), changes=changes)
+    return PatchDetail.of(entry, store=place_name(entry.store), changes=operations)
 
 
 @router.post("/{patch}/check", operation_id="check_patch")
@@ -171,16 +149,17 @@ def check_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchCheck:
 @router.post("/{patch}/apply", operation_id="apply_patch", status_code=202)
 def apply_patch(service: Served, asking: Curator, patch: PatchId, how: Applying | None = None) -> TaskShown:
     """Do every operation of a patch that the graph still fits, as a task; one that was cut short goes on."""
-    return _begin(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
+    return begin_patch(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
 
 
 @router.post("/{patch}/undo", operation_id="undo_patch", status_code=202)
 def undo_patch(service: Served, asking: Curator, patch: PatchId) -> TaskShown:
     """Give the graph back as it was before a patch, as a task."""
-    return _begin(service, "patch_undo", patch, {}, asking)
+    return begin_patch(service, "patch_undo", patch, {}, asking)
 
 
-def _begin(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskShown:
+def begin_patch(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskShown:
+    """Begin to apply or undo a patch, as a task."""
     with service.reading() as workspace:
         # Refused here and now where there is none, and not in a task.
         workspace.patch_folder(patch)

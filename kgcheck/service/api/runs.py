@@ -1,14 +1,18 @@
-"""Runs with their counts."""
+"""Runs with their counts, two of them side by side, and the references that they were checked against."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from kgcheck import clock
+from kgcheck.choices import first_day
+from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.model import CheckType, GraphState, Outcome, Reason, Value
+from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.service.access import Viewer
-from kgcheck.service.api.shapes import Paged, RunId, RunRow
-from kgcheck.service.bodies import Shown
+from kgcheck.service.api.shapes import RUN_ID, Paged, RunId, RunRow, Shown, run_row
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -50,7 +54,7 @@ def list_runs(service: Served, asking: Viewer, page: Annotated[Paged, Query()]) 
     """List the runs in the ledger, the newest first, each with its tasks by outcome."""
     with service.reading() as workspace:
         found = workspace.runs(page.cursor, page.limit + 1)
-    rows = [RunRow.of(run, tallies) for run, tallies in found[: page.limit]]
+    rows = [run_row(run, tallies) for run, tallies in found[: page.limit]]
     return RunPage(runs=rows, next=rows[-1].id if len(found) > page.limit else None)
 
 
@@ -59,7 +63,7 @@ def get_run(service: Served, asking: Viewer, run: RunId) -> RunRow:
     """Show one run: what was asked for, of which graph, against which releases."""
     with service.reading() as workspace:
         found = workspace.run(run)
-        return RunRow.of(found, workspace.tallies(found))
+        return run_row(found, workspace.tallies(found))
 
 
 @router.get("/{run}/tallies", operation_id="get_tallies")
@@ -73,9 +77,71 @@ def get_tallies(service: Served, asking: Viewer, run: RunId) -> Tallies:
             tally,
             **dict(tally.target),
             graph=tally.mark.graph,
-            sources=list(tally.sources),
             gaps=[str(gap) for gap in tally.gaps],
         )
         for tally in tallies
     ]
     return Tallies(run=found.id, tallies=rows)
+
+
+diff_router = APIRouter(prefix="/diff", tags=["diff"])
+
+
+class Runs(Value):
+    """Pair of runs to compare."""
+
+    before: str | None = Field(
+        default=None, pattern=RUN_ID, description="the earlier run; unless named, that of the same store and options"
+    )
+    after: str | None = Field(default=None, pattern=RUN_ID, description="the later run; unless named, the latest audit")
+
+
+class Diff(Value):
+    """Two runs side by side. The findings themselves: /v1/findings with run, before and state."""
+
+    before: str | None = Field(description="null where there is none: everything is new")
+    after: str
+    counts: dict[ComparisonState, int]
+    lines: list[str] = Field(description="the same in words")
+
+
+@diff_router.get("", operation_id="get_diff")
+def get_diff(service: Served, asking: Viewer, runs: Annotated[Runs, Query()]) -> Diff:
+    """Count what became of the findings of one run in a later one of the same store."""
+    with service.reading() as workspace:
+        diff = workspace.diff(runs.before, runs.after)
+        return Diff(before=diff.before_id, after=diff.after.id, counts=dict(diff.counts), lines=diff.lines())
+
+
+references_router = APIRouter(prefix="/references", tags=["references"])
+
+
+class ReleaseRow(SourceRelease):
+    """One pinned file of one source."""
+
+    released: str = Field(description="the date of the release, as exact as it is known; empty if it is not")
+    age_days: int | None = Field(description="since the release came out; null where its date is not known")
+
+    @classmethod
+    def of(cls, release: SourceRelease, now: datetime) -> "ReleaseRow":
+        day = first_day(release.released)
+        age = max((now - day).days, 0) if day else None
+        # A snapshot keeps times in UTC, without saying so.
+        times = {name: getattr(release, name).replace(tzinfo=UTC) for name in ("retrieved_at", "built_at")}
+        return cls(**release.model_dump() | times, age_days=age)
+
+
+class References(Value):
+    """The releases in the snapshot of the service."""
+
+    snapshot: str | None = Field(description="the name of its file; null where the service has none")
+    releases: list[ReleaseRow]
+
+
+@references_router.get("", operation_id="list_references")
+def list_references(service: Served, asking: Viewer) -> References:
+    """List the releases in the snapshot, each with its age, its licence and what it holds."""
+    now = clock.now()
+    with service.reading() as workspace:
+        releases = [ReleaseRow.of(release, now) for release in workspace.releases()]
+        return References(snapshot=workspace.reference.name if workspace.reference else None, releases=releases)

@@ -1,15 +1,16 @@
 """Requests and answers that routes share: ids with their forms, filters, pages, findings, runs."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Path as InPath
 from pydantic import ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.findings import LINE, FindingFilter
+from kgcheck.curation.findings import FindingFilter
 from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision, DecisionState
@@ -28,7 +29,19 @@ Fingerprint = Annotated[
     str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191abc56beb2"])
 ]
 PatchId = Annotated[str, InPath(pattern=FINGERPRINT, description="a patch's id", examples=["0f1e2d3c4b5a6978"])]
-Line = Annotated[str, Field(max_length=2_000, pattern=LINE)]
+R = TypeVar("R", bound="FindingRow")
+
+
+class Shown(Value):
+    """A part of an answer, with the fields that a thing has under the same names."""
+
+    @classmethod
+    def of(cls, thing: object, **more: Any) -> Self:
+        """Show an object or a row, and more than it has."""
+        names = [name for name in cls.model_fields if name not in more]
+        if isinstance(thing, Mapping):
+            return cls(**{name: thing[name] for name in names if name in thing}, **more)
+        return cls(**{name: getattr(thing, name) for name in names if hasattr(thing, name)}, **more)
 
 
 class Selection(FindingFilter):
@@ -47,10 +60,15 @@ class Selection(FindingFilter):
         return {name: getattr(self, name) for name in ("before", *FindingFilter.model_fields)}
 
 
-class Paged(Value):
-    """Page of a list."""
+class Limited(Value):
+    """Size limit of a list."""
 
     limit: int = Field(default=50, ge=1, le=500, description="at most so many")
+
+
+class Paged(Limited):
+    """Page of a list."""
+
     cursor: str | None = Field(
         default=None,
         max_length=200,
@@ -76,7 +94,7 @@ class NamedRef(Value):
     name: str | None = None
 
 
-class FindingRow(Value):
+class FindingRow(Shown):
     """A finding in a list, with what became of it and what was decided."""
 
     fingerprint: str
@@ -106,20 +124,6 @@ class FindingRow(Value):
         description="that made it so, or the last one before it was reopened; its fingerprint may be that of the cause"
     )
 
-    @classmethod
-    def of(cls, one: ComparedFinding) -> Self:
-        """A finding as an answer."""
-        known = {
-            **_fields(one),
-            "version": one.version,
-            "state": one.state,
-            "why": one.why,
-            "consequences": one.consequences,
-            "decision_state": one.decided.state,
-            "decision": one.decided.decision,
-        }
-        return cls(**{name: known.get(name) for name in cls.model_fields})
-
 
 class FindingDetail(FindingRow):
     """A finding with all its evidence."""
@@ -130,7 +134,7 @@ class FindingDetail(FindingRow):
     carried_from: str | None = Field(description="the run that made it, where another one carried it over")
 
 
-class RunRow(Value):
+class RunRow(Shown):
     """A run: one audit of one graph, or one check."""
 
     id: str
@@ -148,28 +152,37 @@ class RunRow(Value):
     outcomes: dict[Outcome, int] = Field(description="tasks by what they ended with")
     graph: dict[GraphState, int] = Field(description="tasks by what that means for the graph")
 
-    @classmethod
-    def of(cls, run: Run, tallies: list[Tally]) -> "RunRow":
-        """A run as an answer, without paths of this machine."""
-        options = {name: value for name, value in run.options.items() if name != "transcript"}
-        if isinstance(options.get("literature"), str):
-            options["literature"] = place_name(options["literature"])
-        return cls(
-            id=run.id,
-            kind="check" if run.is_check else "audit",
-            started=run.started,
-            finished=run.finished,
-            store=place_name(run.store),
-            profile=place_name(run.profile),
-            releases=[str(release) for release in run.releases],
-            warnings=list(run.warnings),
-            options=options,
-            nodes=run.nodes,
-            edges=run.edges,
-            compared_with=run.compared_with,
-            outcomes=outcomes(tallies),
-            graph=graph_states(tallies),
-        )
+
+def finding_row(one: ComparedFinding, kind: type[R]) -> R:
+    """A finding as an answer."""
+    if finding := one.finding:
+        known = {**finding.as_fields(), "about": f"{finding.task.type.value} {finding.task}"}
+        known["carried_from"] = finding.carried_from
+    elif one.former:
+        known = {**one.former.model_dump(), "run": one.former.found_in}
+    else:
+        raise UsageError(f"the ledger keeps nothing of the finding {one.fingerprint}", "audit again")
+    known |= {name: getattr(one, name) for name in ("version", "state", "why", "consequences")}
+    return kind.of(
+        dict.fromkeys(kind.model_fields) | known | {"decision_state": one.decided.state}, decision=one.decided.decision
+    )
+
+
+def run_row(run: Run, tallies: list[Tally]) -> RunRow:
+    """A run as an answer, without paths of this machine."""
+    options = {name: value for name, value in run.options.items() if name != "transcript"}
+    if isinstance(options.get("literature"), str):
+        options["literature"] = place_name(options["literature"])
+    return RunRow.of(
+        run,
+        kind="check" if run.is_check else "audit",
+        store=place_name(run.store),
+        profile=place_name(run.profile),
+        releases=[str(release) for release in run.releases],
+        options=options,
+        outcomes=outcomes(tallies),
+        graph=graph_states(tallies),
+    )
 
 
 def place_name(place: str) -> str:
@@ -182,12 +195,3 @@ def place_name(place: str) -> str:
         address = urlsplit(place)
         return f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
     return Path(place).name
-
-
-def _fields(one: ComparedFinding) -> dict[str, Any]:
-    if finding := one.finding:
-        about = f"{finding.task.type.value} {finding.task}"
-        return {**finding.as_fields(), "about": about, "carried_from": finding.carried_from}
-    if one.former is None:
-        raise UsageError(f"the ledger keeps nothing of the finding {one.fingerprint}", "audit again")
-    return {**one.former.model_dump(), "run": one.former.found_in}

@@ -1,19 +1,22 @@
-"""Long work: audits are begun here, patches, checks and jobs where they stand; how far each has come, and its end."""
+"""Long work with its progress, and the jobs of the kgcheck.toml that the service was started with."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import Path as InPath
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import ConfigDict, Field
 
+from kgcheck.errors import UsageError
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
-from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.access import Curator, Principal, Viewer
+from kgcheck.service.api.shapes import Shown, place_name
 from kgcheck.service.bodies import JsonRoute
-from kgcheck.service.roles import Principal
 from kgcheck.service.state import Served, Service
+from kgcheck.workspace.job_listing import history_rows, job_row, job_rows, next_rows
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"], route_class=JsonRoute)
@@ -119,3 +122,140 @@ async def follow_task(
     """
     async for event in service.tasks.events(task.id, int(last_event_id or 0)):
         yield event
+
+
+jobs_router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+JobName = Annotated[
+    str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="a job's name", examples=["nightly"])
+]
+_PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "quarantine", "reports")
+"""Settings of a job that are of this machine."""
+
+
+class JobRow(Shown):
+    """A job, when it runs next, and how its last run ended."""
+
+    job: str
+    kind: str
+    store: str | None
+    schedule: str | None
+    next: datetime | None
+    last: datetime | None
+    state: str | None
+    severity: str | None
+
+
+class JobList(Value):
+    """All jobs."""
+
+    jobs: list[JobRow]
+
+
+class JobDetail(Shown):
+    """A job with what it takes by default. Paths of the machine are left out."""
+
+    job: str
+    kind: str
+    store: str | None
+    time_zone: str | None
+    next: datetime | None
+    settings: dict[str, Any] = Field(description="as they stand in the file")
+
+
+class JobRunRow(Shown):
+    """A run of a job."""
+
+    number: int
+    job: str
+    state: str
+    planned: datetime | None = Field(description="the time of the schedule; null where somebody began it")
+    started: datetime | None = Field(description="null while it waits")
+    finished: datetime | None
+    attempt: int
+    run: str | None = Field(description="id of its audit")
+    severity: str | None
+    message: str
+
+
+class JobRunList(Value):
+    """Runs of jobs, the newest first."""
+
+    runs: list[JobRunRow]
+
+
+class Firing(Value):
+    """A time at which a job is to run."""
+
+    at: datetime
+    zone: str
+    job: str
+
+
+class Firings(Value):
+    """The next times at which jobs are to run, in order."""
+
+    next: list[Firing]
+
+
+class Amount(Value):
+    """Size limit of a list."""
+
+    limit: int = Field(default=20, ge=1, le=500, description="at most so many")
+
+
+@jobs_router.get("", operation_id="list_jobs")
+def list_jobs(service: Served, asking: Viewer) -> JobList:
+    """List the jobs, each with its schedule and its last run."""
+    rows = job_rows(service.project())
+    return JobList(jobs=[JobRow.of(row, store=place_name(row["store"]) if row["store"] else None) for row in rows])
+
+
+@jobs_router.get("/next", operation_id="list_next")
+def list_next(service: Served, asking: Viewer, amount: Annotated[Amount, Query()]) -> Firings:
+    """Show when jobs are to run next."""
+    return Firings(next=[Firing(**row) for row in next_rows(service.project(), amount.limit)])
+
+
+@jobs_router.get("/history", operation_id="list_job_runs")
+def list_job_runs(service: Served, asking: Viewer, amount: Annotated[Amount, Query()]) -> JobRunList:
+    """List the runs of all jobs, the newest first."""
+    return _job_runs(service, None, amount.limit)
+
+
+@jobs_router.get("/{job}", operation_id="get_job")
+def get_job(service: Served, asking: Viewer, job: JobName) -> JobDetail:
+    """Show one job."""
+    row = job_row(service.project(), job)
+    settings = {name: value for name, value in row.items() if name not in {*JobDetail.model_fields, *_PLACES}}
+    store = row["store"]["place"] if row["store"] else None
+    return JobDetail.of(row, store=place_name(store) if store else None, settings=settings)
+
+
+@jobs_router.get("/{job}/history", operation_id="list_runs_of_job")
+def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Annotated[Amount, Query()]) -> JobRunList:
+    """List the runs of one job, the newest first."""
+    return _job_runs(service, job, amount.limit)
+
+
+@jobs_router.post("/{job}/run", operation_id="run_job", status_code=202)
+def run_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
+    """Run a job now, as a task. One that was cut off goes on; one that is under way is not started twice.
+
+    While a load is under way, everything else waits for it.
+    """
+    service.project().job(job)
+    return begin(service, "job", {"job": job}, asking)
+
+
+@jobs_router.post("/{job}/stop", operation_id="stop_job", status_code=202)
+def stop_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
+    """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
+    service.project().job(job)
+    if stopped := cancel_open(service, "job", {"job": job}, asking):
+        return stopped
+    raise UsageError(f"no run of the job {job} was begun through this service", "stop it where it was begun")
+
+
+def _job_runs(service: Service, job: str | None, limit: int) -> JobRunList:
+    return JobRunList(runs=[JobRunRow.of(row) for row in history_rows(service.project(), job, limit)])

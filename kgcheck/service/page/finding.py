@@ -3,12 +3,12 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Form, Path, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.curation.findings import KnownFinding, Occurrence
+from kgcheck.curation.findings import Occurrence
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
@@ -16,15 +16,15 @@ from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import Fingerprint
 from kgcheck.service.page.drawing import Drawing, draw
-from kgcheck.service.page.query import TriageQuery
-from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
+from kgcheck.service.page.rendering import is_fragment, redirect, render
+from kgcheck.service.page.triage import TriageQuery
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/findings", include_in_schema=False)
 
-Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 _SIMILAR = 6
 _CONSEQUENCES = 20
@@ -102,8 +102,10 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "current": known.decided,
         "version_seen": known.version,
         "state": known.state.value if known.state else None,
-        "cause": _cause(workspace, finding),
-        "consequences": _consequences(workspace, known) if known.consequences else [],
+        "cause": workspace.finding(finding.cause) if finding.cause else None,
+        "consequences": list(workspace.list_findings(finding.run, cause=fingerprint).page(limit=_CONSEQUENCES))
+        if known.consequences
+        else [],
         "follow": known.consequences,
         "consequences_address": TriageQuery(run=finding.run, cause=fingerprint).address,
         "history": _history(workspace, fingerprint),
@@ -119,17 +121,6 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "tomorrow": today + timedelta(days=1),
         "in_a_month": today + timedelta(days=30),
     }
-
-
-def _cause(workspace: Workspace, finding: Finding) -> Finding | None:
-    """The finding that one follows from."""
-    return workspace.finding(finding.cause) if finding.cause else None
-
-
-def _consequences(workspace: Workspace, known: KnownFinding) -> list[ComparedFinding]:
-    """The first findings that follow from one."""
-    listed = workspace.list_findings(known.finding.run, cause=known.fingerprint)
-    return list(listed.page(limit=_CONSEQUENCES))
 
 
 def before(finding: Finding) -> str:

@@ -14,12 +14,12 @@ from kgcheck.graph.store import Direction, Properties
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref
 from kgcheck.service.access import Viewer
 from kgcheck.service.page.drawing import draw
-from kgcheck.service.page.rendering import PageRoute, node_address, redirect, render
+from kgcheck.service.page.rendering import node_address, redirect, render
 from kgcheck.service.page.triage import latest_audit
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/nodes", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/nodes", include_in_schema=False)
 
 _EACH, _PAGE, _FINDINGS = 6, 50, 20
 

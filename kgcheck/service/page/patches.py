@@ -1,21 +1,22 @@
 """Patches: made from what was accepted, read operation by operation, checked, applied and undone."""
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue, read_patch
+from kgcheck.curation.operations import AddEdge, Merge, Operation, Repoint, Retire, SetValue, read_patch
 from kgcheck.curation.patches import PatchOutcome
 from kgcheck.errors import InputError
-from kgcheck.ledger.patches import OperationEntry, PatchEntry
+from kgcheck.ledger.patches import OperationEntry
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
-from kgcheck.service.state import Served, Service
+from kgcheck.service.api.patches import begin_patch
+from kgcheck.service.api.shapes import PatchId
+from kgcheck.service.page.rendering import redirect, render
+from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/patches", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(prefix="/patches", include_in_schema=False)
 
-PatchId = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 _MOST = 500
 
 
@@ -66,20 +67,13 @@ def check(request: Request, name: PatchId, service: Served, asking: Curator) -> 
 @router.post("/{name}/apply")
 def apply(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
     """Do what of a patch fits the graph, as a task."""
-    return _begin(request, "patch_apply", name, service, asking)
+    return redirect(request, f"/tasks/{begin_patch(service, 'patch_apply', name, {}, asking).id}")
 
 
 @router.post("/{name}/undo")
 def undo(request: Request, name: PatchId, service: Served, asking: Curator) -> Response:
     """Give the graph back as it was before a patch, as a task."""
-    return _begin(request, "patch_undo", name, service, asking)
-
-
-def _begin(request: Request, kind: str, name: str, service: Service, asking: Curator) -> Response:
-    with service.reading() as workspace:
-        # Refused here and now where its files are gone, and not in a task.
-        workspace.patch_folder(name)
-    return redirect(request, f"/tasks/{service.tasks.start(kind, {'patch': name}, asking).id}")
+    return redirect(request, f"/tasks/{begin_patch(service, 'patch_undo', name, {}, asking).id}")
 
 
 def _shown(
@@ -94,17 +88,12 @@ def _shown(
         read = read_patch(workspace.patch_folder(name))
     except InputError:
         read = None
-    rows = _sides(entry, operations, read)
+    sides = [sides_of(one) for one in read.operations] if read else [(one.about, "", "") for one in operations]
+    rows = [Sides(operation, *texts) for operation, texts in zip(operations, sides, strict=True)]
     return render(
         request, "patch", asking, patch=entry, rows=rows[:_MOST], hidden=max(len(rows) - _MOST, 0), outcome=outcome,
         is_there=read is not None,
     )  # fmt: skip
-
-
-def _sides(entry: PatchEntry, operations: list[OperationEntry], patch: Patch | None) -> list[Sides]:
-    if patch is None:
-        return [Sides(o, o.about, "", "") for o in operations]
-    return [Sides(o, *sides_of(one)) for o, one in zip(operations, patch.operations, strict=True)]
 
 
 def sides_of(operation: Operation) -> tuple[str, str, str]:

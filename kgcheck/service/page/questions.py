@@ -1,6 +1,6 @@
 """Boxes to ask the graph a question, papers about a claim or an edge, and the team about one fact."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
 
@@ -9,11 +9,11 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.hits import PaperHit
 from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.page.rendering import redirect, render
 from kgcheck.service.state import Served
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 _SHOWN = 50
 _HITS = 20
@@ -25,22 +25,6 @@ _NOTHING: dict[str, Any] = {
 
 Words = Annotated[str, Query(max_length=1_000)]
 End = Annotated[str, Query(max_length=300)]
-
-
-class AskForm(NamedTuple):
-    """Form of the boxes: one alone is asked, the first that holds something."""
-
-    question: str
-    claim: str
-    head: str
-    relation: str
-    tail: str
-    query: str
-
-    @property
-    def edge(self) -> str:
-        """The edge in words; empty where none of its parts is named."""
-        return " ".join(filter(None, (self.head, self.relation, self.tail))) if self.head or self.tail else ""
 
 
 @router.get("/ask")
@@ -56,7 +40,8 @@ def ask(
     search: Words = "",
 ) -> Response:
     """The boxes, and what one of them came to."""
-    wanted = AskForm(q.strip(), claim.strip(), head.strip(), relation.strip(), tail.strip(), search.strip())
+    boxes = {"question": q, "claim": claim, "head": head, "relation": relation, "tail": tail, "query": search}
+    wanted = {name: text.strip() for name, text in boxes.items()}
     found: dict[str, Any] = {}
     with service.reading() as workspace:
         try:
@@ -64,8 +49,8 @@ def ask(
         except KgcheckError as error:
             found = {"problem": error.message, "hint": error.hint}
         has_papers, relations = workspace.literature is not None, workspace.schema.relation_types
-    boxes = {"wanted": wanted, "has_papers": has_papers, "relations": relations, "shown": _SHOWN}
-    return render(request, "ask", asking, **_NOTHING | found | boxes)
+    shown = {"wanted": wanted, "has_papers": has_papers, "relations": relations, "shown": _SHOWN}
+    return render(request, "ask", asking, **_NOTHING | found | shown)
 
 
 @router.post("/check")
@@ -76,20 +61,21 @@ def check(request: Request, service: Served, asking: Curator, what: Annotated[st
     return redirect(request, f"/findings/{checked.finding.fingerprint}")
 
 
-def _answered(workspace: Workspace, wanted: AskForm) -> dict[str, Any]:
+def _answered(workspace: Workspace, wanted: dict[str, str]) -> dict[str, Any]:
     """Answer the box that was filled in, in the variables of the template."""
-    if wanted.question:
-        result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
+    edge = " ".join(filter(None, (wanted["head"], wanted["relation"], wanted["tail"])))
+    if wanted["question"]:
+        result = workspace.ask(wanted["question"], papers=workspace.brain != "rules")
         return {"answer": result.answer, "notes": result.notes}
-    if wanted.claim or wanted.edge:
-        verified = workspace.verify(wanted.claim, triple=None if wanted.claim else wanted.edge)
+    if wanted["claim"] or wanted["head"] or wanted["tail"]:
+        verified = workspace.verify(wanted["claim"], triple=None if wanted["claim"] else edge)
         verdict = verified.verdict
         papers = _papers(workspace, [opinion.document for opinion in verdict.opinions])
         for_, against = (sum(o.stance is s for o in verdict.opinions) for s in (Stance.SUPPORTS, Stance.CONTRADICTS))
         notes = (*map(str, verified.taken), *verified.notes)
         return {"verdict": verdict, "sides": (for_, against), "papers": papers, "notes": notes}
-    if wanted.query:
-        searched = workspace.search(wanted.query, limit=_HITS)
+    if wanted["query"]:
+        searched = workspace.search(wanted["query"], limit=_HITS)
         hits = [hit for hit in searched.hits if isinstance(hit, PaperHit)]
         papers = _papers(workspace, [hit.document.id for hit in hits])
         return {"hits": hits, "papers": papers, "notes": searched.notes}

@@ -1,35 +1,32 @@
 """Templates of the page: every value is escaped, what cannot be seen is spelt out, and what every page has is added."""
 
 import hashlib
-from collections.abc import Callable, Coroutine
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.routing import APIRoute
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.neighbourhood import NearEnd, NearNode
-from kgcheck.literature.documents import place_of
+from kgcheck.literature.documents import Document, place_of
 from kgcheck.literature.edge_reader import address
+from kgcheck.literature.verify import Opinion
 from kgcheck.model import Ref
 from kgcheck.plurals import how_many
 from kgcheck.report.comparison import STATES
-from kgcheck.report.documents import bar, cut, is_web
-from kgcheck.report.tables import called_in, deciding, shown_marks
-from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
-from kgcheck.service.access import NotSignedIn, caller_of, csrf_of
+from kgcheck.report.documents import bar, html_environment
+from kgcheck.report.tables import shown_marks
+from kgcheck.report.wording import MARKS, TYPES
+from kgcheck.service.access import Principal, Role, caller_of, csrf_of
 from kgcheck.service.api.shapes import place_name
-from kgcheck.service.problems import status_of
-from kgcheck.service.roles import Principal, Role
 from kgcheck.visible import visible
 
 FRAGMENT = "X-Fragment"
@@ -47,18 +44,6 @@ _TITLES = {
     429: "Too many requests",
     503: "Out of reach",
 }
-
-
-class SectionText(Protocol):
-    """A text of a paper: a document, or what was quoted of one."""
-
-    @property
-    def section(self) -> str:
-        """Kind of its section."""
-
-    @property
-    def heading(self) -> str:
-        """Headings of its section, the outermost first."""
 
 
 class StaticFile(NamedTuple):
@@ -119,75 +104,31 @@ def is_fragment(request: Request) -> bool:
     return FRAGMENT in request.headers
 
 
-class PageRoute(APIRoute):
-    """A route of the page: what goes wrong is shown in words and not as JSON."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except NotSignedIn:
-                raise
-            except (KgcheckError, RequestValidationError, HTTPException) as error:
-                if "json" in request.headers.get("accept", "") and not is_fragment(request):
-                    raise
-                return _page_of(request, error)
-
-        return answer
-
-
-def _page_of(request: Request, error: KgcheckError | RequestValidationError | HTTPException) -> Response:
-    if isinstance(error, KgcheckError):
-        return problem_page(request, status_of(error), error.message, error.hint)
-    if isinstance(error, RequestValidationError):
-        wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()[:5])
-        return problem_page(request, 422, wrong)
-    return problem_page(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
-
-
 def error_page(request: Request, status: int, error: Exception) -> Response | None:
-    """Render an error from outside of the routes of the page; None unless a page was asked for."""
+    """Render an error as a page; None unless a page, or our own script, asks for one."""
     if "text/html" not in request.headers.get("accept", "") and not is_fragment(request):
         return None
     if isinstance(error, KgcheckError):
         return problem_page(request, status, error.message, error.hint)
+    if isinstance(error, RequestValidationError):
+        return problem_page(request, status, "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()[:5]))
     words = {404: "There is no such page.", 405: "This page takes no such request."}
-    return problem_page(request, status, words.get(status, "Something went wrong that nobody foresaw."))
+    detail = str(error.detail) if isinstance(error, HTTPException) else "Something went wrong that nobody foresaw."
+    return problem_page(request, status, words.get(status, detail))
 
 
-def problem_page(
-    request: Request, status: int, detail: str, hint: str = "", headers: dict[str, str] | None = None
-) -> Response:
+def problem_page(request: Request, status: int, detail: str, hint: str = "") -> Response:
     """Render an error as a page or, for our own script, as a part of one."""
     template = "_problem" if is_fragment(request) else "problem"
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
     asking = caller_of(request).principal
-    answer = render(request, template, asking, status=status, title=title, detail=detail, hint=hint)
-    for name, value in (headers or {}).items():
-        answer.headers[name] = value
-    return answer
+    return render(request, template, asking, status=status, title=title, detail=detail, hint=hint)
 
 
 @cache
 def _environment() -> Environment:
-    env = Environment(
-        loader=PackageLoader("kgcheck.service.page"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        # What is Markup by now was made of values that went through here.
-        finalize=lambda v: visible(v, layout=True) if type(v) is str else v,
-    )
+    env = html_environment("kgcheck.service.page")
     env.filters.update(
-        what=task_words,
-        graph_value=graph_value,
-        proposed=proposed,
-        deciding=deciding,
-        called=called_in,
-        cut=cut,
         bar=bar,
         n=lambda number: f"{number:,}",
         when=_when,
@@ -199,12 +140,11 @@ def _environment() -> Environment:
         place=place_name,
         section=section_of,
     )
-    env.tests["web"] = is_web
     env.globals.update(types=TYPES, marks=MARKS, shown_marks=shown_marks, state_words=STATES)
     return env
 
 
-def section_of(text: SectionText) -> str:
+def section_of(text: Document | Opinion) -> str:
     """Name the section of a paper that a text is from; empty of an abstract, as most texts are."""
     return "" if text.section == "abstract" and not text.heading else place_of(text.section, text.heading)
 

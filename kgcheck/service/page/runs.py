@@ -1,27 +1,165 @@
-"""Runs, one run, and two side by side."""
+"""The overview, runs, and two of them side by side, with charts."""
 
-from typing import Annotated
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, NamedTuple
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Path, Query, Request, Response
+from fastapi import APIRouter, Form, HTTPException, Path, Query, Request, Response
 
-from kgcheck.model import CheckType
-from kgcheck.report.documents import by_target, unasked
+from kgcheck.ledger.comparisons import run_before
+from kgcheck.ledger.ledger import PinnedRelease, Run
+from kgcheck.ledger.tables import OPEN_SEVERITIES
+from kgcheck.model import CheckType, Tally, TallyMark
+from kgcheck.report.documents import Row, by_target, unasked
 from kgcheck.report.tables import marks, shown_marks
-from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.charts import bars, trend_of
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.access import Curator, Open, Viewer
+from kgcheck.service.api.shapes import RunId
+from kgcheck.service.page.rendering import redirect, render, static_files
+from kgcheck.service.page.tasks import job_list
+from kgcheck.service.page.triage import latest_audit
 from kgcheck.service.state import Served
 from kgcheck.workspace.tasks import AuditWanted
+from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+_MOST_RUNS, _MOST_ROWS, _MOST_BARS = 24, 12, 14
+_SPARK_WIDTH, _SPARK_HEIGHT = 88, 16
 
-RunId = Annotated[str, Path(pattern="^[0-9A-Za-z-]{1,64}$")]
+Kind = tuple[str, str]
+"""Common property of findings: in words, and as the filter of a list, which may be empty."""
+
+
+class Figure(NamedTuple):
+    """Findings of one kind in each of some audits, the newest last."""
+
+    words: str
+    address: str
+    """Filter of the list that has them; empty where there is none."""
+    counts: tuple[int, ...]
+    share: float
+    """Share of all findings of the newest audit, in percent."""
+
+    @property
+    def spark(self) -> str:
+        """The points of a line of the counts, in a box of 96 by 24."""
+        most, step = max(self.counts) or 1, _SPARK_WIDTH / max(len(self.counts) - 1, 1)
+        places = ((4 + at * step, 4 + _SPARK_HEIGHT * (1 - n / most)) for at, n in enumerate(self.counts))
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+class Trend(NamedTuple):
+    """Comparable audits of a graph, the oldest first, with their findings by mark, by reason and by source."""
+
+    runs: tuple[Run, ...]
+    marks: list[Figure]
+    reasons: list[Figure]
+    sources: list[Figure]
+
+
+def trend_of(workspace: Workspace, run: Run) -> Trend:
+    """Count the findings of a run, and of the audits before it that looked at the same of the same store."""
+    with workspace.reading() as ledger:
+        known, runs = ledger.runs(), [run]
+        while len(runs) < _MOST_RUNS and (before := run_before(known, runs[0])):
+            runs.insert(0, before)
+        found = [[t for t in ledger.tallies(one) if t.mark.severity in OPEN_SEVERITIES] for one in runs]
+    return Trend(
+        tuple(runs),
+        _figures(found, lambda tally: [_mark(tally.mark)]),
+        _figures(found, lambda tally: [(tally.reason.words, urlencode({"reason": tally.reason.value}))]),
+        _figures(found, lambda tally: [(source, "") for source in tally.sources]),
+    )
+
+
+def bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
+    """Count how tasks ended by a label or relation of theirs, those with most that is wrong first."""
+    counts: dict[str, Counter[TallyMark]] = {}
+    for tally in tallies:
+        counts.setdefault(name(tally), Counter())[tally.mark] += tally.count
+    wrong = {n: some[TallyMark.REFUTED] + some[TallyMark.LACKS_IT] for n, some in counts.items()}
+    worst = sorted(counts, key=lambda n: (-wrong[n], -counts[n].total(), n))[:_MOST_BARS]
+    return [Row(n, counts[n]) for n in worst]
+
+
+def _mark(mark: TallyMark) -> Kind:
+    by = {"graph": mark.graph.value} if mark.graph else {"outcome": mark.value}
+    return mark.value.replace("_", " "), urlencode(by)
+
+
+def _figures(audits: Sequence[Iterable[Tally]], kinds: Callable[[Tally], Iterable[Kind]]) -> list[Figure]:
+    """The kinds with the most findings in the newest audit, then in those before it."""
+    counts, totals = [Counter[Kind]() for _ in audits], [0] * len(audits)
+    for at, tallies in enumerate(audits):
+        for tally in tallies:
+            totals[at] += tally.count
+            for kind in kinds(tally):
+                counts[at][kind] += tally.count
+    seen = {kind: tuple(some[kind] for some in counts) for some in counts for kind in some}
+    most = sorted(seen, key=lambda kind: (*(-n for n in reversed(seen[kind])), kind))[:_MOST_ROWS]
+    return [Figure(*kind, seen[kind], 100 * seen[kind][-1] / (totals[-1] or 1)) for kind in most]
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def overview(request: Request, service: Served, asking: Viewer) -> Response:
+    """Show the state of the graph."""
+    with service.reading() as workspace:
+        run = latest_audit(workspace)
+        if run is None:
+            return render(request, "overview", asking, run=None, store=workspace.store)
+        listed = workspace.list_findings(run)
+        facets = workspace.facets(listed)
+        counts, trend = marks(workspace.tallies(run)), trend_of(workspace, run)
+    return render(
+        request, "overview", asking, run=run, store=run.store, counts=counts, total=counts.total(),
+        found=facets.marks, followed=facets.followed,
+        states=facets.of("states"), before=listed.diff.before_id, decisions=facets.of("decisions"), trend=trend,
+        jobs=job_list(service), sources=sources_of(run.releases),
+    )  # fmt: skip
+
+
+class SourceAge(NamedTuple):
+    """A reference source, with how old what was looked into is."""
+
+    source: str
+    releases: tuple[PinnedRelease, ...]
+    newest: str
+    oldest: str
+
+
+def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
+    """The sources of releases, those whose newest release is oldest first."""
+    by_source: dict[str, list[PinnedRelease]] = {}
+    for release in releases:
+        by_source.setdefault(release.source, []).append(release)
+    found = []
+    for source, some in by_source.items():
+        days = sorted(r.released for r in some if r.released)
+        found.append(SourceAge(source, tuple(some), days[-1] if days else "", days[0] if days else ""))
+    return sorted(found, key=lambda s: (s.newest or "9", s.source))
+
+
+@router.get("/static/{name}")
+def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
+    """A file of the page: its address ends in its version, so that it may be kept."""
+    if name not in static_files():
+        raise HTTPException(404, f"there is no file {name}")
+    file = static_files()[name]
+    return Response(
+        file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
 _PAGE = 50
 _FEW = 25
 
 
 @router.get("/runs")
-def runs(request: Request, service: Served, asking: Viewer, after: str | None = Query(None, max_length=64)) -> Response:
+def run_list(
+    request: Request, service: Served, asking: Viewer, after: str | None = Query(None, max_length=64)
+) -> Response:
     """The runs, newest first."""
     with service.reading() as workspace:
         found = workspace.runs(after, _PAGE + 1)
@@ -45,7 +183,7 @@ def begin(
 
 
 @router.get("/runs/{name}")
-def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Response:
+def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> Response:
     """A run with its counts."""
     with service.reading() as workspace:
         found = workspace.run(name)
@@ -68,7 +206,7 @@ def run(request: Request, name: RunId, service: Served, asking: Viewer) -> Respo
 
 
 @router.get("/diff")
-def diff(
+def compare(
     request: Request,
     service: Served,
     asking: Viewer,

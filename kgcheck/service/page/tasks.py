@@ -6,13 +6,13 @@ from fastapi import APIRouter, Path, Request, Response
 
 from kgcheck.ledger.work import WorkItem
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.rendering import PageRoute, is_fragment, redirect, render
+from kgcheck.service.api.tasks import TaskId
+from kgcheck.service.page.rendering import is_fragment, redirect, render
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.job_listing import history_rows, job_rows
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
-TaskName = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 _PAGE = 50
 _WORDS = {
     "audit": "Audit of the graph",
@@ -31,14 +31,14 @@ def tasks(request: Request, service: Served, asking: Viewer) -> Response:
 
 
 @router.get("/tasks/{name}")
-def task(request: Request, name: TaskName, service: Served, asking: Viewer) -> Response:
+def task(request: Request, name: TaskId, service: Served, asking: Viewer) -> Response:
     """One task as it stands; for our own script as a part of a page."""
     template = "_task" if is_fragment(request) else "task"
     return render(request, template, asking, task=service.tasks.get(name), words=_words)
 
 
 @router.post("/tasks/{name}/cancel")
-def cancel(request: Request, name: TaskName, service: Served, asking: Curator) -> Response:
+def cancel(request: Request, name: TaskId, service: Served, asking: Curator) -> Response:
     """Let a task end; what it did is kept."""
     service.tasks.cancel(name, asking)
     return redirect(request, f"/tasks/{name}")

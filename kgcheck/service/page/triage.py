@@ -1,4 +1,4 @@
-"""The list of findings with its facets, and decisions about many of them at once."""
+"""The list of findings with its filters and facets, and decisions about many of them at once."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,20 +11,109 @@ from starlette.datastructures import QueryParams
 
 from kgcheck import clock
 from kgcheck.choices import chosen
-from kgcheck.curation.facets import Facets
-from kgcheck.curation.findings import LINE, FindingFilter, FindingList, FindingPage, wanted
+from kgcheck.curation.findings import FACETS, LINE, NOT_REJECTED, FindingFilter, FindingPage, wanted
 from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.ledger.decisions import Action, DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.ledger.saved_filters import SavedFilter, SavedFilterTable
 from kgcheck.model import Finding, Reason, all_reasons
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.page.query import FACET_OF, TriageQuery
-from kgcheck.service.page.rendering import PageRoute, redirect, render
+from kgcheck.service.page.rendering import redirect, render
 from kgcheck.service.state import Served, Service
 from kgcheck.workspace.workspace import Workspace
 
-router = APIRouter(prefix="/findings", route_class=PageRoute, include_in_schema=False)
+FACET_OF = {name.removesuffix("s"): name for name in FACETS}
+"""Names in an address, and the facets that they are of."""
+
+_SINGLE = {"run": "run", "before": "before", "since": "since", "q": "text", "node": "node", "cause": "cause"}
+"""Names in an address with one value each, and the fields that they are of."""
+
+_MOST_CHOICES, _LONGEST = 50, 512
+
+
+class TriageQuery(NamedTuple):
+    """A run, filters and a place in the list."""
+
+    run: str = ""
+    before: str = ""
+    chosen: tuple[tuple[str, str], ...] = ()
+    """Names of FACET_OF with a choice each."""
+    since: str = ""
+    text: str = ""
+    node: str = ""
+    cause: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, params: QueryParams) -> "TriageQuery":
+        chosen = tuple(dict.fromkeys((name, value) for name, value in params.multi_items() if name in FACET_OF))
+        single = {field: params.get(name, "").strip() for name, field in (_SINGLE | {"after": "after"}).items()}
+        values = [*single.values(), *(value for _, value in chosen)]
+        if len(chosen) > _MOST_CHOICES or any(len(value) > _LONGEST for value in values):
+            raise UsageError("that is more than a filter takes", "leave some of it out")
+        return cls(chosen=chosen, **single)
+
+    @classmethod
+    def of_filter(cls, wanted: FindingFilter) -> "TriageQuery":
+        chosen = ((name, str(value)) for name, facet in FACET_OF.items() for value in getattr(wanted, facet))
+        single = {name: str(getattr(wanted, name) or "") for name in ("since", "text", "node", "cause")}
+        return cls(chosen=tuple(chosen), **single)
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """As Workspace.list_findings takes them; what was rejected is left out unless it is chosen."""
+        chosen = self.named_filters
+        return {**chosen, "decisions": chosen["decisions"] or list(NOT_REJECTED)}
+
+    @property
+    def named_filters(self) -> dict[str, Any]:
+        """The same, of what the address names alone."""
+        facets = {facet: [v for name, v in self.chosen if FACET_OF[name] == facet] for facet in FACET_OF.values()}
+        return (
+            facets | {field: getattr(self, field) or None for field in _SINGLE.values()} | {"run": self.run or "latest"}
+        )
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names and values of an address, without the place in the list."""
+        single = ((name, getattr(self, field)) for name, field in _SINGLE.items())
+        return [*self.chosen, *((name, value) for name, value in single if value)]
+
+    @property
+    def address(self) -> str:
+        """Query string of the list, without the place in it."""
+        return urlencode(self.pairs)
+
+    @property
+    def whole_address(self) -> str:
+        return urlencode([*self.pairs, *([("after", self.after)] if self.after else [])])
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.chosen or self.since or self.text or self.node or self.cause)
+
+    def has(self, name: str) -> bool:
+        """Return whether a choice of a facet is made."""
+        return any(chosen == name for chosen, _ in self.chosen)
+
+    def is_chosen(self, name: str, choice: str) -> bool:
+        return (name, choice) in self.chosen
+
+    def toggled(self, name: str, choice: str) -> str:
+        """The address with a choice added, or taken away."""
+        one = (name, choice)
+        chosen = tuple(c for c in self.chosen if c != one) if one in self.chosen else (*self.chosen, one)
+        return self._replace(chosen=chosen).address
+
+    def cleared(self) -> str:
+        return TriageQuery(run=self.run, before=self.before).address
+
+    def beginning_after(self, fingerprint: str) -> str:
+        """The address of the next page."""
+        return self._replace(after=fingerprint).whole_address
+
+
+router = APIRouter(prefix="/findings", include_in_schema=False)
 
 PAGE = 50
 """Findings of one page."""
@@ -186,18 +275,10 @@ def _back(request: Request, query: TriageQuery, done: "Done") -> Response:
 
 
 def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
-    listed = _listed(workspace, query)
-    if listed is None:
-        return {
-            "run": None,
-            "is_first": True,
-            "rows": [],
-            "next": None,
-            "total": 0,
-            "followed": 0,
-            "rejected": 0,
-            "facets": [],
-        }
+    if not query.run and latest_audit(workspace) is None:
+        nothing = dict.fromkeys(("total", "followed", "rejected"), 0)
+        return {"run": None, "is_first": True, "rows": [], "next": None, "facets": [], **nothing}
+    listed = workspace.list_findings(**query.filters)
     page = FindingPage(listed, query.after or None, PAGE)
     rows = list(page)
     facets = workspace.facets(listed)
@@ -209,15 +290,8 @@ def _content(workspace: Workspace, query: TriageQuery) -> dict[str, Any]:
         "total": facets.total,
         "followed": facets.followed,
         "rejected": 0 if query.has("decision") else facets.of("decisions").get(DecisionState.REJECTED.value, 0),
-        "facets": _facets(facets),
+        "facets": [(name, _TITLES[name], list(facets.of(facet).items())) for name, facet in FACET_OF.items()],
     }
-
-
-def _listed(workspace: Workspace, query: TriageQuery) -> FindingList | None:
-    """The list; None where there is no run yet."""
-    if not query.run and latest_audit(workspace) is None:
-        return None
-    return workspace.list_findings(**query.filters)
 
 
 def latest_audit(workspace: Workspace) -> Run | None:
@@ -227,10 +301,6 @@ def latest_audit(workspace: Workspace) -> Run | None:
     except (LedgerError, UnknownName):
         return None
     return None if run.is_check else run
-
-
-def _facets(facets: Facets) -> list[tuple[str, str, list[tuple[str, int]]]]:
-    return [(name, _TITLES[name], list(facets.of(facet).items())) for name, facet in FACET_OF.items()]
 
 
 def _words(name: str, choice: str) -> str:
