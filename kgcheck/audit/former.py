@@ -266,7 +266,6 @@ class FormerFindings:
         return (_GONE, "") if is_whole else (_UNCHECKED, "there are too many edges of this kind to list them all")
 
     def _there(self, tasks: Sequence[FormerTask]) -> set[str]:
-        """The fingerprints of tasks whose nodes and edges the graph has."""
         found: set[str] = set()
         by_place: dict[tuple[Any, ...], list[FormerTask]] = defaultdict(list)
         for task in tasks:
@@ -294,7 +293,6 @@ class FormerFindings:
         return found
 
     def _folds_now(self) -> dict[tuple[Any, ...], str]:
-        """The findings of this run that stand for many alike."""
         rows = self._table.structure_of(self._run.id, _folded_rules(), folded=ALL)
         return {_alike(_task(row)): row.fingerprint for row in rows}
 

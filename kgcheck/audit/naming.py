@@ -68,7 +68,6 @@ class NodeNames:
             insert_arrow(db, NODE_NAME.name, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
 
     def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:
-        """Put all nodes of a label there."""
         db.execute("CREATE OR REPLACE TEMP TABLE stated_name (id VARCHAR, name VARCHAR)").fetchall()
         for scanned in self._store.scan_nodes(self._labels[label]):
             insert_arrow(db, "stated_name", scanned.select(["id", "name"]))

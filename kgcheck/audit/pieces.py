@@ -21,7 +21,7 @@ from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.evidence.confirmed import PlainEdges
+from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import LiveSource
 from kgcheck.evidence.tables import CHOSEN, fill
@@ -242,7 +242,7 @@ class Worker:
         """Edges of which one tells all; None where each is to be looked at."""
         if not unit.pattern or not self._may_be_plain(unit):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), self._plain_db)
+        return plainly_supported(self._plain_db, unit.pattern, *self._ends(unit.pattern))
 
     def _may_be_plain(self, unit: Unit) -> bool:
         is_judged_alone = self._options.keep_all or self._live or self._papers

@@ -42,7 +42,6 @@ class PlainPairs:
         self._made: dict[tuple[str, PlainEnd], _FineEnds] = {}
 
     def among(self, pairs: Pairs, plain: PlainEdges) -> tuple[Alike, npt.NDArray[np.bool_]]:
-        """The pairs that are plainly supported."""
         origins = self._origins(plain)
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))

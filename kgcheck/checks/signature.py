@@ -45,7 +45,6 @@ class Signature(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources that made an observation."""
         return tuple(sorted({o.source for o in self.observations}))
 
 

@@ -126,7 +126,6 @@ class SourceLookups:
         }
 
     def lifecycle(self, accession: str) -> LifecycleResult:
-        """See Lookups."""
         if refused := self._refused(accession):
             return LifecycleResult(accession=accession, **refused)
         task = CheckTask(type=CheckType.EXISTENCE, subject=self._ref(accession))
@@ -153,7 +152,6 @@ class SourceLookups:
         )
 
     def entry(self, accession: str) -> EntryResult:
-        """See Lookups."""
         # What the services brought for an entry is there until the next look-up.
         with self._source.turn:
             return self._entry(accession)
@@ -175,7 +173,6 @@ class SourceLookups:
         return EntryResult(**known, **_shown(stated), **self._more(accession))
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
-        """See Lookups."""
         with self._source.turn:
             return self._pair(one, other, network)
 
@@ -216,7 +213,6 @@ class SourceLookups:
         return {}
 
     def _gap(self, source: str, gaps: tuple[Gap, ...]) -> dict[str, Any]:
-        """Describe a source that could not be looked at."""
         reason = next((gap.cause for gap in gaps if gap.source == source), Reason.REFERENCE_MISSING)
         why = _WHY.get(reason, "")
         if self._live and reason in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_REFUSED):

@@ -13,7 +13,7 @@ from kgcheck.closing import Closing
 from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import TaskRow, address
+from kgcheck.evidence.tables import ADDRESS_SQL, TaskRow
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Target
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.profile.schema import Label, Pattern, Schema
@@ -133,7 +133,6 @@ class SnapshotSource(Closing):
         return [found[place] for place in range(len(tasks))]
 
     def _observe(self, tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> list[Observed]:
-        """Look up tasks of one label, attribute or pattern."""
         tables, task = self._join.tables, tasks[0]
         tables.reset()
         for number, each in enumerate(tasks, 1):
@@ -169,36 +168,26 @@ class SnapshotSource(Closing):
 
     def stated(self, source: str, identifier: str) -> Stated:
         """All that a source states of an id: in the snapshot, and of what the last look-up brought live."""
-        with self.turn, damage_named(self._snapshot):
-            return self._stated(source, identifier)
-
-    def _stated(self, source: str, identifier: str) -> Stated:
-        which = {"source": source, "id": identifier}
-        values = self._db.execute(
+        selects = (
             """
             SELECT DISTINCT attribute, value, status FROM ref.value WHERE source = $source AND id = $id AND value <> ''
-            ORDER BY attribute, status = 'current' DESC, value
-            """,
-            which,
-        ).fetchall()
-        links = self._db.execute(
+            ORDER BY attribute, status = 'current' DESC, value""",
             """
             SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
-            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL
-            """,
-            which,
-        ).fetchall()
-        place = self._db.execute(
-            """
-            SELECT release, url_template, retrieved_at FROM ref.release WHERE id IN (
+            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL""",
+            f"""
+            SELECT coalesce(release, ''), {ADDRESS_SQL.format(template="url_template", record="$id", ends="''")},
+                   retrieved_at
+            FROM ref.release WHERE id IN (
                 SELECT release_id FROM ref.value WHERE source = $source AND id = $id UNION
                 SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
-            ORDER BY recency DESC, id DESC LIMIT 1
-            """,
-            which,
-        ).fetchone()
-        release, template, at = place or ("", "", None)
-        return Stated(values, links, release or "", address(template or "", identifier), at and at.replace(tzinfo=UTC))
+            ORDER BY recency DESC, id DESC LIMIT 1""",
+        )
+        of_id = {"source": source, "id": identifier}
+        with self.turn, damage_named(self._snapshot):
+            values, links, places = (self._db.execute(select, of_id).fetchall() for select in selects)
+        release, url, at = next(iter(places), ("", "", None))
+        return Stated(values, links, release, url, at and at.replace(tzinfo=UTC))
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Return those of some papers, ``PMID:1``, that the snapshot lists as retracted."""
@@ -210,5 +199,4 @@ class SnapshotSource(Closing):
             self._live.fetch(self._db, self._join.tables.tasks(), part)
 
     def close(self) -> None:
-        """Close the snapshot."""
         self._db.close()

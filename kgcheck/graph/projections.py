@@ -41,7 +41,6 @@ def rows_of(tree: Any) -> Rows:
 
 
 def _givers(node: Any) -> Iterator[Any]:
-    """The parts of a statement that give values, in order."""
     if isinstance(node, CypherParser.UnwindStContext | CypherParser.ProjectionBodyContext):
         yield node
     elif not isinstance(node, TerminalNode):

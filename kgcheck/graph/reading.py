@@ -219,7 +219,6 @@ class _Tokens(CommonTokenStream):  # type: ignore[misc]
         self._until = time.thread_time() + _MOST_SECONDS
 
     def consume(self) -> None:
-        """Called by the parser for each token that it reads or looks ahead to."""
         if time.thread_time() > self._until:
             raise UsageError("the statement takes too long to be read", "ask for less at once")
         super().consume()

@@ -118,7 +118,6 @@ class Reading(NamedTuple):
     longest_list: int | None = None
 
     def leaving_out(self) -> "Reading":
-        """Return the statement for a store in which something is retired."""
         return self._replace(text=self.kept or self.text)
 
 
@@ -278,7 +277,6 @@ def read_hops(rows: Iterable[Sequence[Any]], pattern: Pattern) -> list[Hop]:
 
 
 def _read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
-    """Two ids, then the properties of the pattern."""
     start, end, *values = row
     present = dict(zip(pattern.properties, values, strict=True))
     return Hop(str(start), NO_ID if end is None else str(end), plain(present, pattern.properties))

@@ -105,7 +105,6 @@ class LoadSummary(Value):
 
     @property
     def quarantined(self) -> int:
-        """Rows that were not loaded."""
         return sum(self.causes.values())
 
     @property

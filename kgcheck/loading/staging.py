@@ -68,7 +68,6 @@ class Staging:
         """Rows of each shared file that no entry takes, by what they say; the last count is of all other kinds."""
 
     def stage(self, holders: list[Holder], progress: Progress) -> None:
-        """Read every file of these labels and patterns."""
         for holder in self.schema.holders:
             keys = ", ".join(f"{identifier(k)} VARCHAR" for k in keys_of(holder))
             columns = "".join(f", {identifier(n)} {_SQL_TYPES[p.type]}" for n, p in holder.properties.items())
@@ -109,7 +108,6 @@ class Staging:
         return [f for f in self.recipe.files if f.file in self.files]
 
     def holder(self, file: NodeFile | EdgeFile) -> Holder:
-        """The label or pattern whose rows a file has."""
         if isinstance(file, NodeFile):
             return self.schema.label(file.label)
         return self.schema.pattern(file.head, file.relation, file.tail)

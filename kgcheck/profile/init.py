@@ -222,7 +222,6 @@ def _array(values: Iterable[str]) -> str:
 
 
 def _inline(table: dict[str, object]) -> str:
-    """A TOML table in one line."""
     parts = []
     for name, value in table.items():
         if value is None:

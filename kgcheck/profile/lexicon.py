@@ -247,7 +247,6 @@ class Words(Value):
 
     @cached_property
     def ignored(self) -> frozenset[str]:
-        """The words that may be left over."""
         return frozenset(self.ignore.split())
 
     @cached_property
@@ -337,7 +336,6 @@ class Lexicon(Value):
     spellings: dict[str, str] = {}
 
     def relation(self, name: str) -> RelationWords:
-        """The words of a relation; none for one that the lexicon does not list."""
         return next((r for r in self.relations if r.type == name), RelationWords(type=name))
 
 

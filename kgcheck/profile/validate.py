@@ -77,7 +77,6 @@ def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Valid
 
 
 def _recipes(schema: Schema) -> tuple[list[ReferenceRecipe], list[FileMistake]]:
-    """All recipes that can be read, and what is wrong with the others."""
     try:
         paths = reference_paths(schema)
     except ConfigurationError as error:

@@ -209,11 +209,9 @@ class UniProtEntry(Wire):
         return next((n.full_name.value for n in names if n and n.full_name), None)
 
     def comments_of(self, kind: str) -> list[Comment]:
-        """The comments of a type, e.g. TISSUE SPECIFICITY."""
         return [c for c in self.comments if c.comment_type == kind]
 
     def references_to(self, database: str) -> list[CrossReference]:
-        """The cross-references to a database."""
         return [x for x in self.cross_references if x.database == database]
 
     @property
@@ -597,5 +595,4 @@ def _origins(comment: str) -> tuple[EvidenceOrigin, ...]:
 
 
 def _untagged(text: str) -> str:
-    """A text without its evidence tags, ``{ECO:...}``."""
     return _EVIDENCE_TAG.sub("", text).strip()

@@ -134,7 +134,6 @@ def refuse_out(out: Path) -> None:
 
 
 def _read_back(path: Path, schema: Schema) -> None:
-    """Open a snapshot that was written, and read every block of it."""
     with Snapshot(path, schema) as snapshot:
         snapshot.check()
 
@@ -209,7 +208,6 @@ class _Builder:
             self._writer.add_rows(table, recipe.source, release_id, rows)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
-        """Derive what is looked up most, and say what the snapshot is."""
         self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
 
     def _parse(self, file: ReferenceFile, path: Path) -> tuple[Rows | None, str, str]:

@@ -114,12 +114,10 @@ class Snapshot(Closing):
         return schema.sources & self.sources
 
     def releases(self) -> list[SourceRelease]:
-        """Every release in the snapshot, with its rows by table."""
         with damage_named(self.path):
             return self._releases()
 
     def check(self) -> None:
-        """Read every block."""
         with damage_named(self.path):
             for kind, table in _expected(int(self.meta["format"])):
                 if kind == "table":

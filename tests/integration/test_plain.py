@@ -13,8 +13,7 @@ from benchmarks.generate import generate
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.numbers import pairs_of
 from kgcheck.audit.plain import PlainPairs
-from kgcheck.evidence import edges
-from kgcheck.evidence.confirmed import PlainEdges
+from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.loading.load import load_directory
@@ -61,7 +60,7 @@ def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict
     with duckdb.connect() as db:
         join = EvidenceJoin(db, snapshot)
         add_pairs(join, pairs)
-        asked = join.plainly_supported(pattern, head, tail)
+        asked = plainly_supported(db, pattern, head, tail)
         plain = alike_among(db, pairs, asked) if asked else set()
         join.edges(pattern, head, tail)
         judge_tasks(db, CheckType.TRIPLE)
@@ -102,29 +101,6 @@ def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
 ) -> None:
     relation, facts = crowd
     assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
-
-
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
-@given(crowded_snapshots())
-def test_of_few_links_and_of_many_the_same_count(
-    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
-) -> None:
-    relation, facts = crowd
-    snapshot = facts.build(tmp_path_factory.mktemp("generated"))
-    for pattern in SCHEMA.patterns(relation):
-        if pattern.head not in ENDS or pattern.tail not in ENDS:
-            continue
-        pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
-        observed = []
-        for few in (0, len(pairs) * 1_000):
-            with pytest.MonkeyPatch.context() as patch, duckdb.connect() as db:
-                patch.setattr(edges, "_FEW", few)
-                join = EvidenceJoin(db, snapshot)
-                add_pairs(join, pairs)
-                join.edges(pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail))
-                columns = "* EXCLUDE (retrieved_at)"
-                observed.append(db.execute(f"SELECT {columns} FROM evidence ORDER BY ALL").fetchall())
-        assert observed[0] == observed[1]
 
 
 def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:
@@ -179,9 +155,8 @@ def test_an_audit_counts_what_the_generator_knows(tmp_path: Path) -> None:
 def said_of_links(snapshot: Path, pattern: Pattern, pairs: list[tuple[str, str]]) -> list[str] | None:
     """The pairs that are plainly supported, with what is said of their links; None where none can be told to be."""
     with duckdb.connect() as db:
-        asked = EvidenceJoin(db, snapshot).plainly_supported(
-            pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail)
-        )
+        EvidenceJoin(db, snapshot)
+        asked = plainly_supported(db, pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail))
         if not asked:
             return None
         table = pa.table(dict(zip(("head", "tail"), map(list, zip(*pairs, strict=True)), strict=True)))
