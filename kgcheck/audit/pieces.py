@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
@@ -23,7 +23,6 @@ from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.source import LiveSource
 from kgcheck.evidence.tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparison_table import ComparisonTable
@@ -33,6 +32,9 @@ from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern
+
+if TYPE_CHECKING:
+    from kgcheck.reference.live import LiveReference
 
 LIVE_TASKS = 20_000
 """Most checks of a run that asks services; more are for a snapshot."""
@@ -61,7 +63,7 @@ class Worker:
         ledger: Ledger,
         run: Run,
         before: Run | None,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         papers: Papers | None = None,
         verified: VerifiedFiles | None = None,
         executor: SerialExecutor | None = None,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -17,7 +17,7 @@ from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.source import LiveSource, SnapshotSource
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
 from kgcheck.graph.store import Counts, GraphStore, PlacedStore
@@ -34,6 +34,9 @@ from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from kgcheck.reference.live import LiveReference
 
 SMALL_GRAPH, SMALL_SNAPSHOT = 1_000_000, 200 << 20
 """Nodes and edges, and bytes: hardly a table has much more than the 122,880 rows by which DuckDB shares work out."""
@@ -55,7 +58,7 @@ class Audit:
         ledger: Ledger,
         settings: Settings,
         progress: Progress | None = None,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         papers: Papers | None = None,
     ) -> None:
         self._papers = papers

@@ -26,7 +26,7 @@ from kgcheck.graph.changes import NotAsExpected, StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties, brought_to
 from kgcheck.loading.curated import CuratedFact
-from kgcheck.loading.records import Records
+from kgcheck.loading.lines import Records
 from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, stated_by
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
 from kgcheck.profile.schema import Holder, Label

@@ -365,48 +365,52 @@ def _pairs_of_two_species(tables: WorkingTables, check: EdgeCheck) -> None:
     several = tables.db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
     if not several[0][0]:
         return
-    tables.add_evidence(
+    by_id = f"""(SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+        FROM ref.value WHERE {known} GROUP BY id)"""
+    _add_open_silence(
+        tables,
+        check,
         f"""
-        WITH species AS (
-            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
-            FROM ref.value WHERE {known} GROUP BY id)
-        SELECT task, $source AS source, greatest(a.release_id, b.release_id) AS release_id,
-               head_now || ' ' || tail_now AS record, 'silent' AS stance, 'open' AS world, $tier AS tier,
-               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value,
-               'fact' AS about
-        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
-        WHERE NOT list_has_any(a.species, b.species)
-        """,
-        {"source": check.source, "tier": check.tier.value},
+        SELECT task, head_now, tail_now, greatest(a.release_id, b.release_id) AS release_id, NULL AS reason,
+               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value
+        FROM unseen u JOIN {by_id} a ON a.id = u.head_now JOIN {by_id} b ON b.id = u.tail_now
+        WHERE NOT list_has_any(a.species, b.species)""",
     )
-    tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
 def _unmapped_pairs(tables: WorkingTables, check: EdgeCheck, release: int) -> None:
     """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
-    tables.add_evidence(
+    _add_open_silence(
+        tables,
+        check,
         f"""
-        SELECT task, $source AS source, $release AS release_id, head_now || ' ' || tail_now AS record,
-               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
-               'an id that the source does not map' AS value, 'fact' AS about
-        FROM unseen WHERE head_now <> tail_now
-        """,
-        {"source": check.source, "release": release, "tier": check.tier.value},
+        SELECT task, head_now, tail_now, {release} AS release_id, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               'an id that the source does not map' AS value
+        FROM unseen WHERE head_now <> tail_now""",
     )
-    tables.drop_unseen("FROM unseen WHERE head_now <> tail_now")
 
 
 def _unmapped_ends(tables: WorkingTables, check: EdgeCheck) -> None:
     """A release that was asked for an id by itself, and does not map it, cannot tell."""
+    _add_open_silence(
+        tables,
+        check,
+        f"""
+        SELECT task, head_now, tail_now, max(c.release_id) AS release_id,
+               '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason, min(c.id) || ', which the source does not map' AS value
+        FROM unseen JOIN ref.covered c ON c.source = {literal(check.source)}
+        AND c.topic = {literal(unmapped_topic(check.link))} AND c.id IN (head_now, tail_now) GROUP BY ALL""",
+    )
+
+
+def _add_open_silence(tables: WorkingTables, check: EdgeCheck, select: str) -> None:
+    """Silence of a network about pairs of which it cannot tell, and which then are no longer in ``unseen``."""
     tables.add_evidence(
         f"""
-        SELECT u.task, $source AS source, max(c.release_id) AS release_id, head_now || ' ' || tail_now AS record,
-               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
-               min(c.id) || ', which the source does not map' AS value, 'fact' AS about
-        FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
-        GROUP BY u.task, head_now, tail_now
+        SELECT task, $source AS source, release_id, head_now || ' ' || tail_now AS record, 'silent' AS stance,
+               'open' AS world, $tier AS tier, reason, value, 'fact' AS about FROM ({select})
         """,
-        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(check.link)},
+        {"source": check.source, "tier": check.tier.value},
     )
     tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 

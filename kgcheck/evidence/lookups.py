@@ -5,11 +5,11 @@ be looked at is `not_available`, never `nothing_found`.
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from kgcheck.evidence.source import LiveSource, SnapshotSource, Stated
+from kgcheck.evidence.source import SnapshotSource, Stated
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Ref, Stance, Value
 from kgcheck.profile.catalogue import STATE_REASONS
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType
@@ -17,6 +17,7 @@ from kgcheck.profile.schema import Pattern, Schema
 
 if TYPE_CHECKING:
     from kgcheck.providers.uniprot_entry import UniProtEntry
+    from kgcheck.reference.live import LiveReference
 
 Status = Literal["found", "nothing_found", "not_available"]
 
@@ -100,23 +101,10 @@ class PairResult(LookupResult):
     channels: dict[str, float] = {}
 
 
-class Lookups(Protocol):
-    """Source of entries, lifecycles and pairs to show."""
-
-    def entry(self, accession: str) -> EntryResult:
-        """Look up a protein in UniProt."""
-
-    def lifecycle(self, accession: str) -> LifecycleResult:
-        """Look up the lifecycle of an accession."""
-
-    def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
-        """Look up the link between two proteins in STRING."""
-
-
 class SourceLookups:
     """Look-ups in a snapshot, and in the services over it where there are any."""
 
-    def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
+    def __init__(self, source: SnapshotSource, schema: Schema, live: "LiveReference | None" = None) -> None:
         self._source = source
         self._live = live
         issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.site]

@@ -6,16 +6,13 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import duckdb
-
 from kgcheck.checks.lists import items_of
 from kgcheck.closing import Closing
 from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import ADDRESS_SQL, TaskRow
-from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Target
-from kgcheck.profile.reference_files import NetworkType
+from kgcheck.evidence.tables import ADDRESS_SQL
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Target
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.retractions import retracted_among
@@ -23,7 +20,8 @@ from kgcheck.reference.snapshot import Snapshot, damage_named, refuse_unserved, 
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
-    from kgcheck.providers.uniprot_entry import UniProtEntry
+    # What asks services takes a while to be imported.
+    from kgcheck.reference.live import LiveReference
 
 Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
 
@@ -33,40 +31,6 @@ class ReferenceSource(Protocol):
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """Look up the source's evidence on a task, and the deciding sources that could not be looked at."""
-
-
-class LiveSource(Protocol):
-    """Services that lay what they say over a snapshot, see kgcheck.reference.live."""
-
-    failures: dict[str, str]
-    """Cause of a gap that may be closed later: the source could not be looked at."""
-    refusals: dict[str, str]
-    """Cause of a gap that stays: the source does not take the question."""
-
-    @property
-    def releases(self) -> Mapping[str, tuple[str, ...]]:
-        """The releases that each service named, as they came; an empty one where it named none."""
-
-    def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
-        """Make the catalog ``ref``."""
-
-    def fetch(self, db: duckdb.DuckDBPyConnection, tasks: Sequence[TaskRow], part: Label | Pattern) -> None:
-        """Bring what tasks of a label or a pattern need."""
-
-    def suggest(
-        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
-    ) -> None:
-        """Bring the links of some nodes, so that those that the graph lacks can be seen."""
-
-    @property
-    def causes(self) -> Mapping[str, Mapping[int, Reason]]:
-        """By source and number of the task (or place of the id), why a service could not be looked at the last time."""
-
-    def entry_of(self, accession: str) -> "UniProtEntry | None":
-        """The entry of an accession that was fetched and is active."""
-
-    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
-        """The scores by channel of a link that was fetched."""
 
 
 class Stated(NamedTuple):
@@ -93,7 +57,7 @@ class SnapshotSource(Closing):
         snapshot: Path | None,
         schema: Schema,
         settings: Settings,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         dates: Mapping[str, str] | None = None,
     ) -> None:
         if snapshot and live:

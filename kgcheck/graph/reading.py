@@ -21,8 +21,7 @@ from antlr4.PredictionContext import PredictionContextCache
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.bounds import growth_of
-from kgcheck.graph.projections import rows_of
+from kgcheck.graph.bounds import growth_of, rows_of
 from kgcheck.graph.queries import is_name, kept, quoted
 from kgcheck.graph.statement_writer import HINT, LONGEST_STATEMENT, Writer
 from kgcheck.graph.store import Reading

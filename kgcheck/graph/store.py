@@ -102,7 +102,7 @@ class Reading(NamedTuple):
         parameters: The texts of the statement, by the names of the parameters.
         columns: A name for each column of a row.
         labels: Labels that the statement names.
-        invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.projections`).
+        invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.bounds`).
         limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
         kept: The same without what is retired, for a store that holds such.
         longest_list: Elements that a list of its rows may have, where the backend is a server.

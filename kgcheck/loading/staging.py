@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.errors import InputFormat, InputMissing
-from kgcheck.loading.lines import find
-from kgcheck.loading.records import Records
+from kgcheck.loading.lines import Records, find
 from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe, Where
 from kgcheck.profile.schema import Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
@@ -49,9 +48,18 @@ def stated_by(holder: Holder) -> list[str]:
     return [*keys_of(holder), *holder.properties]
 
 
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+"""Judgements of rows that can be loaded."""
+
+
+def table_of(kind: str, holder: Holder) -> str:
+    """Quoted name of a table of a label or pattern: staged, have, judged or gone."""
+    return identifier(f"{kind} {holder_name(holder)}")
+
+
 def staged(holder: Holder) -> str:
     """Quoted name of a staging table."""
-    return identifier(f"staged {holder_name(holder)}")
+    return table_of("staged", holder)
 
 
 class Staging:
