@@ -148,7 +148,6 @@ def check(
 
 
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:
-    """Describe a model's tokens and cost, and its conclusion where that is another than the verdict."""
     tokens, costs = sum(e.tokens for e in events), [e.cost for e in events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
     if checked.differs and checked.concluded:

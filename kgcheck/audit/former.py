@@ -226,7 +226,7 @@ class FormerFindings:
             outcome, reason = again.get((head, tail), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
             if not has_nodes:
                 ended[fingerprint] = _GONE, ""
-            elif not self._tasks.about({head, tail}) or (is_missing and not is_part):
+            elif not self._tasks.concerns({head, tail}) or (is_missing and not is_part):
                 ended[fingerprint] = _UNCHECKED, _NOT_PART
             elif is_stated:
                 ended[fingerprint] = _FIXED, "the graph has the edge now"
@@ -248,7 +248,7 @@ class FormerFindings:
         for task in tasks:
             if task.rule in without or task.rule not in structure_rules():
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
-            elif not self._tasks.about({task.head, task.tail or task.head}):
+            elif not self._tasks.concerns({task.head, task.tail or task.head}):
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
             elif task.rule == wrong_end_label.RULE.name and task.fingerprint not in there:
                 ended[task.fingerprint] = self._stray()

@@ -39,7 +39,6 @@ class NodeNames:
         self._known: dict[Ref, str | None] = {}
 
     def beside(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Findings with what the graph calls their ends."""
         rest = iter(findings)
         while batch := list(islice(rest, _TOGETHER)):
             self._read({ref for f in batch for ref in (f.task.subject, f.task.object) if ref})

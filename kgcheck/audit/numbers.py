@@ -42,7 +42,6 @@ class Pairs(NamedTuple):
         return self.heads.texts.take(heads), self.tails.texts.take(tails)
 
     def pieces(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """The ids of heads and tails, some at a time."""
         for first in range(0, len(self.numbers), _TOGETHER):
             yield self.some(slice(first, first + _TOGETHER)).ends()
 

@@ -180,7 +180,6 @@ class Worker:
         return 0
 
     def _write(self, func: Callable[..., object], *args: Any) -> None:
-        """Do it at once, or after what is still to be written."""
         if self._executor:
             self._executor.submit(func, *args)
         else:
@@ -322,7 +321,7 @@ class Worker:
             hits = self._structure.of_label(self._schema.label(unit.label))
         else:
             hits = self._structure.of_graph()
-        wanted = (hit for hit in hits if self._tasks.about(hit.ids))
+        wanted = (hit for hit in hits if self._tasks.concerns(hit.ids))
         return wanted if self._options.unfold else structure.folded(wanted)
 
 

@@ -265,13 +265,11 @@ def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:
 
 
 def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Schema) -> list[SourceRelease]:
-    """The releases of sources that a plan asks."""
     wanted = sources_of(units, schema)
     return [r for r in releases if r.source in wanted]
 
 
 def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
-    """Warn of what makes the references of a run less trustworthy: age, or no date."""
     if not snapshot and live:
         return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
     if not snapshot:

@@ -147,7 +147,7 @@ class TaskSelection:
         """A select of the tasks of a unit: head, tail, value, items."""
         return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
 
-    def about(self, ids: set[str]) -> bool:
+    def concerns(self, ids: set[str]) -> bool:
         return not self._options.ids or bool(ids & set(self._options.ids))
 
     def _sampled(self, unit: Unit) -> str:

@@ -142,57 +142,52 @@ class SourceLookups:
     def entry(self, accession: str) -> EntryResult:
         # What the services brought for an entry is there until the next look-up.
         with self._source.turn:
-            return self._entry(accession)
-
-    def _entry(self, accession: str) -> EntryResult:
-        life = self.lifecycle(accession)
-        known = life.model_dump(exclude={"detail", "candidates"})
-        if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
-            return EntryResult(**known)
-        stated = self._source.stated(UNIPROT, self._protein.base_id(accession))
-        if not stated.values and not stated.links:
-            if life.state is None:
+            life = self.lifecycle(accession)
+            known = life.model_dump(exclude={"detail", "candidates"})
+            if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
                 return EntryResult(**known)
-            missing = {"status": "not_available", "reason": Reason.NOT_COVERED, "why": _WHY[Reason.NOT_COVERED]}
-            return EntryResult(**(known | missing))
-        if life.state is None:
-            where = {"source": UNIPROT, "release": stated.release, "url": stated.url, "retrieved_at": stated.at}
-            known |= {"status": "found", "reason": None, "why": "", **where}
-        return EntryResult(**known, **_shown(stated), **self._more(accession))
+            stated = self._source.stated(UNIPROT, self._protein.base_id(accession))
+            if not stated.values and not stated.links:
+                if life.state is None:
+                    return EntryResult(**known)
+                missing = {"status": "not_available", "reason": Reason.NOT_COVERED, "why": _WHY[Reason.NOT_COVERED]}
+                return EntryResult(**(known | missing))
+            if life.state is None:
+                where = {"source": UNIPROT, "release": stated.release, "url": stated.url, "retrieved_at": stated.at}
+                known |= {"status": "found", "reason": None, "why": "", **where}
+            return EntryResult(**known, **_shown(stated), **self._more(accession))
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
         with self._source.turn:
-            return self._pair(one, other, network)
-
-    def _pair(self, one: str, other: str, network: NetworkType) -> PairResult:
-        source = next(name for name, kind in NETWORKS.items() if kind == network)
-        pattern = self._patterns.get(source)
-        request: dict[str, Any] = {"one": one, "other": other, "network": network}
-        for accession in (one, other):
-            if refused := self._refused(accession):
-                return PairResult(**request, **refused)
-        if pattern is None:
-            return PairResult(**request, **self._gap(source, ()))
-        check = next(c for c in pattern.checks if c.source == source)
-        task = CheckTask(type=CheckType.TRIPLE, subject=self._ref(one), relation=pattern.type, object=self._ref(other))
-        evidence, gaps = self._source.observe(task)
-        observed = next((e for e in evidence if e.source == source and e.about == "fact"), None)
-        if observed is None:
-            return PairResult(**request, **self._gap(source, gaps))
-        if observed.reason is Reason.UNMAPPED_IDENTIFIER:
-            why = observed.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
-            return PairResult(**request, status="not_available", reason=observed.reason, why=why, **_place(observed))
-        shown = {**request, **_place(observed), "threshold": check.threshold, "record": observed.record}
-        if observed.score is None:
-            return PairResult(**shown, status="nothing_found")
-        channels = self._live.channels(observed.record, network) if self._live else {}
-        return PairResult(**shown, status="found", score=observed.score, channels=channels)
+            source = next(name for name, kind in NETWORKS.items() if kind == network)
+            pattern = self._patterns.get(source)
+            request: dict[str, Any] = {"one": one, "other": other, "network": network}
+            for accession in (one, other):
+                if refused := self._refused(accession):
+                    return PairResult(**request, **refused)
+            if pattern is None:
+                return PairResult(**request, **self._gap(source, ()))
+            check = next(c for c in pattern.checks if c.source == source)
+            head, tail = self._ref(one), self._ref(other)
+            task = CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
+            evidence, gaps = self._source.observe(task)
+            observed = next((e for e in evidence if e.source == source and e.about == "fact"), None)
+            if observed is None:
+                return PairResult(**request, **self._gap(source, gaps))
+            if observed.reason is Reason.UNMAPPED_IDENTIFIER:
+                why = observed.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
+                lacking = {"status": "not_available", "reason": observed.reason, "why": why}
+                return PairResult(**request, **lacking, **_place(observed))
+            shown = {**request, **_place(observed), "threshold": check.threshold, "record": observed.record}
+            if observed.score is None:
+                return PairResult(**shown, status="nothing_found")
+            channels = self._live.channels(observed.record, network) if self._live else {}
+            return PairResult(**shown, status="found", score=observed.score, channels=channels)
 
     def _ref(self, accession: str) -> Ref:
         return Ref(label=self._protein.name if self._protein else "", id=accession)
 
     def _refused(self, accession: str) -> dict[str, Any]:
-        """Return the reason why an accession cannot be asked for, or nothing."""
         if self._protein is None:
             return self._gap(UNIPROT, ())
         if not self._protein.matches(accession):

@@ -174,7 +174,6 @@ class EvidenceJoin:
         ).fetchall()
 
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
-        """Evidence from the values in ``reference_value`` about the tasks in ``node_key``."""
         same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
         self.tables.add_evidence(
@@ -270,7 +269,6 @@ class EvidenceJoin:
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
     def _lifecycles(self, topics: Topics, label: Label, dated: str) -> None:
-        """Add the authority's statement on each id that it knows; see `named_later` for later releases."""
         later = named_later(self._db, topics, label.authority.source, dated, "a.head")
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.

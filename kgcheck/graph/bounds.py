@@ -151,8 +151,8 @@ class _Walk:
 
     def _called(self, node: ParserRuleContext) -> ValueBound:
         name = node.invocationName().getText().lower()
-        given = arguments(node)
-        bounds = [self._bound(argument) for argument in given]
+        operands = arguments(node)
+        bounds = [self._bound(argument) for argument in operands]
         if name in _SMALL or not bounds:
             return _LITTLE
         most = ValueBound(max(bound.copies for bound in bounds), any(bound.collected for bound in bounds))
@@ -161,13 +161,13 @@ class _Walk:
                 raise UsageError(f"{_written(node)} makes lists of lists of any length", "UNWIND the inner list first")
             return ValueBound(most.copies, collected=True)
         if name == "replace":
-            return _checked(ValueBound(most.copies * _replaced(node, given)), node)
+            return _checked(ValueBound(most.copies * _replaced(node, operands)), node)
         return most
 
 
-def _replaced(node: ParserRuleContext, given: list[Any]) -> float:
+def _replaced(node: ParserRuleContext, operands: list[Any]) -> float:
     """The factor by which a text can grow in which something is replaced."""
-    texts = [_literal(argument) for argument in given]
+    texts = [_literal(argument) for argument in operands]
     if len(texts) == 3:
         _, old, new = texts
         if new == "":
@@ -180,7 +180,6 @@ def _replaced(node: ParserRuleContext, given: list[Any]) -> float:
 
 
 def _literal(node: Any) -> str | None:
-    """The text that an expression is written as; none if it is anything else."""
     while isinstance(node, ParserRuleContext):
         if isinstance(node, CypherParser.StringLitContext | CypherParser.CharLitContext):
             return text_of(node)

@@ -355,7 +355,6 @@ class EmbeddedStore(CatalogueReads):
         return [name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))]
 
     def _add_marks(self) -> None:
-        """Add the columns of marks to the tables of a store that was made without them."""
         for table in sorted(self._own_tables & self._tables.keys()):
             present = self._columns(table)
             for mark in MARKS:

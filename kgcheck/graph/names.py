@@ -142,7 +142,6 @@ class NameIndex:
         return bool(self._of_species) and not self._of_others
 
     def _table(self, label: Label) -> pa.Table:
-        """The folded names of a label, each with the node and what it is to it."""
         with self._lock:
             if label.name not in self._tables:
                 self._tables[label.name] = self._read(label)

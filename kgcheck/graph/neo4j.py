@@ -234,7 +234,6 @@ def _no_cleartext(uri: str, settings: Settings, *, is_secret: bool) -> Callable[
 
 
 def _is_undone(error: BaseException) -> bool:
-    """Return whether a statement has failed for a while only, before its commit."""
     return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 

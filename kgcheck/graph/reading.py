@@ -211,8 +211,6 @@ def _forget_when_large() -> None:
 
 
 class _Tokens(CommonTokenStream):  # type: ignore[misc]
-    """The tokens of a statement, which nobody looks at for long."""
-
     def __init__(self, lexer: CypherLexer) -> None:
         super().__init__(lexer)
         self._until = time.thread_time() + _MOST_SECONDS
@@ -224,8 +222,6 @@ class _Tokens(CommonTokenStream):  # type: ignore[misc]
 
 
 class _Errors(ErrorListener):  # type: ignore[misc]
-    """Keeps the first thing that the grammar does not know."""
-
     def __init__(self) -> None:
         self._first: str | None = None
 

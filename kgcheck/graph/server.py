@@ -180,7 +180,6 @@ class CypherServerStore(CatalogueReads):
         return self._database_id() or self.name
 
     def _database_id(self) -> str | None:
-        """The id of the database, where whoever may read the graph may ask for that, too."""
         try:
             return f"neo4j:{self._rows('database_identity')[0][0]}"
         except StoreUnavailable:

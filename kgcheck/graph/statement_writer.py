@@ -322,7 +322,6 @@ class Writer:
 
 
 def _is_argument(element: ParserRuleContext) -> bool:
-    """Tell whether an element of a pattern stands for the argument of a function."""
     while isinstance(element.parentCtx, CypherParser.PatternElemContext):
         element = element.parentCtx
     return isinstance(element.parentCtx, CypherParser.FunctionInvocationContext)

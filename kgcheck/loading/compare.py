@@ -133,7 +133,6 @@ class Comparison:
         return holder_name(holder) in filled or self.settling.concerns(holder)
 
     def _filled(self, holders: list[Holder]) -> set[str]:
-        """Names of the labels and patterns of which rows are staged."""
         if not holders:
             return set()
         selects = (f"SELECT {literal(holder_name(h))} WHERE EXISTS (FROM {staged(h)})" for h in holders)

@@ -88,8 +88,6 @@ class Settled(Value):
 
 
 class _Stated(NamedTuple):
-    """A row of a file that can be loaded."""
-
     number: int
     file: str
     line: int
@@ -277,7 +275,6 @@ class Settling:
         ).fetchall()
 
     def _stated(self, holder: Holder, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
-        """Rows of the files that can be loaded, with these keys."""
         names = stated_by(holder)
         accepted = ", ".join(map(literal, (NEW, CHANGED, UNCHANGED)))
         select = f"""
@@ -328,7 +325,6 @@ def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:
 
 
 def _row(holder: Holder, fact: CuratedFact, properties: Mapping[str, Any]) -> Row:
-    """Return the row that would state a fact with these properties."""
     keys = dict(zip(keys_of(holder), fact.key, strict=True))
     return keys | {name: properties.get(name) for name in holder.properties}
 

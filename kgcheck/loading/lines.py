@@ -68,7 +68,6 @@ def ends_whole(path: Path) -> bool:
 
 
 def _blocks(stream: pa.NativeFile, guard: Unpacking | None) -> Iterator[bytes]:
-    """The content of a stream without its byte order mark."""
     start = b""
     while len(start) < len(_BYTE_ORDER_MARK) and (more := stream.read(_BLOCK_BYTES)):
         start += more

@@ -257,7 +257,6 @@ class _Load:
     def _gone(
         self, comparison: Comparison, before: LoadManifest | None, same: set[str]
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Facts that no file states: those that go, and those that stay."""
         gone = {holder_name(h): comparison.gone(h).get(REMOVED, 0) for h in self._schema.holders}
         if before:
             gone |= {name: before.left.get(name, 0) for name in same}

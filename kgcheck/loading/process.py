@@ -83,8 +83,15 @@ def load_into(
 
 def _load(order: _Order, store: OpenedStore, settings: Settings, progress: Progress) -> LoadSummary:
     curated = order.curated(store) if order.curated else None
-    files = {"quarantine": order.quarantine, "options": order.options}
-    return load_directory(order.folder, store, settings, progress=progress, curated=curated, **files)
+    return load_directory(
+        order.folder,
+        store,
+        settings,
+        quarantine=order.quarantine,
+        options=order.options,
+        progress=progress,
+        curated=curated,
+    )
 
 
 @contextmanager
@@ -102,7 +109,6 @@ def _without_main() -> Iterator[None]:
 
 
 def _followed(pipe: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
-    """Show what the child tells, until its end."""
     steps: dict[int, tuple[ExitStack, ProgressStep]] = {}
     try:
         while True:
@@ -144,7 +150,6 @@ def _end(child: BaseProcess) -> None:
 
 
 def _again(error: type[KgcheckError], message: str, hint: str) -> KgcheckError:
-    """The error of the child, as it was raised there."""
     again = error.__new__(error)
     KgcheckError.__init__(again, message, hint)
     return again
@@ -197,8 +202,6 @@ def _end_with_parent() -> None:
 
 
 class _SentProgress:
-    """Progress that is shown in another process."""
-
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
         self._steps = 0

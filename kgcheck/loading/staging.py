@@ -245,7 +245,6 @@ class Staging:
         return {c: f"fields[{records.header.index(c) + 1}]" if c in present else "NULL::VARCHAR" for c in needed}
 
     def _insert(self, holder: Holder, entry: NodeFile | EdgeFile, place: dict[str, str], rows: str) -> str:
-        """The statement that judges, types and stages some rows."""
         stated = {key: _without(entry.prefixes[key], place[column]) for key, column in entry.keys.items()}
         stated |= {name: place[column] for name, column in entry.properties.items()}
         fields = {name: identifier(f"field {name}") for name in stated}

@@ -567,8 +567,6 @@ class Http(Closing):
 
 
 class _Together:
-    """Calls whose answers only make sense together."""
-
     def __init__(self, *, anew: bool = False) -> None:
         self.anew = anew
         self.kept = False

@@ -171,7 +171,6 @@ class Geo:
         return found
 
     def _by_page(self, accession: str) -> DataSetRecord:
-        """Read GEO's own page of an accession that the E-utilities do not have."""
         params = {"acc": accession, "targ": "self", "form": "text", "view": "brief"}
         return self._http.ask(self._page, "/query/acc.cgi", partial(_page_record, accession=accession), params=params)
 
@@ -415,7 +414,6 @@ def _are_of(found: Mapping[str, _RunSummary | None], *, accession: str) -> None:
 
 
 def _parts(summary: _RunSummary) -> tuple[frozenset[str], dict[str, str]]:
-    """The accessions of an experiment, and what it states of its study."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 

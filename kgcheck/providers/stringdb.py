@@ -246,7 +246,6 @@ def _links(
 
 
 def _unknown(answer: ServiceAnswer) -> bool:
-    """Return whether STRING says that it knows none of the proteins."""
     return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
 
 

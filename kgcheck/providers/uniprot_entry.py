@@ -202,7 +202,6 @@ class UniProtEntry(Wire):
 
     @property
     def pubmed_ids(self) -> list[str]:
-        """PubMed ids of the publications that the entry cites."""
         cited = [x for r in self.references for x in r.citation.citation_cross_references]
         return [x.id for x in cited if x.database == "PubMed"]
 
@@ -375,7 +374,6 @@ def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict
 
 
 def _papers(origins: Iterable[EvidenceOrigin]) -> list[str] | None:
-    """The papers that a statement rests on, or None where it rests on anything else, too."""
     sources = list(origins)
     if not sources or any(origin.source != "PubMed" or not origin.id for origin in sources):
         return None

@@ -316,11 +316,11 @@ class LiveReference:
                 self._string_ids |= {a: found.get(a) for a in missing}
         return errors
 
-    def _check_ids(self, given: Mapping[str, str]) -> None:
+    def _check_ids(self, string_ids: Mapping[str, str]) -> None:
         """Refuse an id of STRING that UniProt files under another protein, to which STRING gave none of its own."""
-        entries = {accession: self.entry_of(accession) for accession in given}
+        entries = {accession: self.entry_of(accession) for accession in string_ids}
         filed = {a: {x.id for x in entry.references_to("STRING")} for a, entry in entries.items() if entry}
-        astray = {a: string_id for a, string_id in given.items() if filed.get(a) and string_id not in filed[a]}
+        astray = {a: string_id for a, string_id in string_ids.items() if filed.get(a) and string_id not in filed[a]}
         for accession, string_id in astray.items():
             if owner := next((other for other in astray if string_id in filed[other]), None):
                 raise StringNames(
