@@ -1,6 +1,7 @@
 """Edges that a snapshot supports so plainly that one verdict tells of all."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -20,6 +21,7 @@ from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType
 from kgcheck.profile.schema import Pattern
 from kgcheck.reference.build import build_snapshot
+from kgcheck.reference.overlay import attach_overlay, attach_snapshot
 from kgcheck.settings import Settings
 from tests.support.audits import audited, comparable, demo
 from tests.support.facts import SCHEMA, Facts, triple, verdict_on
@@ -101,6 +103,28 @@ def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
 ) -> None:
     relation, facts = crowd
     assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(crowded_snapshots())
+def test_under_live_answers_that_say_nothing_the_same_links_count(
+    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
+) -> None:
+    relation, facts = crowd
+    snapshot = facts.build(tmp_path_factory.mktemp("generated"))
+    for pattern in SCHEMA.patterns(relation):
+        if pattern.head not in ENDS or pattern.tail not in ENDS:
+            continue
+        pairs = [(h, t) for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
+        observed = []
+        for attach in (attach_snapshot, partial(attach_overlay, schema=SCHEMA)):
+            with duckdb.connect() as db:
+                join = EvidenceJoin(db, snapshot, attach)
+                add_pairs(join, pairs)
+                join.edges(pattern, SCHEMA.label(pattern.head), SCHEMA.label(pattern.tail))
+                columns = "* EXCLUDE (retrieved_at)"
+                observed.append(db.execute(f"SELECT {columns} FROM evidence ORDER BY ALL").fetchall())
+        assert observed[0] == observed[1]
 
 
 def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:
