@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kgcheck.agents.tool_types import AccessionArguments, LiteratureArguments, LiteratureResult, PairArguments
 from kgcheck.errors import UnknownName
-from kgcheck.evidence.lookups import EntryResult, LifecycleResult, Lookups, PairResult, SourceLookups
-from kgcheck.evidence.source import LiveSource, Observed, ReferenceSource, SnapshotSource
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
+from kgcheck.evidence.source import Observed, ReferenceSource, SnapshotSource
 from kgcheck.literature.documents import SOURCE
 from kgcheck.model import CheckTask, Reason
 from kgcheck.profile.schema import Schema
@@ -18,6 +18,7 @@ from kgcheck.reference.retractions import counted
 
 if TYPE_CHECKING:
     from kgcheck.literature.edge_reader import TripleReader
+    from kgcheck.reference.live import LiveReference
 
 
 _MISSING = Reason.REFERENCE_MISSING
@@ -31,6 +32,10 @@ class Outside:
     def __init__(self, lookups: Lookups | None = None, reader: "TripleReader | None" = None) -> None:
         self.lookups = lookups
         self.reader = reader
+
+    def __init__(self, lookups: SourceLookups | None = None, reader: "TripleReader | None" = None) -> None:
+        self._lookups = lookups
+        self._reader = reader
 
     def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
         """Look up the entry of an identifier."""
@@ -97,7 +102,7 @@ class WithLiterature:
 
 
 def with_papers(
-    source: SnapshotSource, schema: Schema, live: LiveSource | None, reader: "TripleReader | None"
+    source: SnapshotSource, schema: Schema, live: "LiveReference | None", reader: "TripleReader | None"
 ) -> tuple[ReferenceSource, Outside]:
     """Return the sources of a team: evidence by one path, and the look-ups beside it."""
     sources = WithLiterature(source, reader) if reader else source

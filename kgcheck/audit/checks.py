@@ -59,7 +59,6 @@ class CheckResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The outcome, why, and the evidence."""
         return self.finding.verdict
 
     def exit_code(self, fail_on: str = "refuted") -> int:
@@ -130,7 +129,17 @@ def check(
         ).with_live(live.releases if live else {})
         notes += live_failures(live)
         notes += [f"warning: {warning}" for warning in run.warnings]
-        (finding,), tally = NodeNames(graph).beside([_finding(checked, name)]), _tally(checked)
+        task, verdict = checked.task, checked.verdict
+        found = Finding(run=name, fingerprint=task.fingerprint, task=task, verdict=verdict, change=checked.change)
+        (finding,) = NodeNames(graph).beside([found])
+        tally = Tally(
+            type=task.type,
+            target=Target.of(task),
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            sources=tuple(sorted({e.source for e in verdict.evidence})),
+            count=1,
+        )
         if ledger:
             ledger.keep(run, finding, tally)
         if context.brain == "llm":
@@ -139,30 +148,8 @@ def check(
 
 
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:
-    """Describe a model's tokens and cost, and its conclusion where that is another than the verdict."""
     tokens, costs = sum(e.tokens for e in events), [e.cost for e in events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
     if checked.differs and checked.concluded:
         text += f"; the model concluded {checked.concluded.value}, the evidence says {checked.verdict.outcome.value}"
     return text
-
-
-def _finding(checked: TeamConclusion, run: str) -> Finding:
-    return Finding(
-        run=run,
-        fingerprint=checked.task.fingerprint,
-        task=checked.task,
-        verdict=checked.verdict,
-        change=checked.change,
-    )
-
-
-def _tally(checked: TeamConclusion) -> Tally:
-    return Tally(
-        type=checked.task.type,
-        target=Target.of(checked.task),
-        outcome=checked.verdict.outcome,
-        reason=checked.verdict.reason,
-        sources=tuple(sorted({e.source for e in checked.verdict.evidence})),
-        count=1,
-    )

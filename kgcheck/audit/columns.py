@@ -160,7 +160,6 @@ def _of_one(tables: WorkingTables, tasks: str) -> str:
 
 
 def _of_several(tables: WorkingTables, tasks: str) -> str:
-    """A select of what is known of tasks, however much evidence each has."""
     # Sorted as lists of few items, which takes a third of the time of an aggregate that sorts.
     order = ", ".join(f"key_{number} := {key}" for number, key in enumerate(SHOWN_ORDER))
     return f"""

@@ -31,7 +31,6 @@ class SerialExecutor:
         self._submitted.append(self._thread.submit(self._next, func, *args))
 
     def wait(self) -> None:
-        """Wait until everything that was submitted is done."""
         self._wait(0)
 
     def __enter__(self) -> Self:

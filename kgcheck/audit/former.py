@@ -225,7 +225,7 @@ class FormerFindings:
             outcome, reason = again.get((head, tail), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
             if not has_nodes:
                 ended[fingerprint] = _GONE, ""
-            elif not self._tasks.about({head, tail}) or (is_missing and not is_part):
+            elif not self._tasks.concerns({head, tail}) or (is_missing and not is_part):
                 ended[fingerprint] = _UNCHECKED, _NOT_PART
             elif is_stated:
                 ended[fingerprint] = _FIXED, "the graph has the edge now"
@@ -247,7 +247,7 @@ class FormerFindings:
         for task in tasks:
             if task.rule in without or task.rule not in structure_rules():
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
-            elif not self._tasks.about({task.head, task.tail or task.head}):
+            elif not self._tasks.concerns({task.head, task.tail or task.head}):
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
             elif task.rule == wrong_end_label.RULE.name and task.fingerprint not in there:
                 ended[task.fingerprint] = self._stray()
@@ -265,7 +265,6 @@ class FormerFindings:
         return (_GONE, "") if is_whole else (_UNCHECKED, "there are too many edges of this kind to list them all")
 
     def _there(self, tasks: Sequence[FormerTask]) -> set[str]:
-        """The fingerprints of tasks whose nodes and edges the graph has."""
         found: set[str] = set()
         by_place: dict[tuple[Any, ...], list[FormerTask]] = defaultdict(list)
         for task in tasks:
@@ -293,7 +292,6 @@ class FormerFindings:
         return found
 
     def _folds_now(self) -> dict[tuple[Any, ...], str]:
-        """The findings of this run that stand for many alike."""
         rows = self._table.structure_of(self._run.id, _folded_rules(), folded=ALL)
         return {_alike(_task(row)): row.fingerprint for row in rows}
 

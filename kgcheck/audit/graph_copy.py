@@ -12,33 +12,20 @@ from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
-from kgcheck.quoting import identifier, literal
+from kgcheck.quoting import identifier
 
 _MOST = 512
 """Characters of an id that a Ref takes."""
 
 
 def printable(identifier: str | None) -> str:
-    """An id in the form that a Ref takes, as the copy makes it."""
+    """An id in the form that a Ref takes."""
     if not identifier:
         return NO_ID
     if len(identifier) <= _MOST and all(ord(c) >= 32 for c in identifier):
         return identifier
     digest = md5(identifier.encode(), usedforsecurity=False).hexdigest()[:8]
     return "".join(c if ord(c) >= 32 else "\ufffd" for c in identifier)[: _MOST - 40] + f"… {digest}"
-
-
-def add_printable(db: duckdb.DuckDBPyConnection) -> None:
-    """Add `printable` to a connection, as a function of SQL."""
-    db.execute(
-        rf"""
-        CREATE OR REPLACE TEMP MACRO printable(id) AS CASE
-            WHEN coalesce(id, '') = '' THEN {literal(NO_ID)}
-            WHEN length(id) > {_MOST} OR regexp_matches(id, '[\x00-\x1f]') THEN
-                left(regexp_replace(id, '[\x00-\x1f]', chr(65533), 'g'), {_MOST - 40}) || '… ' || left(md5(id), 8)
-            ELSE id END
-        """
-    ).fetchall()
 
 
 class GraphCopy:
@@ -54,7 +41,6 @@ class GraphCopy:
         self._whole = whole
         self._have: set[str] = set()
         self._places: dict[str, tuple[Ids, Places]] = {}
-        add_printable(db)
 
     def nodes(self, label: Label) -> str:
         """The quoted name of the table of a label, filled."""
@@ -92,7 +78,6 @@ class GraphCopy:
         return not self._whole
 
     def numbered(self, pattern: Pattern) -> Pairs:
-        """The pairs of a pattern as numbers."""
         store = self._store
         if not isinstance(store, PlacedStore):
             ends = pattern.ends_alone
@@ -116,9 +101,10 @@ class GraphCopy:
     def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
         self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
         for table in tables:
-            self._select_into(
-                f"INSERT INTO {identifier(name)} BY NAME SELECT * {_cleaned(table, ids)} FROM incoming", table
-            )
+            for place, column in enumerate(table.column_names):
+                if column in ids:
+                    table = table.set_column(place, column, _shown(table.column(column)))
+            self._select_into(f"INSERT INTO {identifier(name)} BY NAME FROM incoming", table)
 
     def _select_into(self, statement: str, rows: pa.Table) -> None:
         self._db.register("incoming", rows)
@@ -128,19 +114,10 @@ class GraphCopy:
             self._db.unregister("incoming")
 
 
-def _cleaned(rows: pa.Table, ids: tuple[str, ...]) -> str:
-    """Return the REPLACE clause that makes ids printable; empty where all are, as nearly always."""
-    unclean = [name for name in ids if not _is_printable(rows.column(name))]
-    return f"REPLACE ({', '.join(f'printable({name}) AS {name}' for name in unclean)})" if unclean else ""
-
-
 def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Ids as they are shown."""
-    return (
-        column
-        if _is_printable(column)
-        else pa.chunked_array([pa.array(map(printable, column.to_pylist()), pa.string())])
-    )
+    if _is_printable(column):
+        return column
+    return pa.chunked_array([pa.array(map(printable, column.to_pylist()), pa.string())])
 
 
 def _is_printable(column: pa.ChunkedArray) -> bool:

@@ -55,7 +55,6 @@ def _digest_of(snapshot: Path, schema: Schema) -> str:
 
 
 def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
-    """Name a snapshot wherever it lies: by its releases, when each was built, and its length."""
     parts = [str(snapshot.stat().st_size), *sorted(release.model_dump_json() for release in releases)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from kgcheck.audit.plan import Piece, Unit, place_sql
-from kgcheck.checks.precedence import first
-from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, merge_observations
+from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
 from kgcheck.evidence.tables import JUDGED, SIGNATURE_VERDICT, fill
 from kgcheck.model import (

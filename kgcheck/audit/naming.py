@@ -39,7 +39,6 @@ class NodeNames:
         self._known: dict[Ref, str | None] = {}
 
     def beside(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Findings with what the graph calls their ends."""
         rest = iter(findings)
         while batch := list(islice(rest, _TOGETHER)):
             self._read({ref for f in batch for ref in (f.task.subject, f.task.object) if ref})
@@ -68,7 +67,6 @@ class NodeNames:
             insert_arrow(db, NODE_NAME.name, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
 
     def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:
-        """Put all nodes of a label there."""
         db.execute("CREATE OR REPLACE TEMP TABLE stated_name (id VARCHAR, name VARCHAR)").fetchall()
         for scanned in self._store.scan_nodes(self._labels[label]):
             insert_arrow(db, "stated_name", scanned.select(["id", "name"]))

@@ -35,16 +35,13 @@ class Pairs(NamedTuple):
     numbers: Numbers
 
     def some(self, chosen: npt.NDArray[np.bool_] | slice) -> "Pairs":
-        """Those that are chosen."""
         return self._replace(numbers=self.numbers[chosen])
 
     def ends(self) -> tuple[pa.Array, pa.Array]:
-        """The ids of heads and tails."""
         heads, tails = pa.array(self.numbers >> HALF), pa.array(self.numbers & LOW)
         return self.heads.texts.take(heads), self.tails.texts.take(tails)
 
     def pieces(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """The ids of heads and tails, some at a time."""
         for first in range(0, len(self.numbers), _TOGETHER):
             yield self.some(slice(first, first + _TOGETHER)).ends()
 

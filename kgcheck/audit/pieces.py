@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
@@ -21,9 +21,8 @@ from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.evidence.confirmed import PlainEdges
+from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.source import LiveSource
 from kgcheck.evidence.tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparisons import ComparisonTable
@@ -33,6 +32,9 @@ from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern
+
+if TYPE_CHECKING:
+    from kgcheck.reference.live import LiveReference
 
 LIVE_TASKS = 20_000
 """Most checks of a run that asks services; more are for a snapshot."""
@@ -61,7 +63,7 @@ class Worker:
         ledger: Ledger,
         run: Run,
         before: Run | None,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         papers: Papers | None = None,
         verified: VerifiedFiles | None = None,
         executor: SerialExecutor | None = None,
@@ -178,7 +180,6 @@ class Worker:
         return 0
 
     def _write(self, func: Callable[..., object], *args: Any) -> None:
-        """Do it at once, or after what is still to be written."""
         if self._executor:
             self._executor.submit(func, *args)
         else:
@@ -242,7 +243,7 @@ class Worker:
         """Edges of which one tells all; None where each is to be looked at."""
         if not unit.pattern or not self._may_be_plain(unit):
             return None
-        return self._join.plainly_supported(unit.pattern, *self._ends(unit.pattern), self._plain_db)
+        return plainly_supported(self._plain_db, unit.pattern, *self._ends(unit.pattern))
 
     def _may_be_plain(self, unit: Unit) -> bool:
         is_judged_alone = self._options.keep_all or self._live or self._papers
@@ -320,7 +321,7 @@ class Worker:
             hits = self._structure.of_label(self._schema.label(unit.label))
         else:
             hits = self._structure.of_graph()
-        wanted = (hit for hit in hits if self._tasks.about(hit.ids))
+        wanted = (hit for hit in hits if self._tasks.concerns(hit.ids))
         return wanted if self._options.unfold else structure.folded(wanted)
 
 

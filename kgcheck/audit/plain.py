@@ -42,7 +42,6 @@ class PlainPairs:
         self._made: dict[tuple[str, PlainEnd], _FineEnds] = {}
 
     def among(self, pairs: Pairs, plain: PlainEdges) -> tuple[Alike, npt.NDArray[np.bool_]]:
-        """The pairs that are plainly supported."""
         origins = self._origins(plain)
         links = self._links(pairs, plain, origins)
         numbers = as_numbers(links.column("number"))
@@ -122,7 +121,6 @@ class _FineEnds(NamedTuple):
 
 
 def _more_of(alike: Alike, links: pa.Table, in_order: Numbers) -> pa.Table | None:
-    """Return what `Alike` keeps of the links of plainly supported pairs."""
     pairs = alike.pairs.numbers
     of_links = [name for name in _OF_LINKS if name in links.column_names]
     if len(alike.origins) > 1 or any(links.column(name).null_count < len(links) for name in of_links):

@@ -21,7 +21,6 @@ class Unit(Value):
 
     @property
     def target(self) -> Target:
-        """The part of the schema that it is of."""
         if self.pattern:
             ends = {"label": self.pattern.head, "relation": self.pattern.type, "object_label": self.pattern.tail}
             return Target(**ends, attribute=self.attribute)
@@ -29,7 +28,6 @@ class Unit(Value):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of the nodes that the unit is about."""
         if self.pattern:
             return self.pattern.head, self.pattern.tail
         return (self.label,) if self.label else ()

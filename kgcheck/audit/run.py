@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -17,7 +17,7 @@ from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.source import LiveSource, SnapshotSource
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
 from kgcheck.graph.store import Counts, GraphStore, PlacedStore
@@ -34,6 +34,9 @@ from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
 from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    from kgcheck.reference.live import LiveReference
 
 SMALL_GRAPH, SMALL_SNAPSHOT = 1_000_000, 200 << 20
 """Nodes and edges, and bytes: hardly a table has much more than the 122,880 rows by which DuckDB shares work out."""
@@ -55,7 +58,7 @@ class Audit:
         ledger: Ledger,
         settings: Settings,
         progress: Progress | None = None,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         papers: Papers | None = None,
     ) -> None:
         self._papers = papers
@@ -262,13 +265,11 @@ def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:
 
 
 def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Schema) -> list[SourceRelease]:
-    """The releases of sources that a plan asks."""
     wanted = sources_of(units, schema)
     return [r for r in releases if r.source in wanted]
 
 
 def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
-    """Warn of what makes the references of a run less trustworthy: age, or no date."""
     if not snapshot and live:
         return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
     if not snapshot:

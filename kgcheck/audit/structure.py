@@ -59,7 +59,6 @@ class Fault(NamedTuple):
 
     @property
     def ids(self) -> set[str]:
-        """Ids that the fault is about."""
         return {self.head.id, self.tail.id} if self.tail else {self.head.id}
 
 
@@ -99,7 +98,6 @@ class AuditedGraph:
         return self._db.execute(f"SELECT DISTINCT head, tail FROM {self.edges(pattern)} ORDER BY ALL").fetchall()
 
     def stray_edges(self) -> Iterator[RuleHit]:
-        """Edges whose ends fit no pattern of the schema."""
         for edge in dict.fromkeys(self._store.stray_edges(MAX_STRAY_EDGES)):
             detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
             ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
@@ -120,7 +118,6 @@ class StructureRules:
         self._rules = [rule for name, rule in structure_rules().items() if name not in off]
 
     def of_label(self, label: Label) -> Iterator[Fault]:
-        """Every fault of the nodes of a label."""
         selects = {rule.name: rule.of_label(self._graph, label) for rule in self._rules if rule.of_label}
         for rule, select in self._broken({name: select for name, select in selects.items() if select}):
             for row in self._rows(rule, select):
@@ -140,7 +137,6 @@ class StructureRules:
                 )
 
     def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
-        """Every fault of the edges of a pattern."""
         selects: dict[str, str] = {}
         listed: dict[Reason, Iterable[RuleHit]] = {}
         for rule in self._rules:
@@ -164,7 +160,6 @@ class StructureRules:
             yield from (Fault(reason, *hit) for hit in hits)
 
     def of_graph(self) -> Iterator[Fault]:
-        """Every fault of the graph as a whole: edges whose ends fit no pattern, counts that moved."""
         for rule in self._rules:
             for hit in rule.of_graph(self._graph) if rule.of_graph else ():
                 if self._is_wanted(hit):

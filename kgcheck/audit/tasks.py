@@ -75,7 +75,6 @@ class TaskSelection:
         self._threshold: int | None = None
 
     def check_ids(self, store: GraphStore, units: Iterable[Unit]) -> None:
-        """Refuse ids that no node has."""
         names = dict.fromkeys(name for unit in units for name in unit.labels)
         labels = [self._schema.label(name) for name in names]
         for wanted in self._options.ids:
@@ -137,25 +136,21 @@ class TaskSelection:
         return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)
 
     def _pairs(self, unit: Unit) -> Pairs:
-        """The pairs of a unit of triples that the filters and the sample leave."""
         if unit.pattern and self.is_numbered:
             return self._copy.numbered(unit.pattern)
         return pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
 
     def count(self, unit: Unit) -> int:
-        """Count the tasks of a unit that the filters and the sample leave."""
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
     def select_of(self, unit: Unit, *, whole: bool = False) -> str:
         """A select of the tasks of a unit: head, tail, value, items."""
         return f"SELECT head, tail, value, items FROM ({self._tasks(unit) if whole else self._sampled(unit)})"
 
-    def about(self, ids: set[str]) -> bool:
-        """Tell whether a task about these ids is asked for."""
+    def concerns(self, ids: set[str]) -> bool:
         return not self._options.ids or bool(ids & set(self._options.ids))
 
     def _sampled(self, unit: Unit) -> str:
-        """A select of the tasks of a unit that the filters and the sample leave."""
         kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
         return f"SELECT * FROM ({self._wanted(unit)}) {kept}"
 
@@ -221,7 +216,6 @@ class TaskSelection:
         return f"ANTI JOIN (SELECT id FROM ref.lifecycle WHERE {elsewhere}) AS not_{end} ON not_{end}.id = l.{end}"
 
     def _stated(self, pattern: Pattern, check: EdgeCheck) -> str:
-        """A select of the pairs that the graph's edges state."""
         edges = self._copy.pairs(pattern)
         stated = f"SELECT head, tail FROM {edges}"
         if pattern.symmetric:
@@ -233,7 +227,6 @@ class TaskSelection:
         return stated
 
     def _similar(self, wanted: str, labels: Iterable[Label]) -> list[str]:
-        """The ids that look most like one."""
         listed = " UNION ALL ".join(f"SELECT id FROM {self._copy.nodes(label)}" for label in labels)
         rows = self._db.execute(
             f"""

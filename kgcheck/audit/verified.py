@@ -60,7 +60,7 @@ def judged_files(files: VerifiedFiles, tables: WorkingTables, run: str, pieces: 
         if len(pieces) > 1:
             found = whole.filter(pc.and_(pc.greater_equal(tasks, piece.first), pc.less_equal(tasks, piece.last)))
         found = found.drop_columns("task")
-        path, about = files.paths(run, piece.name)[0], _about(run, piece.name, piece.unit)
+        path, about = files.paths(run, piece.name)[0], _piece_columns(run, piece.name, piece.unit)
         yield files.write, path, found.slice, len(found), about
 
 
@@ -100,13 +100,12 @@ def alike_file(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
         return pa.table(rows)
 
     path = files.paths(run, piece.name)[1]
-    return files.write, path, some, len(pairs.numbers), same | _about(run, piece.name, piece.unit)
+    return files.write, path, some, len(pairs.numbers), same | _piece_columns(run, piece.name, piece.unit)
 
 
 def _confidences(
     check: EdgeCheck, scores: pa.ChunkedArray, is_one_of_several: npt.NDArray[np.bool_]
 ) -> pa.ChunkedArray:
-    """Return the confidence by each link; null for a pair that has several."""
     of_scores = pc.unique(scores)
     sure = pa.array([_confidence(check, score) for score in of_scores.to_pylist()], pa.float64())
     by_link = sure.take(pc.index_in(scores, of_scores))
@@ -114,10 +113,9 @@ def _confidences(
 
 
 def _confidence(check: EdgeCheck, score: float | None) -> float:
-    """Return the confidence in an edge of which one link is all that was observed."""
     link = Observation(check.source, "fact", Stance.SUPPORTS, check.world, check.tier, None, score, 1)
     return judge(Signature(CheckType.TRIPLE, (link,), ())).confidence
 
 
-def _about(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:
+def _piece_columns(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:
     return {"run": run, "piece": piece, "type": unit.type.value, **dict(unit.target)}

@@ -6,11 +6,11 @@ many.
 """
 
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kgcheck.checks.lists import items_of, joined, separator_of
 from kgcheck.checks.signature import Signature, signature_of
-from kgcheck.checks.verdicts import judge
+from kgcheck.checks.verdicts import Judgement, judge
 from kgcheck.model import (
     Change,
     ChangeKind,
@@ -63,19 +63,6 @@ class Offered(NamedTuple):
     candidates: int
 
 
-class _Ended(Protocol):
-    """Result of a task: of a verdict and of a judgement alike."""
-
-    @property
-    def outcome(self) -> Outcome: ...
-
-    @property
-    def reason(self) -> Reason: ...
-
-    @property
-    def note(self) -> str: ...
-
-
 def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     """The change that would make the graph right where it is wrong; of a node that it lacks none."""
     if task.judged_as is not task.type:
@@ -101,7 +88,9 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     return Change(kind=plan.kind, to=to, candidates=shown, because=plan.because)
 
 
-def plan_repair(signature: Signature, ended: _Ended, offered: Offered, *, of_attribute: bool) -> RepairPlan | None:
+def plan_repair(
+    signature: Signature, ended: Verdict | Judgement, offered: Offered, *, of_attribute: bool
+) -> RepairPlan | None:
     """Plan the change for a task by its verdict; None where there is nothing to change."""
     if TallyMark.of(signature.type, ended.outcome).severity:
         return None
@@ -154,7 +143,7 @@ def _holds_with_replacement(merged: Signature) -> bool:
     return judge(Signature(CheckType.TRIPLE, facts, ())).outcome is Outcome.SUPPORTED
 
 
-def _for_edge(signature: Signature, ended: _Ended, offered: Offered, because: str) -> RepairPlan:
+def _for_edge(signature: Signature, ended: Verdict | Judgement, offered: Offered, because: str) -> RepairPlan:
     why = "; ".join(filter(None, (because, ended.note)))
     if ended.reason in _REPAIRED_WITH_THE_NODE:
         if any(o.reason is Reason.SELF_LOOP for o in signature.observations):

@@ -9,8 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kgcheck.checks.precedence import first
 from kgcheck.model import CheckType, Evidence, Gap, Reason, Stance, Tier, World
+
+# Of several reasons, a verdict gives the first in the order of their table.
+_PLACE = {reason: place for place, reason in enumerate(Reason)}
+
+_OF_AN_EDGE = frozenset({Reason.EDGE_NEGATED, Reason.PARENT_INDIRECT, Reason.EDGE_UNSUPPORTED, Reason.BELOW_THRESHOLD})
 
 MAX_RECORDS = 3
 """Independent records beyond this number no longer raise the confidence."""
@@ -45,7 +49,6 @@ class Signature(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources that made an observation."""
         return tuple(sorted({o.source for o in self.observations}))
 
 
@@ -82,3 +85,22 @@ def _reason(of_record: list[Evidence]) -> Reason | None:
 
 def _score(of_record: list[Evidence]) -> float | None:
     return max((e.score for e in of_record if e.score is not None), default=None)
+
+
+def first(reasons: Iterable[Reason]) -> Reason | None:
+    """The reason that is given, of several; None of none."""
+    return min(reasons, key=place, default=None)
+
+
+def place(reason: Reason) -> int:
+    """Return the place of a reason in the order; those of structure rules share the last place."""
+    return _PLACE.get(reason, len(_PLACE))
+
+
+def agrees(one: Reason | None, other: Reason | None) -> bool:
+    """Tell whether two contradictions can both be right.
+
+    An edge may be denied by one source and lacking in another. Of a value, or of what became of an id, two different
+    reasons exclude each other.
+    """
+    return one is None or other is None or one is other or {one, other} <= _OF_AN_EDGE

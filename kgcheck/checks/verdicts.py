@@ -15,8 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kgcheck.checks.precedence import agrees, first, place
-from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, signature_of
+from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, agrees, first, place, signature_of
 from kgcheck.model import (
     CheckType,
     Evidence,

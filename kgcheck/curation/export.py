@@ -37,8 +37,8 @@ from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties, brought_to
 from kgcheck.loading.curated import Curated, CuratedFact
+from kgcheck.loading.lines import Records
 from kgcheck.loading.load import import_folder
-from kgcheck.loading.records import Records
 from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, stated_by
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe

@@ -72,7 +72,6 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
 
 
 def _looped(db: duckdb.DuckDBPyConnection, checks: list[EdgeCheck]) -> bool:
-    """Tell whether a link leads from a node to itself, which supports no edge where none may."""
     links = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in checks)
     return bool(db.execute(f"SELECT 1 FROM ref.link WHERE head_now = tail_now AND ({links}) LIMIT 1").fetchall())
 

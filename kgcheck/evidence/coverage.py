@@ -36,11 +36,9 @@ class Topics:
         return max(whole, key=lambda r: (r.recency, r.id)).id if whole else None
 
     def speak(self, source: str, topic: str) -> bool:
-        """Tell whether any release speaks of a topic."""
         return (source, topic) in self._releases
 
     def dates(self, source: str, topic: str) -> int:
-        """Count the different dates of the releases that speak of a topic."""
         return len({r.recency for r in self._releases.get((source, topic), ())})
 
 

@@ -35,10 +35,6 @@ def cited_by(stated: Iterable[tuple[str, str, str]]) -> Cited | None:
     return (lambda: f"SELECT * FROM (VALUES {rows}) AS t(head, tail, source)") if rows else None
 
 
-_FEW = 1_000
-"""So many links are quicker looked at in one way than in two."""
-
-
 def channel_topic(link: str, channel: str) -> str:
     """The topic under which a release covers the proteins and the terms of which a channel of it speaks."""
     return f"{link} {channel}"
@@ -261,24 +257,16 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
 
     See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
     """
-    ways, named = [_links_of_pairs(tables, check)], {}
-    if check.match == "descendant" and not tables.links_have_places:
-        ways.append(_link_to_descendant(check.ontology or ""))
-        named = {"source": check.source, "relation": check.link}
-    found = tables.db.execute("SELECT count(*) FROM found_link").fetchall()[0][0]
-    if not found and len(ways) == 1:
+    links = _links_of_pairs(tables, check)
+    if not tables.has("found_link"):
         return "FROM ends"
-    links = " UNION ALL ".join(ways)
-    if len(ways) > 1 or found <= _FEW:
-        counted = counting(check, links)
-    else:
-        # Most tasks have one link, which counts as it is: of the others alone it is asked which count.
-        several = "(SELECT task FROM found_link GROUP BY task HAVING count(*) > 1)"
-        counted = f"""
-        WITH stated_link AS MATERIALIZED ({links})
-        SELECT *, {stance(check)} AS stance FROM stated_link ANTI JOIN {several} USING (task) UNION ALL BY NAME
-        ({counting(check, f"SELECT * FROM stated_link SEMI JOIN {several} USING (task)")})"""
-    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}", named).fetchall()
+    # Most tasks have one link, which counts as it is: of the others alone it is asked which count.
+    several = "(SELECT task FROM found_link GROUP BY task HAVING count(*) > 1)"
+    counted = f"""
+    WITH stated_link AS MATERIALIZED ({links})
+    SELECT *, {stance(check)} AS stance FROM stated_link ANTI JOIN {several} USING (task) UNION ALL BY NAME
+    ({counting(check, f"SELECT * FROM stated_link SEMI JOIN {several} USING (task)")})"""
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}").fetchall()
     tables.add_evidence(
         f"""
         SELECT task, $source AS source, release_id, record, stance,
@@ -377,48 +365,52 @@ def _pairs_of_two_species(tables: WorkingTables, check: EdgeCheck) -> None:
     several = tables.db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
     if not several[0][0]:
         return
-    tables.add_evidence(
+    by_id = f"""(SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+        FROM ref.value WHERE {known} GROUP BY id)"""
+    _add_open_silence(
+        tables,
+        check,
         f"""
-        WITH species AS (
-            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
-            FROM ref.value WHERE {known} GROUP BY id)
-        SELECT task, $source AS source, greatest(a.release_id, b.release_id) AS release_id,
-               head_now || ' ' || tail_now AS record, 'silent' AS stance, 'open' AS world, $tier AS tier,
-               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value,
-               'fact' AS about
-        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
-        WHERE NOT list_has_any(a.species, b.species)
-        """,
-        {"source": check.source, "tier": check.tier.value},
+        SELECT task, head_now, tail_now, greatest(a.release_id, b.release_id) AS release_id, NULL AS reason,
+               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value
+        FROM unseen u JOIN {by_id} a ON a.id = u.head_now JOIN {by_id} b ON b.id = u.tail_now
+        WHERE NOT list_has_any(a.species, b.species)""",
     )
-    tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
 
 def _unmapped_pairs(tables: WorkingTables, check: EdgeCheck, release: int) -> None:
     """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
-    tables.add_evidence(
+    _add_open_silence(
+        tables,
+        check,
         f"""
-        SELECT task, $source AS source, $release AS release_id, head_now || ' ' || tail_now AS record,
-               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
-               'an id that the source does not map' AS value, 'fact' AS about
-        FROM unseen WHERE head_now <> tail_now
-        """,
-        {"source": check.source, "release": release, "tier": check.tier.value},
+        SELECT task, head_now, tail_now, {release} AS release_id, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
+               'an id that the source does not map' AS value
+        FROM unseen WHERE head_now <> tail_now""",
     )
-    tables.drop_unseen("FROM unseen WHERE head_now <> tail_now")
 
 
 def _unmapped_ends(tables: WorkingTables, check: EdgeCheck) -> None:
     """A release that was asked for an id by itself, and does not map it, cannot tell."""
+    _add_open_silence(
+        tables,
+        check,
+        f"""
+        SELECT task, head_now, tail_now, max(c.release_id) AS release_id,
+               '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason, min(c.id) || ', which the source does not map' AS value
+        FROM unseen JOIN ref.covered c ON c.source = {literal(check.source)}
+        AND c.topic = {literal(unmapped_topic(check.link))} AND c.id IN (head_now, tail_now) GROUP BY ALL""",
+    )
+
+
+def _add_open_silence(tables: WorkingTables, check: EdgeCheck, select: str) -> None:
+    """Silence of a network about pairs of which it cannot tell, and which then are no longer in ``unseen``."""
     tables.add_evidence(
         f"""
-        SELECT u.task, $source AS source, max(c.release_id) AS release_id, head_now || ' ' || tail_now AS record,
-               'silent' AS stance, 'open' AS world, $tier AS tier, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
-               min(c.id) || ', which the source does not map' AS value, 'fact' AS about
-        FROM unseen u JOIN ref.covered c ON c.source = $source AND c.topic = $topic AND c.id IN (head_now, tail_now)
-        GROUP BY u.task, head_now, tail_now
+        SELECT task, $source AS source, release_id, head_now || ' ' || tail_now AS record, 'silent' AS stance,
+               'open' AS world, $tier AS tier, reason, value, 'fact' AS about FROM ({select})
         """,
-        {"source": check.source, "tier": check.tier.value, "topic": unmapped_topic(check.link)},
+        {"source": check.source, "tier": check.tier.value},
     )
     tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
 
@@ -439,12 +431,6 @@ def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
     return f"CASE WHEN head_now IN (SELECT k.head_now {listed}) THEN 'closed' ELSE {literal(check.world.value)} END"
 
 
-_DESCENDANT = " to its descendant "
-
-_RETRACTED = """l.retracted,
-           CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers"""
-
-
 def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     """A select of the links between the very ends; in both orders, where order means nothing.
 
@@ -459,8 +445,8 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     if check.match == "either_order":
         turned = "l.head_now = e.tail_now AND l.tail_now = e.head_now AND e.head_now <> e.tail_now"
         same += f" UNION ALL {found.format(turned='true')}{turned}"
-    elif check.match == "descendant" and has_rows:
-        same = _places_at_or_below(check.ontology or "", of_check)
+    elif check.match == "descendant":
+        same = _places_at_or_below(check.ontology or "", of_check, place)
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_link AS {same}").fetchall()
     links = "found_link f JOIN ref.link l ON l.rowid = f.place"
     if not has_rows:
@@ -468,15 +454,13 @@ def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
     return f"""
     SELECT task, l.release_id, r.recency, l.record, l.score, l.negated,
            CASE WHEN below THEN '{Reason.CONFIRMED_BY_DESCENDANT.value}' END AS way, turned,
-           l.head || CASE WHEN below THEN '{_DESCENDANT}' ELSE ' ' END || l.tail AS said, {_RETRACTED}
+           l.head || CASE WHEN below THEN ' to its descendant ' ELSE ' ' END || l.tail AS said, l.retracted,
+           CASE WHEN l.retracted THEN coalesce(array_to_string(l.citations, ', '), l.record) END AS papers
     FROM {links} JOIN ref.release r ON r.id = l.release_id WHERE NOT (below AND l.negated)"""
 
 
-def _places_at_or_below(ontology: str, of_check: str) -> str:
-    """A select of task and place of links to the tail, and to terms below it, as `_link_to_descendant` finds them.
-
-    By number, as millions of heads and terms are compared.
-    """
+def _places_at_or_below(ontology: str, of_check: str, place: str) -> str:
+    """A select of task and place of links to the tail, and to terms below it, by number: there may be millions."""
     of_it = f"FROM ref.ancestor WHERE ontology = {literal(ontology)}"
     return f"""
     WITH head AS MATERIALIZED (
@@ -491,7 +475,7 @@ def _places_at_or_below(ontology: str, of_check: str) -> str:
         SELECT task, h.number | t.number AS number FROM ends
         JOIN head h ON h.id = ends.head_now JOIN term t ON t.id = ends.tail_now),
     own AS MATERIALIZED (
-        SELECT l.rowid AS place, h.number AS head, t.number AS term FROM ref.link l
+        SELECT {place} AS place, h.number AS head, t.number AS term FROM ref.link l
         JOIN head h ON h.id = l.head_now JOIN term t ON t.id = l.tail_now WHERE {of_check})
     SELECT task, place, false AS turned, false AS below FROM own JOIN pair ON pair.number = own.head | own.term
     UNION ALL
@@ -499,26 +483,7 @@ def _places_at_or_below(ontology: str, of_check: str) -> str:
     FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
 
 
-def _link_to_descendant(ontology: str) -> str:
-    """Links to terms below the tail, found from the links upwards: few terms are above one, thousands may be below."""
-    return f"""
-    SELECT e.task, l.release_id, r.recency, l.record, l.score, l.negated,
-           '{Reason.CONFIRMED_BY_DESCENDANT.value}' AS way, false AS turned,
-           l.head || '{_DESCENDANT}' || l.tail AS said, {_RETRACTED}
-    FROM (
-        WITH up AS MATERIALIZED (
-            SELECT l.head_now, l.tail_now AS id, a.ancestor
-            FROM ref.link l JOIN ref.ancestor a ON a.ontology = {literal(ontology)} AND a.id = l.tail_now
-            WHERE l.source = $source AND l.relation = $relation
-              AND l.head_now IN (SELECT head_now FROM ends) AND a.ancestor IN (SELECT tail_now FROM ends))
-        SELECT DISTINCT task, head_now, id FROM ends JOIN up USING (head_now) WHERE up.ancestor = ends.tail_now
-    ) e
-    JOIN ref.link l ON l.head_now = e.head_now AND l.tail_now = e.id JOIN ref.release r ON r.id = l.release_id
-    WHERE l.source = $source AND l.relation = $relation AND NOT l.negated"""
-
-
 def _covered(source: str, topic: str, *, tails: bool) -> str:
-    """A select of the unseen tasks of which a release covers a subject."""
     ends = ["u.head_now", *(["u.tail_now"] if tails else [])]
     covered = f"c.source = {literal(source)} AND c.topic = {literal(topic)}"
     found = [

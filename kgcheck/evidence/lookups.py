@@ -5,11 +5,11 @@ be looked at is `not_available`, never `nothing_found`.
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from kgcheck.evidence.source import LiveSource, SnapshotSource, Stated
+from kgcheck.evidence.source import SnapshotSource, Stated
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Ref, Stance, Value
 from kgcheck.profile.catalogue import STATE_REASONS
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT, NetworkType
@@ -17,6 +17,7 @@ from kgcheck.profile.schema import Pattern, Schema
 
 if TYPE_CHECKING:
     from kgcheck.providers.uniprot_entry import UniProtEntry
+    from kgcheck.reference.live import LiveReference
 
 Status = Literal["found", "nothing_found", "not_available"]
 
@@ -100,23 +101,10 @@ class PairResult(LookupResult):
     channels: dict[str, float] = {}
 
 
-class Lookups(Protocol):
-    """Source of entries, lifecycles and pairs to show."""
-
-    def entry(self, accession: str) -> EntryResult:
-        """Look up a protein in UniProt."""
-
-    def lifecycle(self, accession: str) -> LifecycleResult:
-        """Look up the lifecycle of an accession."""
-
-    def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
-        """Look up the link between two proteins in STRING."""
-
-
 class SourceLookups:
     """Look-ups in a snapshot, and in the services over it where there are any."""
 
-    def __init__(self, source: SnapshotSource, schema: Schema, live: LiveSource | None = None) -> None:
+    def __init__(self, source: SnapshotSource, schema: Schema, live: "LiveReference | None" = None) -> None:
         self._source = source
         self._live = live
         issued = [x for x in schema.labels if x.authority.source == UNIPROT and not x.site]
@@ -126,7 +114,6 @@ class SourceLookups:
         }
 
     def lifecycle(self, accession: str) -> LifecycleResult:
-        """See Lookups."""
         if refused := self._refused(accession):
             return LifecycleResult(accession=accession, **refused)
         task = CheckTask(type=CheckType.EXISTENCE, subject=self._ref(accession))
@@ -153,61 +140,54 @@ class SourceLookups:
         )
 
     def entry(self, accession: str) -> EntryResult:
-        """See Lookups."""
         # What the services brought for an entry is there until the next look-up.
         with self._source.turn:
-            return self._entry(accession)
-
-    def _entry(self, accession: str) -> EntryResult:
-        life = self.lifecycle(accession)
-        known = life.model_dump(exclude={"detail", "candidates"})
-        if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
-            return EntryResult(**known)
-        stated = self._source.stated(UNIPROT, self._protein.base_id(accession))
-        if not stated.values and not stated.links:
-            if life.state is None:
+            life = self.lifecycle(accession)
+            known = life.model_dump(exclude={"detail", "candidates"})
+            if life.reason is Reason.MALFORMED_ID or life.state not in (None, "current") or self._protein is None:
                 return EntryResult(**known)
-            missing = {"status": "not_available", "reason": Reason.NOT_COVERED, "why": _WHY[Reason.NOT_COVERED]}
-            return EntryResult(**(known | missing))
-        if life.state is None:
-            where = {"source": UNIPROT, "release": stated.release, "url": stated.url, "retrieved_at": stated.at}
-            known |= {"status": "found", "reason": None, "why": "", **where}
-        return EntryResult(**known, **_shown(stated), **self._more(accession))
+            stated = self._source.stated(UNIPROT, self._protein.base_id(accession))
+            if not stated.values and not stated.links:
+                if life.state is None:
+                    return EntryResult(**known)
+                missing = {"status": "not_available", "reason": Reason.NOT_COVERED, "why": _WHY[Reason.NOT_COVERED]}
+                return EntryResult(**(known | missing))
+            if life.state is None:
+                where = {"source": UNIPROT, "release": stated.release, "url": stated.url, "retrieved_at": stated.at}
+                known |= {"status": "found", "reason": None, "why": "", **where}
+            return EntryResult(**known, **_shown(stated), **self._more(accession))
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
-        """See Lookups."""
         with self._source.turn:
-            return self._pair(one, other, network)
-
-    def _pair(self, one: str, other: str, network: NetworkType) -> PairResult:
-        source = next(name for name, kind in NETWORKS.items() if kind == network)
-        pattern = self._patterns.get(source)
-        request: dict[str, Any] = {"one": one, "other": other, "network": network}
-        for accession in (one, other):
-            if refused := self._refused(accession):
-                return PairResult(**request, **refused)
-        if pattern is None:
-            return PairResult(**request, **self._gap(source, ()))
-        check = next(c for c in pattern.checks if c.source == source)
-        task = CheckTask(type=CheckType.TRIPLE, subject=self._ref(one), relation=pattern.type, object=self._ref(other))
-        evidence, gaps = self._source.observe(task)
-        observed = next((e for e in evidence if e.source == source and e.about == "fact"), None)
-        if observed is None:
-            return PairResult(**request, **self._gap(source, gaps))
-        if observed.reason is Reason.UNMAPPED_IDENTIFIER:
-            why = observed.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
-            return PairResult(**request, status="not_available", reason=observed.reason, why=why, **_place(observed))
-        shown = {**request, **_place(observed), "threshold": check.threshold, "record": observed.record}
-        if observed.score is None:
-            return PairResult(**shown, status="nothing_found")
-        channels = self._live.channels(observed.record, network) if self._live else {}
-        return PairResult(**shown, status="found", score=observed.score, channels=channels)
+            source = next(name for name, kind in NETWORKS.items() if kind == network)
+            pattern = self._patterns.get(source)
+            request: dict[str, Any] = {"one": one, "other": other, "network": network}
+            for accession in (one, other):
+                if refused := self._refused(accession):
+                    return PairResult(**request, **refused)
+            if pattern is None:
+                return PairResult(**request, **self._gap(source, ()))
+            check = next(c for c in pattern.checks if c.source == source)
+            head, tail = self._ref(one), self._ref(other)
+            task = CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
+            evidence, gaps = self._source.observe(task)
+            observed = next((e for e in evidence if e.source == source and e.about == "fact"), None)
+            if observed is None:
+                return PairResult(**request, **self._gap(source, gaps))
+            if observed.reason is Reason.UNMAPPED_IDENTIFIER:
+                why = observed.value or _WHY[Reason.UNMAPPED_IDENTIFIER]
+                lacking = {"status": "not_available", "reason": observed.reason, "why": why}
+                return PairResult(**request, **lacking, **_place(observed))
+            shown = {**request, **_place(observed), "threshold": check.threshold, "record": observed.record}
+            if observed.score is None:
+                return PairResult(**shown, status="nothing_found")
+            channels = self._live.channels(observed.record, network) if self._live else {}
+            return PairResult(**shown, status="found", score=observed.score, channels=channels)
 
     def _ref(self, accession: str) -> Ref:
         return Ref(label=self._protein.name if self._protein else "", id=accession)
 
     def _refused(self, accession: str) -> dict[str, Any]:
-        """Return the reason why an accession cannot be asked for, or nothing."""
         if self._protein is None:
             return self._gap(UNIPROT, ())
         if not self._protein.matches(accession):
@@ -216,7 +196,6 @@ class SourceLookups:
         return {}
 
     def _gap(self, source: str, gaps: tuple[Gap, ...]) -> dict[str, Any]:
-        """Describe a source that could not be looked at."""
         reason = next((gap.cause for gap in gaps if gap.source == source), Reason.REFERENCE_MISSING)
         why = _WHY.get(reason, "")
         if self._live and reason in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_REFUSED):

@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
-from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
 from kgcheck.evidence.tables import WorkingTables
@@ -29,55 +28,6 @@ from kgcheck.reference.ids_sql import (
     sequence,
 )
 from kgcheck.reference.overlay import attach_snapshot
-
-
-def look_up_scores(
-    tables: WorkingTables, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck, dated: str
-) -> None:
-    """Fill the tables evidence and gap for the scores in the table task, in ``value``.
-
-    Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders.
-    """
-    if check.score is None:
-        return
-    resolve_ends(tables, head, tail)
-    ends = [("e.head_now", "e.tail_now")]
-    if check.match == "either_order":
-        ends.append(("e.tail_now", "e.head_now"))
-    stated = " UNION ALL ".join(
-        f"""
-        SELECT e.task, l.score, l.release_id, l.record, r.recency, r.released
-        FROM ends e JOIN ref.link l ON l.head_now = {one} AND l.tail_now = {other}
-        JOIN ref.release r ON r.id = l.release_id
-        WHERE l.source = $source AND l.relation = $relation AND NOT l.negated AND l.score IS NOT NULL"""
-        for one, other in ends
-    )
-    tables.add_evidence(
-        f"""
-        SELECT task, $source AS source, release_id, record,
-               CASE WHEN reason IS NULL THEN 'supports' WHEN reason = $older THEN 'silent' ELSE 'contradicts' END
-               AS stance,
-               CASE WHEN reason = $older THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier, reason,
-               score::DECIMAL(18, 3)::DOUBLE::VARCHAR AS value, 'fact' AS about
-        FROM (
-            SELECT *, CASE WHEN own IS NULL THEN $missing WHEN round(abs(score - own), 6) <= $most THEN NULL
-                           WHEN is_older(released, $dated) THEN $older ELSE $mismatch END AS reason
-            FROM (SELECT s.*, try_cast(t.value AS DOUBLE) AS own FROM ({stated}) s JOIN task t USING (task))
-            QUALIFY row_number() OVER (
-                PARTITION BY task ORDER BY recency DESC, abs(score - own), score DESC, release_id, record) = 1)
-        """,
-        {
-            "source": check.source,
-            "relation": check.link,
-            "most": check.score.most,
-            "dated": dated,
-            "missing": Reason.VALUE_MISSING.value,
-            "older": Reason.REFERENCE_OLDER.value,
-            "mismatch": Reason.VALUE_MISMATCH.value,
-        },
-    )
-    tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
-    add_gaps(tables, Topics(tables.db), check.source, check.link)
 
 
 class EvidenceJoin:
@@ -147,7 +97,6 @@ class EvidenceJoin:
             )
 
     def _malformed(self, label: Label) -> None:
-        """Ids that have not the form of their label."""
         self.tables.add_evidence(
             f"""
             SELECT task, $source AS source, $release AS release, head AS record, 'contradicts' AS stance,
@@ -225,7 +174,6 @@ class EvidenceJoin:
         ).fetchall()
 
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
-        """Evidence from the values in ``reference_value`` about the tasks in ``node_key``."""
         same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
         self.tables.add_evidence(
@@ -272,21 +220,55 @@ class EvidenceJoin:
         )
 
     def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
-        """Compare the score of every task's edge with that of the source that it cites; see `look_up_scores`."""
-        look_up_scores(self.tables, pattern, head, tail, check, self._dates.get(str(pattern), ""))
+        """Compare the score of every task's edge, in ``value``, with that of the source that it cites.
+
+        Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders.
+        """
+        if check.score is None:
+            return
+        resolve_ends(self.tables, head, tail)
+        ends = [("e.head_now", "e.tail_now")]
+        if check.match == "either_order":
+            ends.append(("e.tail_now", "e.head_now"))
+        stated = " UNION ALL ".join(
+            f"""
+            SELECT e.task, l.score, l.release_id, l.record, r.recency, r.released
+            FROM ends e JOIN ref.link l ON l.head_now = {one} AND l.tail_now = {other}
+            JOIN ref.release r ON r.id = l.release_id
+            WHERE l.source = $source AND l.relation = $relation AND NOT l.negated AND l.score IS NOT NULL"""
+            for one, other in ends
+        )
+        self.tables.add_evidence(
+            f"""
+            SELECT task, $source AS source, release_id, record,
+                   CASE WHEN reason IS NULL THEN 'supports' WHEN reason = $older THEN 'silent' ELSE 'contradicts' END
+                   AS stance,
+                   CASE WHEN reason = $older THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier, reason,
+                   score::DECIMAL(18, 3)::DOUBLE::VARCHAR AS value, 'fact' AS about
+            FROM (
+                SELECT *, CASE WHEN own IS NULL THEN $missing WHEN round(abs(score - own), 6) <= $most THEN NULL
+                               WHEN is_older(released, $dated) THEN $older ELSE $mismatch END AS reason
+                FROM (SELECT s.*, try_cast(t.value AS DOUBLE) AS own FROM ({stated}) s JOIN task t USING (task))
+                QUALIFY row_number() OVER (
+                    PARTITION BY task ORDER BY recency DESC, abs(score - own), score DESC, release_id, record) = 1)
+            """,
+            {
+                "source": check.source,
+                "relation": check.link,
+                "most": check.score.most,
+                "dated": self._dates.get(str(pattern), ""),
+                "missing": Reason.VALUE_MISSING.value,
+                "older": Reason.REFERENCE_OLDER.value,
+                "mismatch": Reason.VALUE_MISMATCH.value,
+            },
+        )
+        self.tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
+        add_gaps(self.tables, Topics(self._db), check.source, check.link)
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
-        """Look every task's pair up in the deciding sources of its pattern, after following replaced ends."""
         look_up_edges(self.tables, pattern, head, tail, cited, self._dates)
 
-    def plainly_supported(
-        self, pattern: Pattern, head: Label, tail: Label, db: duckdb.DuckDBPyConnection | None = None
-    ) -> PlainEdges | None:
-        """Return the conditions under which edges share one verdict, see kgcheck.evidence.confirmed."""
-        return plainly_supported(db or self._db, pattern, head, tail)
-
     def _lifecycles(self, topics: Topics, label: Label, dated: str) -> None:
-        """Add the authority's statement on each id that it knows; see `named_later` for later releases."""
         later = named_later(self._db, topics, label.authority.source, dated, "a.head")
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
@@ -312,7 +294,6 @@ class EvidenceJoin:
         )
 
     def _sites(self, label: Label) -> None:
-        """Compare the residue that a site id names with the sequence."""
         self.tables.add_evidence(
             f"""
             SELECT task, $source AS source, release_id, record,

@@ -6,16 +6,13 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import duckdb
-
 from kgcheck.checks.lists import items_of
 from kgcheck.closing import Closing
 from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import TaskRow, address
-from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Reason, Target
-from kgcheck.profile.reference_files import NetworkType
+from kgcheck.evidence.tables import ADDRESS_SQL
+from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Target
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot
 from kgcheck.reference.retractions import retracted_among
@@ -23,7 +20,8 @@ from kgcheck.reference.snapshot import Snapshot, damage_named, refuse_unserved, 
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
-    from kgcheck.providers.uniprot_entry import UniProtEntry
+    # What asks services takes a while to be imported.
+    from kgcheck.reference.live import LiveReference
 
 Observed = tuple[tuple[Evidence, ...], tuple[Gap, ...]]
 
@@ -33,40 +31,6 @@ class ReferenceSource(Protocol):
 
     def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
         """Look up the source's evidence on a task, and the deciding sources that could not be looked at."""
-
-
-class LiveSource(Protocol):
-    """Services that lay what they say over a snapshot, see kgcheck.reference.live."""
-
-    failures: dict[str, str]
-    """Cause of a gap that may be closed later: the source could not be looked at."""
-    refusals: dict[str, str]
-    """Cause of a gap that stays: the source does not take the question."""
-
-    @property
-    def releases(self) -> Mapping[str, tuple[str, ...]]:
-        """The releases that each service named, as they came; an empty one where it named none."""
-
-    def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
-        """Make the catalog ``ref``."""
-
-    def fetch(self, db: duckdb.DuckDBPyConnection, tasks: Sequence[TaskRow], part: Label | Pattern) -> None:
-        """Bring what tasks of a label or a pattern need."""
-
-    def suggest(
-        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
-    ) -> None:
-        """Bring the links of some nodes, so that those that the graph lacks can be seen."""
-
-    @property
-    def causes(self) -> Mapping[str, Mapping[int, Reason]]:
-        """By source and number of the task (or place of the id), why a service could not be looked at the last time."""
-
-    def entry_of(self, accession: str) -> "UniProtEntry | None":
-        """The entry of an accession that was fetched and is active."""
-
-    def channels(self, record: str, network: NetworkType) -> dict[str, float]:
-        """The scores by channel of a link that was fetched."""
 
 
 class Stated(NamedTuple):
@@ -93,7 +57,7 @@ class SnapshotSource(Closing):
         snapshot: Path | None,
         schema: Schema,
         settings: Settings,
-        live: LiveSource | None = None,
+        live: "LiveReference | None" = None,
         dates: Mapping[str, str] | None = None,
     ) -> None:
         if snapshot and live:
@@ -133,7 +97,6 @@ class SnapshotSource(Closing):
         return [found[place] for place in range(len(tasks))]
 
     def _observe(self, tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> list[Observed]:
-        """Look up tasks of one label, attribute or pattern."""
         tables, task = self._join.tables, tasks[0]
         tables.reset()
         for number, each in enumerate(tasks, 1):
@@ -169,36 +132,26 @@ class SnapshotSource(Closing):
 
     def stated(self, source: str, identifier: str) -> Stated:
         """All that a source states of an id: in the snapshot, and of what the last look-up brought live."""
-        with self.turn, damage_named(self._snapshot):
-            return self._stated(source, identifier)
-
-    def _stated(self, source: str, identifier: str) -> Stated:
-        which = {"source": source, "id": identifier}
-        values = self._db.execute(
+        selects = (
             """
             SELECT DISTINCT attribute, value, status FROM ref.value WHERE source = $source AND id = $id AND value <> ''
-            ORDER BY attribute, status = 'current' DESC, value
-            """,
-            which,
-        ).fetchall()
-        links = self._db.execute(
+            ORDER BY attribute, status = 'current' DESC, value""",
             """
             SELECT DISTINCT relation, CASE WHEN head_now = $id THEN tail_now ELSE head_now END AS other FROM ref.link
-            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL
-            """,
-            which,
-        ).fetchall()
-        place = self._db.execute(
-            """
-            SELECT release, url_template, retrieved_at FROM ref.release WHERE id IN (
+            WHERE source = $source AND NOT negated AND NOT retracted AND $id IN (head_now, tail_now) ORDER BY ALL""",
+            f"""
+            SELECT coalesce(release, ''), {ADDRESS_SQL.format(template="url_template", record="$id", ends="''")},
+                   retrieved_at
+            FROM ref.release WHERE id IN (
                 SELECT release_id FROM ref.value WHERE source = $source AND id = $id UNION
                 SELECT release_id FROM ref.link WHERE source = $source AND $id IN (head_now, tail_now))
-            ORDER BY recency DESC, id DESC LIMIT 1
-            """,
-            which,
-        ).fetchone()
-        release, template, at = place or ("", "", None)
-        return Stated(values, links, release or "", address(template or "", identifier), at and at.replace(tzinfo=UTC))
+            ORDER BY recency DESC, id DESC LIMIT 1""",
+        )
+        of_id = {"source": source, "id": identifier}
+        with self.turn, damage_named(self._snapshot):
+            values, links, places = (self._db.execute(select, of_id).fetchall() for select in selects)
+        release, url, at = next(iter(places), ("", "", None))
+        return Stated(values, links, release, url, at and at.replace(tzinfo=UTC))
 
     def retracted(self, papers: Iterable[str]) -> set[str]:
         """Return those of some papers, ``PMID:1``, that the snapshot lists as retracted."""
@@ -210,5 +163,4 @@ class SnapshotSource(Closing):
             self._live.fetch(self._db, self._join.tables.tasks(), part)
 
     def close(self) -> None:
-        """Close the snapshot."""
         self._db.close()

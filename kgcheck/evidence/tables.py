@@ -8,10 +8,9 @@ own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from datetime import UTC
+from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import duckdb
 import pyarrow as pa
@@ -40,12 +39,10 @@ class WorkingTable(NamedTuple):
 
     @property
     def definition(self) -> str:
-        """Name and columns, as a CREATE statement has them."""
         return f"{identifier(self.name)} ({', '.join(f'{identifier(c.name)} {c.type}' for c in self.columns)})"
 
     @property
     def create(self) -> str:
-        """The statement that makes the table, empty."""
         return f"CREATE OR REPLACE TEMP TABLE {self.definition}"
 
 
@@ -192,7 +189,6 @@ class WorkingTables:
         self.reset()
 
     def reset(self) -> None:
-        """Empty all: no tasks, no evidence."""
         self.db.execute("; ".join(table.create for table in LOOK_UP_TABLES)).fetchall()
 
     def begin_next(self) -> None:
@@ -214,49 +210,31 @@ class WorkingTables:
         return bool(self.db.execute(there).fetchall())
 
     def has(self, table: str) -> bool:
-        """Tell whether a table has any row."""
         return bool(self.db.execute(f"SELECT 1 FROM {identifier(table)} LIMIT 1").fetchall())
 
     def add_task(
         self, number: int, head: str, tail: str | None = None, value: str | None = None, items: Sequence[str] = ()
     ) -> None:
-        """Add one task."""
         row = {"task": number, "head": head, "tail": tail, "value": value, "items": list(items)}
         self._insert(TASK, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
 
     def add_tasks(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Add the tasks that a select gives."""
         self._insert(TASK, select, parameters)
 
     def tasks(self) -> list[TaskRow]:
-        """All tasks, by number."""
         rows = self.db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()
         return [TaskRow(*row) for row in rows]
 
     def add_evidence(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Add the observations that a select gives."""
         self._insert(EVIDENCE, select, parameters)
 
     def add_observations(self, observations: Mapping[int, Iterable[Evidence]]) -> None:
         """Add observations, by task, that stand in no snapshot, such as those of papers."""
         rows = [
             {
+                **observed.model_dump(),
                 "task": task,
-                "source": observed.source,
-                "release": observed.release,
-                "record": observed.record,
-                "url": observed.url,
                 "retrieved_at": observed.retrieved_at.astimezone(UTC).replace(tzinfo=None),
-                "stance": observed.stance.value,
-                "world": observed.world.value,
-                "tier": observed.tier.value,
-                "reason": observed.reason.value if observed.reason else None,
-                "value": observed.value,
-                "quote": observed.quote,
-                "score": observed.score,
-                "about": observed.about,
-                "replacements": list(observed.replacements),
-                "candidates": list(observed.candidates),
             }
             for task, of_task in observations.items()
             for observed in of_task
@@ -265,11 +243,9 @@ class WorkingTables:
         insert_arrow(self.db, EVIDENCE.name, pa.Table.from_pylist(rows, schema=schema))
 
     def add_gaps(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Add the gaps that a select of task, source and cause gives."""
         self._insert(GAP, select, parameters)
 
     def set_causes(self, causes: Mapping[str, Mapping[int, Reason]]) -> None:
-        """Give the gaps of sources the causes that are known now."""
         for source, by_task in causes.items():
             for cause in set(by_task.values()):
                 self.db.execute(
@@ -278,7 +254,6 @@ class WorkingTables:
                 ).fetchall()
 
     def set_ends(self, select: str) -> None:
-        """Fill ``ends`` anew from a select."""
         self._replace(ENDS, select)
 
     def drop_ends(self, tasks: str) -> None:
@@ -292,11 +267,9 @@ class WorkingTables:
         ).fetchall()
 
     def set_intended_ids(self, select: str) -> None:
-        """Fill ``intended_id`` anew from a select."""
         self._replace(INTENDED_ID, select)
 
     def set_unseen(self, select: str) -> None:
-        """Fill ``unseen`` anew from a select."""
         self._replace(UNSEEN, select)
 
     def drop_unseen(self, tasks: str, parameters: Mapping[str, Any] | None = None) -> None:
@@ -307,12 +280,11 @@ class WorkingTables:
         ).fetchall()
 
     def evidence_of(self, tasks: str) -> dict[int, tuple[Evidence, ...]]:
-        """The evidence of tasks."""
         order = ", ".join(("task", *SHOWN_ORDER))
         rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall()
         found: dict[int, list[Evidence]] = {}
         for task, *row in rows:
-            found.setdefault(task, []).append(_evidence(_EvidenceRow(*row)))
+            found.setdefault(task, []).append(_evidence(row))
         return {task: tuple(items) for task, items in found.items()}
 
     def stated(self, tasks: str) -> str:
@@ -329,7 +301,6 @@ class WorkingTables:
              LEFT JOIN task t ON t.task = e.task"""
 
     def gaps_of(self, tasks: str) -> dict[int, tuple[Gap, ...]]:
-        """The gaps of tasks, by task; see `evidence_of`."""
         rows = self.db.execute(
             f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
         ).fetchall()
@@ -346,44 +317,10 @@ class WorkingTables:
         self.db.execute(f"INSERT INTO {identifier(table.name)} BY NAME {select}", parameters).fetchall()
 
 
-class _EvidenceRow(NamedTuple):
-    source: str
-    release: str
-    record: str
-    url: str
-    retrieved_at: datetime
-    pinned_at: datetime | None
-    stance: str
-    world: str
-    tier: str
-    reason: str | None
-    value: str | None
-    quote: str | None
-    score: float | None
-    about: str
-    replacements: list[str]
-    candidates: list[str]
-
-
-def _evidence(row: _EvidenceRow) -> Evidence:
-    pinned = row.pinned_at and row.pinned_at.replace(tzinfo=UTC)
-    stated = row._replace(retrieved_at=row.retrieved_at.replace(tzinfo=UTC), pinned_at=pinned)
-    return Evidence.model_validate(stated._asdict())
-
-
-@lru_cache(10_000)
-def address(template: str, record: str, ends: str = "") -> str:
-    """Return the address at which a record can be read.
-
-    >>> address("https://example.org/{record}", "P04637")
-    'https://example.org/P04637'
-    >>> address("https://example.org/?ids={pair}", "9606.A 9606.B")
-    'https://example.org/?ids=9606.A%0d9606.B'
-    """
-    if not template:
-        return ""
-    parts = "%0d".join(quote(part) for part in (record if " " in record else ends or record).split(" "))
-    return template.replace("{record}", quote(record, safe=":/@,;=")).replace("{pair}", parts)
+def _evidence(row: Sequence[Any]) -> Evidence:
+    stated = dict(zip(Evidence.model_fields, row, strict=True))
+    times = {name: stated[name] and stated[name].replace(tzinfo=UTC) for name in ("retrieved_at", "pinned_at")}
+    return Evidence.model_validate(stated | times)
 
 
 _QUOTED = "replace(url_encode({text}), '%2F', '/')"
@@ -403,7 +340,10 @@ def _address_sql() -> str:
 
 
 ADDRESS_SQL = _address_sql()
-"""DuckDB's way to say `address`, of columns; no template is an empty address."""
+"""SQL for the address at which a record can be read: ``{record}`` and ``{pair}`` of a template, each part quoted.
+
+The pair is the record where that holds a space, else the ends of the task. No template is an empty address.
+"""
 
 _ENDS = "concat_ws(' ', nullif(t.head, ''), nullif(t.tail, ''))"
 

@@ -35,7 +35,7 @@ Text that hides something, letters that only look Latin, and what a spreadsheet 
 """
 
 
-def bare(column: str) -> str:
+def _in_latin_letters(column: str) -> str:
     """SQL for an id without spaces, in the Latin letters that those of other scripts look like."""
     return f"translate(regexp_replace({column}, '{_SPACES}', '', 'g'), '{_ALIKE[0]}', '{_ALIKE[1]}')"
 
@@ -48,13 +48,13 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
     """
     pattern, source = literal(label.id_pattern), literal(label.authority.source)
     listed = topics.complete(label.authority.source, "entity") is not None
-    filed = part_of_id(label, bare("id"), "entry", "i")
+    filed = part_of_id(label, _in_latin_letters("id"), "entry", "i")
     # Of a site, the authority lists the protein, so its form alone tells.
     by_form = "false" if listed and not label.site else "true"
     known = "false" if label.site else "true"
     tables.set_intended_ids(
         f"""
-        WITH odd AS (SELECT DISTINCT id, {bare("id")} AS bare, upper({filed}) AS form FROM ({ids})),
+        WITH odd AS (SELECT DISTINCT id, {_in_latin_letters("id")} AS bare, upper({filed}) AS form FROM ({ids})),
         listed AS (
             SELECT o.id, list(DISTINCT CASE WHEN upper(l.id) = upper(o.bare) THEN l.id ELSE upper(o.bare) END) AS ids
             FROM odd o JOIN ref.lifecycle l ON upper(l.id) = o.form

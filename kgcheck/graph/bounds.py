@@ -1,17 +1,17 @@
-"""Bounds on the size of the values of a statement, from its tree, before it is sent.
+"""Values of a statement, from its tree, before it is sent: bounds on their size, and where its rows come from.
 
 A value is measured in copies: what one property holds is one copy, all literals together are about one. Texts and lists
 that are joined add up, and a name keeps what it was given, so that doubling again and again is seen for what it is.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from antlr4 import ParserRuleContext
 from antlr4.tree.Tree import TerminalNode
-from antlr4_cypher import CypherParser
+from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.projections import arguments, parts
 from kgcheck.graph.statement_writer import LONGEST_STATEMENT, MOST_HOPS, plain_name, text_of
 
 MOST_COPIES = 64
@@ -151,8 +151,8 @@ class _Walk:
 
     def _called(self, node: ParserRuleContext) -> ValueBound:
         name = node.invocationName().getText().lower()
-        given = arguments(node)
-        bounds = [self._bound(argument) for argument in given]
+        operands = arguments(node)
+        bounds = [self._bound(argument) for argument in operands]
         if name in _SMALL or not bounds:
             return _LITTLE
         most = ValueBound(max(bound.copies for bound in bounds), any(bound.collected for bound in bounds))
@@ -161,13 +161,13 @@ class _Walk:
                 raise UsageError(f"{_written(node)} makes lists of lists of any length", "UNWIND the inner list first")
             return ValueBound(most.copies, collected=True)
         if name == "replace":
-            return _checked(ValueBound(most.copies * _replaced(node, given)), node)
+            return _checked(ValueBound(most.copies * _replaced(node, operands)), node)
         return most
 
 
-def _replaced(node: ParserRuleContext, given: list[Any]) -> float:
+def _replaced(node: ParserRuleContext, operands: list[Any]) -> float:
     """The factor by which a text can grow in which something is replaced."""
-    texts = [_literal(argument) for argument in given]
+    texts = [_literal(argument) for argument in operands]
     if len(texts) == 3:
         _, old, new = texts
         if new == "":
@@ -180,7 +180,6 @@ def _replaced(node: ParserRuleContext, given: list[Any]) -> float:
 
 
 def _literal(node: Any) -> str | None:
-    """The text that an expression is written as; none if it is anything else."""
     while isinstance(node, ParserRuleContext):
         if isinstance(node, CypherParser.StringLitContext | CypherParser.CharLitContext):
             return text_of(node)
@@ -209,3 +208,81 @@ def _key(node: ParserRuleContext) -> str:
 
 def _written(node: ParserRuleContext) -> str:
     return repr(node.getText()[:80])
+
+
+# Rules of the grammar that mean no more than their one part does.
+_CHAIN = frozenset(
+    """
+    expression xorExpression andExpression notExpression comparisonExpression addSubExpression multDivExpression
+    powerExpression unaryAddSubExpression atomicExpression propertyOrLabelExpression atom
+    """.split()
+)
+_PICK = frozenset({"collect", "min", "max", "nodes", "relationships"})
+_COUNT = "count"
+
+
+class Rows(NamedTuple):
+    """Facts about the rows of a statement, from its tree."""
+
+    invents: bool
+    limited: bool
+
+
+def rows_of(tree: Any) -> Rows:
+    """Tell what the rows of a statement hold."""
+    invents = limited = False
+    for part in _givers(tree):
+        if isinstance(part, CypherParser.UnwindStContext):
+            given, cut = [part.expression()], False
+        else:
+            given = [item.expression() for item in part.projectionItems().projectionItem()]
+            cut = part.skipSt() is not None or part.limitSt() is not None
+        invents = invents or not all(_reads(expression, limited) for expression in given)
+        limited = limited or cut
+    return Rows(invents, limited)
+
+
+def _givers(node: Any) -> Iterator[Any]:
+    if isinstance(node, CypherParser.UnwindStContext | CypherParser.ProjectionBodyContext):
+        yield node
+    elif not isinstance(node, TerminalNode):
+        for child in node.getChildren():
+            yield from _givers(child)
+
+
+def _reads(node: Any, limited: bool) -> bool:
+    """Return whether an expression gives only what stands in the graph; anything not named here does not."""
+    match node:
+        case CypherParser.SymbolContext():
+            # To this grammar a whole number is a symbol, and 4.0 the property 0 of a symbol 4.
+            return node.start.text[:1] not in _DIGITS
+        case CypherParser.PropertyExpressionContext():
+            return _reads(node.atom(), limited)
+        case CypherParser.ParenthesizedExpressionContext():
+            return _reads(node.expression(), limited)
+        case CypherParser.CountAllContext():
+            return not limited
+        case CypherParser.FunctionInvocationContext():
+            name = node.invocationName().getText().lower()
+            allowed = name in _PICK or (name == _COUNT and not limited)
+            return allowed and all(_reads(argument, limited) for argument in arguments(node))
+        case ParserRuleContext() if CypherParser.ruleNames[node.getRuleIndex()] in _CHAIN:
+            under = parts(node)
+            return len(under) == 1 and _reads(under[0], limited)
+        case _:
+            return False
+
+
+def arguments(call: ParserRuleContext) -> list[Any]:
+    """The arguments of a function; to this grammar, a function that is the only one is an element of a pattern."""
+    element = call.patternElem()
+    while element is not None and element.patternElem() is not None:
+        element = element.patternElem()
+    if element is not None:
+        return [element.functionInvocation() or element]
+    return list(call.expressionChain().expression()) if call.expressionChain() else []
+
+
+def parts(node: ParserRuleContext) -> list[Any]:
+    """The children of a node but for the spaces between them."""
+    return [c for c in node.getChildren() if not (isinstance(c, TerminalNode) and c.symbol.type == CypherLexer.SP)]

@@ -192,11 +192,9 @@ class StoreChanges:
     # What kgcheck writes down beside the graph
 
     def record(self, key: str) -> str | None:
-        """Return the record under a key."""
         return next((value for (value,) in self._rows("record_get", {}, key=key)), None)
 
     def records(self, prefix: str) -> list[str]:
-        """The keys that begin so, in order."""
         return [key for (key,) in self._rows("record_keys", {}, prefix=prefix)]
 
     def set_record(self, key: str, value: str) -> None:
@@ -204,7 +202,6 @@ class StoreChanges:
         self._rows("meta_set", {}, key=key, value=value)
 
     def drop_record(self, key: str) -> None:
-        """Forget what was written down under a key."""
         self._rows("remove_record", {}, key=key)
 
     def renew_states(self) -> None:

@@ -1,6 +1,6 @@
 """The embedded store: LadybugDB, one file, in this process (https://docs.ladybugdb.com)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -38,9 +38,6 @@ from kgcheck.graph.store import (
     Properties,
     Reading,
     StrayEdge,
-    check_format,
-    check_meta,
-    check_names,
     new_state,
     read_hops,
     unfinished,
@@ -96,7 +93,7 @@ class EmbeddedStore(CatalogueReads):
             self._connection = ladybug.Connection(self._database)
             self._connection.set_query_timeout(self._timeout_ms)
             self._tables = self._read_tables()
-            self._check(create, any_profile=any_profile)
+            self.check(list(self._tables), create=create, any_profile=any_profile)
             if create:
                 self._add_marks()
         except BaseException:
@@ -114,15 +111,6 @@ class EmbeddedStore(CatalogueReads):
         if self._lock is None:
             self._lock = FileLock(path, exclusive=True)
         return database
-
-    def _check(self, create: bool, *, any_profile: bool) -> None:
-        if not self._tables and not create:
-            raise StoreMissing(f"there is no graph in {self.name}", f"load one: kgcheck load DIR --store {self.name}")
-        if any_profile:
-            check_format(self.name, self.meta())
-            return
-        check_meta(self.name, self.meta(), self.schema, to_write=create)
-        check_names(self.name, sorted(self._tables.keys() - {META_LABEL}), self.schema)
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         if not ids or not self._holds(pattern):
@@ -181,7 +169,7 @@ class EmbeddedStore(CatalogueReads):
             return result.get_as_arrow()
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
-        """See GraphStore; the tables of this store can hold none."""
+        # The tables of this store can hold none.
         return []
 
     def unknown(self) -> dict[str, int]:
@@ -227,22 +215,6 @@ class EmbeddedStore(CatalogueReads):
         """The columns that the profile knows of a table; empty where it lacks the table."""
         holders = [h for h in self.schema.holders if table == (h.name if isinstance(h, Label) else h.type)]
         return {name for h in holders for name in ("id", *h.properties)}
-
-    def meta(self) -> dict[str, str]:
-        if META_LABEL not in self._tables:
-            return {}
-        return {key: value for key, value in self._rows(self._cypher.text("meta_get"))}
-
-    def _identity(self) -> dict[str, str]:
-        if META_LABEL not in self._tables:
-            return {}
-        return {key: value for key, value in self._rows(self._cypher.text("identity_get"))}
-
-    def set_meta(self, key: str, value: str) -> None:
-        self._rows(self._cypher.text("meta_set"), key=key, value=value)
-
-    def _set_states(self, keys: Sequence[str], value: str) -> None:
-        self._rows(self._cypher.text("set_state"), keys=list(keys), value=value)
 
     def _own_id(self) -> str:
         return str(Path(self.name).resolve())
@@ -342,6 +314,9 @@ class EmbeddedStore(CatalogueReads):
     def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
         return self._rows(self._cypher.text(statement, **places), **parameters)
 
+    def _tell(self, statement: str, **parameters: Any) -> object:
+        return self._rows(self._cypher.text(statement), **parameters)
+
     def _key(self, label: Label) -> str:
         return KEY
 
@@ -380,7 +355,6 @@ class EmbeddedStore(CatalogueReads):
         return [name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))]
 
     def _add_marks(self) -> None:
-        """Add the columns of marks to the tables of a store that was made without them."""
         for table in sorted(self._own_tables & self._tables.keys()):
             present = self._columns(table)
             for mark in MARKS:
@@ -434,7 +408,6 @@ class EmbeddedStore(CatalogueReads):
 
 
 def _merged_types(patterns: list[Pattern]) -> dict[str, PropertyType]:
-    """The columns of a relation type: those of all its patterns."""
     return {name: p.type for pattern in patterns for name, p in pattern.properties.items()}
 
 

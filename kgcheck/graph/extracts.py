@@ -42,11 +42,9 @@ class GraphExtract:
         self._folder = self._of_store / _digest(read_as)
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See LoadTarget."""
         return self._scan(f"{label.name} {sorted(label.properties)}", self._store.scan_nodes(label))
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See LoadTarget."""
         return self._scan(f"{pattern} {sorted(pattern.properties)}", self._store.scan_edges(pattern))
 
     def _scan(self, name: str, scanned: Iterator[pa.Table]) -> Iterator[pa.Table]:

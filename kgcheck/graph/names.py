@@ -126,7 +126,6 @@ class NameIndex:
         return cls(store.schema, store.scan_nodes, load_lexicon(store.schema) if has_words else None)
 
     def read(self, progress: Progress | None = None) -> None:
-        """Read the names of all labels."""
         with (progress or NoProgress()).step("reading names", len(self._schema.labels)) as step:
             for label in self._schema.labels:
                 self._table(label)
@@ -134,7 +133,6 @@ class NameIndex:
 
     @property
     def knows_species(self) -> bool:
-        """Tell whether the lexicon has words for the one species that its graphs are of."""
         return self._species is not None
 
     @property
@@ -144,7 +142,6 @@ class NameIndex:
         return bool(self._of_species) and not self._of_others
 
     def _table(self, label: Label) -> pa.Table:
-        """The folded names of a label, each with the node and what it is to it."""
         with self._lock:
             if label.name not in self._tables:
                 self._tables[label.name] = self._read(label)
@@ -272,7 +269,6 @@ class NameIndex:
         return next((s.name for s in self._schema.labels if s.matches(token.text) and not s.matches("word")), None)
 
     def nearest(self, text: str, labels: Iterable[str] = ()) -> list[str]:
-        """Names like one that does not exist."""
         key = _encodable(folded(text))
         like: dict[str, str] = {}
         for name in labels or self._schema.label_names:

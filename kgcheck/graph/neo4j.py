@@ -66,20 +66,17 @@ class Neo4jStore(CypherServerStore):
                 f"{uri!r} is not an address of a Neo4j server: {error}", "write it as bolt://HOST:7687"
             ) from error
         try:
-            self._connect()
-            self.check(create=create, any_profile=any_profile)
+            self._driver.verify_connectivity()
+            self.check(self._labels(), create=create, any_profile=any_profile)
+        except (Neo4jError, DriverError, ValueError) as error:
+            self.close()
+            raise self._mapped(error) from error
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         self._driver.close()
-
-    def _connect(self) -> None:
-        try:
-            self._driver.verify_connectivity()
-        except (Neo4jError, DriverError, ValueError) as error:
-            raise self._mapped(error) from error
 
     def _session(self, mode: str, fetch_rows: int = _FETCH_ROWS) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=mode, fetch_size=fetch_rows)
@@ -208,7 +205,6 @@ class Neo4jStore(CypherServerStore):
             ) from error
 
     def _mapped(self, error: Exception) -> KgcheckError:
-        """One error of the tree for every error of the driver."""
         message = str(getattr(error, "message", None) or error).strip()
         match error:
             case Neo4jError():
@@ -238,7 +234,6 @@ def _no_cleartext(uri: str, settings: Settings, *, is_secret: bool) -> Callable[
 
 
 def _is_undone(error: BaseException) -> bool:
-    """Return whether a statement has failed for a while only, before its commit."""
     return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 

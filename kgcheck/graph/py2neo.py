@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from kgcheck.errors import KgcheckError, MissingExtra, StoreUnavailable, StoreUnguarded
+from kgcheck.errors import MissingExtra, StoreUnavailable, StoreUnguarded
 from kgcheck.graph.neo4j import server_error
 from kgcheck.graph.server import CypherServerStore, Row, Rows
 from kgcheck.graph.store import Properties, Reading
@@ -51,7 +51,7 @@ class Py2neoStore(CypherServerStore):
     def __init__(self, graph: Graph, schema: Schema, *, create: bool = False, with_retired: bool = False) -> None:
         super().__init__(f"py2neo:{graph}", schema, with_retired=with_retired)
         self._graph = graph
-        self.check(create=create)
+        self.check(self._labels(), create=create)
 
     def close(self) -> None:
         """See GraphStore."""
@@ -75,13 +75,9 @@ class Py2neoStore(CypherServerStore):
 
     @contextmanager
     def _mapped(self) -> Iterator[None]:
-        """One error of the tree for every error of py2neo."""
         try:
             yield
         except py2neo_errors.Neo4jError as error:
             raise server_error(self.name, error.code, error.message, error.should_retry()) from error
         except _BROKEN as error:
-            raise self._unavailable(error) from error
-
-    def _unavailable(self, error: Exception) -> KgcheckError:
-        return StoreUnavailable(f"{self.name} stopped answering: {error}", "run the same command again")
+            raise StoreUnavailable(f"{self.name} stopped answering: {error}", "run the same command again") from error

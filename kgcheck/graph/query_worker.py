@@ -81,7 +81,6 @@ def _answer(connection: ladybug.Connection, request: dict[str, Any]) -> dict[str
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row; a node or relationship as the map of its properties, a path as the lists of both."""
     match value:
         case {"_NODES": nodes, "_RELS": relationships}:
             return {"nodes": _plain(nodes), "relationships": _plain(relationships)}

@@ -21,8 +21,7 @@ from antlr4.PredictionContext import PredictionContextCache
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.bounds import growth_of
-from kgcheck.graph.projections import rows_of
+from kgcheck.graph.bounds import growth_of, rows_of
 from kgcheck.graph.queries import is_name, kept, quoted
 from kgcheck.graph.statement_writer import HINT, LONGEST_STATEMENT, Writer
 from kgcheck.graph.store import Reading
@@ -212,22 +211,17 @@ def _forget_when_large() -> None:
 
 
 class _Tokens(CommonTokenStream):  # type: ignore[misc]
-    """The tokens of a statement, which nobody looks at for long."""
-
     def __init__(self, lexer: CypherLexer) -> None:
         super().__init__(lexer)
         self._until = time.thread_time() + _MOST_SECONDS
 
     def consume(self) -> None:
-        """Called by the parser for each token that it reads or looks ahead to."""
         if time.thread_time() > self._until:
             raise UsageError("the statement takes too long to be read", "ask for less at once")
         super().consume()
 
 
 class _Errors(ErrorListener):  # type: ignore[misc]
-    """Keeps the first thing that the grammar does not know."""
-
     def __init__(self) -> None:
         self._first: str | None = None
 

@@ -5,13 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+from kgcheck.errors import StoreMissing
 from kgcheck.graph.queries import Catalogue, label_place, pattern_places, where
 from kgcheck.graph.store import (
+    META_LABEL,
     STATE,
     STORE_ID,
     Counts,
     Direction,
     Properties,
+    check_format,
+    check_meta,
+    check_names,
     new_state,
     one_of_each,
     plain,
@@ -26,6 +31,7 @@ class CatalogueReads(ABC):
     """Reads of a graph store that are the same statements of the catalogue for all."""
 
     schema: Schema
+    name: str
     _cypher: Catalogue
     _in_change: frozenset[str] = frozenset()
 
@@ -50,20 +56,36 @@ class CatalogueReads(ABC):
         """The name of a store that keeps no id."""
 
     @abstractmethod
-    def _identity(self) -> dict[str, str]:
-        """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
-
-    @abstractmethod
-    def set_meta(self, key: str, value: str) -> None:
-        """See LoadTarget."""
-
-    @abstractmethod
-    def _set_states(self, keys: Sequence[str], value: str) -> None:
-        """Say in which state labels and patterns are, all or nothing."""
+    def _tell(self, statement: str, **parameters: Any) -> object:
+        """Send a writing statement of the catalogue that has no places, as a transaction of its own."""
 
     @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
+
+    def check(self, names: Sequence[str], *, create: bool, any_profile: bool = False) -> None:
+        """Refuse a store that holds no graph, or another one: names are those of all labels or tables."""
+        if not names and not create:
+            raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
+        if any_profile:
+            check_format(self.name, self.meta())
+            return
+        check_meta(self.name, self.meta(), self.schema, to_write=create)
+        check_names(self.name, [name for name in names if name != META_LABEL], self.schema)
+
+    def meta(self) -> dict[str, str]:
+        return {key: value for key, value in self._ask("meta_get", {})} if self._has(META_LABEL) else {}
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._tell("meta_set", key=key, value=value)
+
+    def _identity(self) -> dict[str, str]:
+        """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
+        return {key: value for key, value in self._ask("identity_get", {})} if self._has(META_LABEL) else {}
+
+    def _set_states(self, keys: Sequence[str], value: str) -> None:
+        """Say in which state labels and patterns are, all or nothing."""
+        self._tell("set_state", keys=list(keys), value=value)
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +160,6 @@ class CatalogueReads(ABC):
         return [int(self._ask("count_nodes", p)[0][0]) for p in places]
 
     def _count_edges(self, patterns: Sequence[Pattern]) -> list[int]:
-        """The edges of each pattern; the store may hold some of all of them."""
         return [int(n) for pattern in patterns for (n,) in self._of_pattern("count_edges", pattern)]
 
     def _of_pattern(

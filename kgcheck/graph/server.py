@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgcheck.errors import StoreError, StoreMissing, StoreUnavailable
+from kgcheck.errors import StoreError, StoreUnavailable
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
     SURVEYED,
@@ -32,7 +32,6 @@ from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.reads import CatalogueReads
 from kgcheck.graph.store import (
     AS_TEXT,
-    META_LABEL,
     MOST_HOPS,
     NO_ID,
     Direction,
@@ -41,9 +40,6 @@ from kgcheck.graph.store import (
     Reading,
     StrayEdge,
     brought_to,
-    check_format,
-    check_meta,
-    check_names,
     new_state,
     read_hops,
     with_as_text,
@@ -116,16 +112,8 @@ class CypherServerStore(CatalogueReads):
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore."""
 
-    def check(self, *, create: bool, any_profile: bool = False) -> None:
-        """Refuse a server that holds another graph."""
-        labels = [row[0] for row in self._rows("labels")]
-        if not labels and not create:
-            raise StoreMissing(f"there is no graph at {self.name}", f"load one: kgcheck load DIR --store {self.name}")
-        if any_profile:
-            check_format(self.name, self.meta())
-            return
-        check_meta(self.name, self.meta(), self.schema, to_write=create)
-        check_names(self.name, [name for name in labels if name != META_LABEL], self.schema)
+    def _labels(self) -> list[str]:
+        return [name for (name,) in self._rows("labels")]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
         places = hop_places(pattern) | self._kept("a", "r", "b")
@@ -192,7 +180,6 @@ class CypherServerStore(CatalogueReads):
         return self._database_id() or self.name
 
     def _database_id(self) -> str | None:
-        """The id of the database, where whoever may read the graph may ask for that, too."""
         try:
             return f"neo4j:{self._rows('database_identity')[0][0]}"
         except StoreUnavailable:
@@ -215,20 +202,8 @@ class CypherServerStore(CatalogueReads):
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
         return self._rows(statement, places | self._kept(*SURVEYED[statement]), **parameters)
 
-    def meta(self) -> dict[str, str]:
-        return {key: value for key, value in self._rows("meta_get")}
-
-    def _identity(self) -> dict[str, str]:
-        return {key: value for key, value in self._rows("identity_get")}
-
-    def set_meta(self, key: str, value: str) -> None:
-        self._write(self._cypher.text("meta_set"), {"key": key, "value": value})
-
-    def _set_states(self, keys: Sequence[str], value: str) -> None:
-        self._write(self._cypher.text("set_state"), {"keys": list(keys), "value": value})
-
     def prepare_records(self) -> None:
-        self._write(self._cypher.text("create_meta_constraint"), {})
+        self._tell("create_meta_constraint")
         self._make_states(self._database_id() or new_state())
 
     def prepare(self) -> None:
@@ -244,7 +219,7 @@ class CypherServerStore(CatalogueReads):
             places = label_place(label) | {"name": name, "key": quoted(label.key)}
             self._write(self._cypher.text("create_constraint", **places), {})
         self.prepare_records()
-        self._write(self._cypher.text("await_indexes"), {})
+        self._tell("await_indexes")
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         properties = fields([label.key, *label.properties])
@@ -306,6 +281,9 @@ class CypherServerStore(CatalogueReads):
     def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
         return self._rows(statement, places, **parameters)
 
+    def _tell(self, statement: str, **parameters: Any) -> object:
+        return self._write(self._cypher.text(statement), parameters)
+
     def _key(self, label: Label) -> str:
         return label.key
 
@@ -336,7 +314,6 @@ class CypherServerStore(CatalogueReads):
         return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
 
     def _shown(self, labels: list[str]) -> str:
-        """The one label of a node to name it by."""
         known = [name for name in self.schema.label_names if name in labels]
         return (known or sorted(labels) or [""])[0]
 

@@ -308,7 +308,6 @@ class Writer:
         return self._variable(node)
 
     def _variable(self, node: ParserRuleContext) -> str:
-        """A name as it is sent: between backticks."""
         return quoted(plain_name(self._whole(node)))
 
     def _property(self, node: ParserRuleContext) -> str:
@@ -323,7 +322,6 @@ class Writer:
 
 
 def _is_argument(element: ParserRuleContext) -> bool:
-    """Tell whether an element of a pattern stands for the argument of a function."""
     while isinstance(element.parentCtx, CypherParser.PatternElemContext):
         element = element.parentCtx
     return isinstance(element.parentCtx, CypherParser.FunctionInvocationContext)
@@ -340,7 +338,6 @@ def plain_name(node: ParserRuleContext, form: re.Pattern[str] = _PLAIN) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as both stores read it."""
     if not _NUMBER.fullmatch(text) or abs(float(text)) >= 2**63:
         raise UsageError(f"{text!r} is not a number that a store holds", "write it in decimal digits")
     whole = re.fullmatch(r"-?\d+", text, re.ASCII)

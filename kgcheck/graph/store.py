@@ -102,7 +102,7 @@ class Reading(NamedTuple):
         parameters: The texts of the statement, by the names of the parameters.
         columns: A name for each column of a row.
         labels: Labels that the statement names.
-        invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.projections`).
+        invents: Its rows hold what its writer put in, and not only what it reads (`kgcheck.graph.bounds`).
         limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
         kept: The same without what is retired, for a store that holds such.
         longest_list: Elements that a list of its rows may have, where the backend is a server.
@@ -118,7 +118,6 @@ class Reading(NamedTuple):
     longest_list: int | None = None
 
     def leaving_out(self) -> "Reading":
-        """Return the statement for a store in which something is retired."""
         return self._replace(text=self.kept or self.text)
 
 
@@ -278,7 +277,6 @@ def read_hops(rows: Iterable[Sequence[Any]], pattern: Pattern) -> list[Hop]:
 
 
 def _read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
-    """Two ids, then the properties of the pattern."""
     start, end, *values = row
     present = dict(zip(pattern.properties, values, strict=True))
     return Hop(str(start), NO_ID if end is None else str(end), plain(present, pattern.properties))

@@ -156,7 +156,6 @@ def _likeness_to_id(name: str) -> tuple[int, str]:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """The properties of a node or an edge of either driver."""
     return {name: v for name, v in dict(value).items() if name.lower() not in _INTERNAL}
 
 

@@ -1,21 +1,24 @@
 """Staged rows compared with each other and with the store: what is new, changed, unchanged or gone, what stays out."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
 from kgcheck.graph.store import NO_ID, Counts, LoadTarget, node_schema
-from kgcheck.loading.curated import Curated, Settling, Tables
-from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
+from kgcheck.loading.curated import Curated, Settling
+from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, holder_name, keys_of, staged, stated_by, table_of
 from kgcheck.profile.schema import Holder, Label, Pattern, Schema
 from kgcheck.progress import Progress
 from kgcheck.quoting import identifier, literal
 
-NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 REMOVED, OUTDATED = "removed", "outdated"
 """States of facts in the store that no file states: gone for good, or in favour of a changed edge."""
+
+_have, _judged, _gone, _again = (partial(table_of, kind) for kind in ("have", "judged", "gone", "again"))
+"""Quoted names of the tables of a label or pattern."""
 
 _ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
@@ -52,12 +55,12 @@ class Comparison:
             for label in labels:
                 some = present.nodes.get(label.name, 0) > 0
                 self._make_have(label, self._store.scan_nodes(label) if some else iter(()))
-                self.settling.revert(label, _tables(label))
+                self.settling.revert(label)
                 if not (some or self._is_concerned(label, filled)):
                     self._staged.discard(label.name)
                 if self._is_staged(label):
                     self._judge(label)
-                    self.settling.settle(label, _tables(label))
+                    self.settling.settle(label)
                 step.advance()
             for pattern in patterns:
                 some = present.edges.get(str(pattern), 0) > 0
@@ -66,9 +69,9 @@ class Comparison:
                 else:
                     # An edge is compared only with edges of its own pattern.
                     self._make_have(pattern, self._store.scan_edges(pattern) if some else iter(()))
-                    self.settling.revert(pattern, _tables(pattern))
+                    self.settling.revert(pattern)
                     self._judge(pattern)
-                    self.settling.settle(pattern, _tables(pattern))
+                    self.settling.settle(pattern)
                 step.advance()
 
     def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
@@ -130,7 +133,6 @@ class Comparison:
         return holder_name(holder) in filled or self.settling.concerns(holder)
 
     def _filled(self, holders: list[Holder]) -> set[str]:
-        """Names of the labels and patterns of which rows are staged."""
         if not holders:
             return set()
         selects = (f"SELECT {literal(holder_name(h))} WHERE EXISTS (FROM {staged(h)})" for h in holders)
@@ -275,26 +277,6 @@ class Comparison:
         accepted = f"what IS NULL OR what IN {_ACCEPTED}"
         stated = f"SELECT id FROM {staged(label)} s LEFT JOIN {_judged(label)} j ON j.row = s.rowid WHERE {accepted}"
         return stated if self._prune else f"{stated} UNION ALL {present}"
-
-
-def _judged(holder: Holder) -> str:
-    return identifier(f"judged {holder_name(holder)}")
-
-
-def _gone(holder: Holder) -> str:
-    return identifier(f"gone {holder_name(holder)}")
-
-
-def _tables(holder: Holder) -> Tables:
-    return Tables(_have(holder), _judged(holder), _gone(holder), NEW, CHANGED, UNCHANGED)
-
-
-def _have(holder: Holder) -> str:
-    return identifier(f"have {holder_name(holder)}")
-
-
-def _again(holder: Holder) -> str:
-    return identifier(f"again {holder_name(holder)}")
 
 
 def _present_as_stated(holder: Holder) -> str:

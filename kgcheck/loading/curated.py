@@ -6,6 +6,7 @@ state what they stated before; where they state something else about it, that is
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -17,10 +18,13 @@ from kgcheck.duck import insert_arrow
 from kgcheck.errors import StoreError
 from kgcheck.graph.changes import ChangedStore, StoreChanges, digest
 from kgcheck.graph.store import Properties, brought_to, edge_schema, node_schema
-from kgcheck.loading.staging import holder_name, keys_of, staged, stated_by
+from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, holder_name, keys_of, staged, stated_by, table_of
 from kgcheck.model import Triple, Value
 from kgcheck.profile.schema import Holder, Label, Pattern
 from kgcheck.quoting import identifier, literal
+
+_have, _judged, _gone = (partial(table_of, kind) for kind in ("have", "judged", "gone"))
+"""Quoted names of the tables of a label or pattern."""
 
 Row = dict[str, Any]
 """Statement of a row of a file: its keys and its properties."""
@@ -84,24 +88,11 @@ class Settled(Value):
 
 
 class _Stated(NamedTuple):
-    """A row of a file that can be loaded."""
-
     number: int
     file: str
     line: int
     what: str
     row: Row
-
-
-class Tables(NamedTuple):
-    """The tables of a label or pattern in a comparison, and its words."""
-
-    have: str
-    judged: str
-    gone: str
-    new: str
-    changed: str
-    unchanged: str
 
 
 class Settling:
@@ -125,68 +116,68 @@ class Settling:
     def concerns(self, holder: Holder) -> bool:
         return holder_name(holder) in self._of
 
-    def revert(self, holder: Holder, tables: Tables) -> None:
+    def revert(self, holder: Holder) -> None:
         """Make the table of what a store holds as if no patch had been applied."""
         facts, names = self._facts(holder), stated_by(holder)
         if not facts:
             return
         if isinstance(holder, Label):
             ids = [t.key[0] for t in facts]
-            self._now = {row["id"]: row for row in self._rows(f"FROM {tables.have}", ("id",), [ids], names)}
-            self._db.execute(f"DELETE FROM {tables.have} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
+            self._now = {row["id"]: row for row in self._rows(f"FROM {_have(holder)}", ("id",), [ids], names)}
+            self._db.execute(f"DELETE FROM {_have(holder)} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
         else:
             for t in facts:
                 if t.there:
-                    self._take_one(tables.have, _row(holder, t, t.after))
+                    self._take_one(_have(holder), _row(holder, t, t.after))
         before = [_row(holder, t, self._now.get(t.key[0], {}) | t.before) for t in facts if t.before is not None]
         schema = node_schema(holder) if isinstance(holder, Label) else edge_schema(holder)
         insert_arrow(self._db, f"have {holder_name(holder)}", pa.Table.from_pylist(before, schema=schema))
 
-    def settle(self, holder: Holder, tables: Tables) -> None:
+    def settle(self, holder: Holder) -> None:
         """Decide about the rows of the files that state something about what patches changed."""
         if isinstance(holder, Label):
-            self._settle_nodes(holder, tables)
+            self._settle_nodes(holder)
         else:
-            self._settle_edges(holder, tables)
+            self._settle_edges(holder)
 
-    def _settle_nodes(self, label: Label, tables: Tables) -> None:
+    def _settle_nodes(self, label: Label) -> None:
         facts = self._facts(label)
-        rows = {s.row["id"]: s for s in self._stated(label, tables, ("id",), [[t.key[0] for t in facts]])}
+        rows = {s.row["id"]: s for s in self._stated(label, ("id",), [[t.key[0] for t in facts]])}
         for fact in facts:
             (id_,) = fact.key
             row, shown = rows.get(id_), f"{label.name} {id_}"
             now = _row(label, fact, self._now.get(id_, {}))
             if row is None:
-                self._db.execute(f"DELETE FROM {tables.gone} WHERE id = ?", [id_]).fetchall()
+                self._db.execute(f"DELETE FROM {_gone(label)} WHERE id = ?", [id_]).fetchall()
                 self._unstated(fact, shown)
-            elif row.what == tables.unchanged:
+            elif row.what == UNCHANGED:
                 self.kept += 1
             elif fact.retired or fact.before is None:
                 same = not fact.retired and row.row == now
                 why = "a file states it otherwise" + (", and it stays retired" if fact.retired else "")
                 self._settle(fact, shown, row, "" if same else why)
-                self._judge(tables, row, tables.unchanged)
+                self._judge(label, row, UNCHANGED)
             else:
                 merged = self._merged(fact, shown, row, fact.before, fact.after)
                 if merged == now:
-                    self._judge(tables, row, tables.unchanged)
+                    self._judge(label, row, UNCHANGED)
                 else:
                     self.instead.setdefault(label.name, {})[row.number] = merged
-        gone = self._db.execute(f"SELECT id FROM {tables.gone}").fetchall() if self._at else []
+        gone = self._db.execute(f"SELECT id FROM {_gone(label)}").fetchall() if self._at else []
         for (id_,) in gone:
             # It cannot be taken away while an edge that a patch made, or retired, is at it.
             if fact_at := self._at.get((label.name, id_)):
-                self._db.execute(f"DELETE FROM {tables.gone} WHERE id = ?", [id_]).fetchall()
+                self._db.execute(f"DELETE FROM {_gone(label)} WHERE id = ?", [id_]).fetchall()
                 self._note("conflict", fact_at, f"{label.name} {id_}", "no file states it, and curated edges are at it")
 
-    def _settle_edges(self, pattern: Pattern, tables: Tables) -> None:
+    def _settle_edges(self, pattern: Pattern) -> None:
         facts = self._facts(pattern)
         keys = [[t.key[0] for t in facts], [t.key[1] for t in facts]]
         ends = ("head", "tail")
-        new = [s for s in self._stated(pattern, tables, ends, keys) if s.what != tables.unchanged]
+        new = [s for s in self._stated(pattern, ends, keys) if s.what != UNCHANGED]
         names = stated_by(pattern)
-        gone = self._rows(f"SELECT *, rowid AS gone FROM {tables.gone}", ends, keys, [*names, "gone"])
-        present = self._rows(f"FROM {tables.have}", ends, keys, names)
+        gone = self._rows(f"SELECT *, rowid AS gone FROM {_gone(pattern)}", ends, keys, [*names, "gone"])
+        present = self._rows(f"FROM {_have(pattern)}", ends, keys, names)
         for fact in facts:
             before = None if fact.before is None else _row(pattern, fact, fact.before)
             after = _row(pattern, fact, fact.after)
@@ -198,24 +189,22 @@ class Settling:
             row = row or (_of_source(new, fact) if unstated or before is None else None)
             if unstated:
                 gone.remove(unstated)
-                self._db.execute(f"DELETE FROM {tables.gone} WHERE rowid = ?", [unstated["gone"]]).fetchall()
+                self._db.execute(f"DELETE FROM {_gone(pattern)} WHERE rowid = ?", [unstated["gone"]]).fetchall()
             if row:
                 new.remove(row)
-                self._settle_edge(pattern, tables, fact, row, (before, after))
+                self._settle_edge(pattern, fact, row, (before, after))
             elif unstated:
                 self._unstated(fact, shown)
             else:
                 self.kept += 1
         active = {t.key for t in facts if not t.retired} | {(r["head"], r["tail"]) for r in present}
         retired = {t.key: t for t in facts if t.retired and t.key not in active}
-        self._settle_new(pattern, tables, retired, new)
+        self._settle_new(pattern, retired, new)
 
-    def _settle_edge(
-        self, pattern: Pattern, tables: Tables, fact: CuratedFact, row: _Stated, states: tuple[Row | None, Row]
-    ) -> None:
+    def _settle_edge(self, pattern: Pattern, fact: CuratedFact, row: _Stated, states: tuple[Row | None, Row]) -> None:
         before, after = states
         shown = f"{fact.key[0]} {pattern.type} {fact.key[1]}"
-        self._judge(tables, row, tables.unchanged)
+        self._judge(pattern, row, UNCHANGED)
         if fact.retired:
             self._settle(fact, shown, row, "a file states it otherwise, and it stays retired")
         elif row.row == after or before is None:
@@ -227,27 +216,25 @@ class Settling:
                 (head, tail), relation = fact.key, pattern.type
                 ends = {"head": {"label": pattern.head, "id": head}, "tail": {"label": pattern.tail, "id": tail}}
                 self.updates.append(EdgeUpdate(Triple.model_validate({**ends, "relation": relation}), fact, values))
-                self._judge(tables, row, tables.changed)
+                self._judge(pattern, row, CHANGED)
                 self.instead.setdefault(str(pattern), {})[row.number] = None
 
     def _settle_new(
-        self, pattern: Pattern, tables: Tables, retired: Mapping[tuple[str, ...], CuratedFact], new: Iterable[_Stated]
+        self, pattern: Pattern, retired: Mapping[tuple[str, ...], CuratedFact], new: Iterable[_Stated]
     ) -> None:
         """Edges that a file states anew: of what was retired, or at a node that was."""
         for row in new:
             if fact := retired.get((row.row["head"], row.row["tail"])):
-                self._leave(pattern, tables, fact, row, "a file states it anew, and it stays retired")
+                self._leave(pattern, fact, row, "a file states it anew, and it stays retired")
         for end, label in (("head", pattern.head), ("tail", pattern.tail)):
             ids = [id_ for of, id_ in self._retired if of == label]
-            for row in self._stated(pattern, tables, (end,), [ids]) if ids else ():
-                if row.what != tables.unchanged:
+            for row in self._stated(pattern, (end,), [ids]) if ids else ():
+                if row.what != UNCHANGED:
                     fact = self._retired[label, row.row[end]]
-                    self._leave(
-                        pattern, tables, fact, row, f"a file states it anew, and {label} {row.row[end]} is retired"
-                    )
+                    self._leave(pattern, fact, row, f"a file states it anew, and {label} {row.row[end]} is retired")
 
-    def _leave(self, pattern: Pattern, tables: Tables, fact: CuratedFact, row: _Stated, why: str) -> None:
-        self._judge(tables, row, tables.unchanged)
+    def _leave(self, pattern: Pattern, fact: CuratedFact, row: _Stated, why: str) -> None:
+        self._judge(pattern, row, UNCHANGED)
         self._settle(fact, f"{row.row['head']} {pattern.type} {row.row['tail']}", row, why)
 
     def _merged(self, fact: CuratedFact, shown: str, row: _Stated, before: Properties, after: Properties) -> Row:
@@ -281,17 +268,18 @@ class Settling:
             for t in self._of.get(holder_name(holder), ())
         ]
 
-    def _judge(self, tables: Tables, row: _Stated, judgement: str) -> None:
-        self._db.execute(f"DELETE FROM {tables.judged} WHERE row = ?", [row.number]).fetchall()
-        self._db.execute(f"INSERT INTO {tables.judged} VALUES (?, ?, ?)", [row.number, judgement, row.file]).fetchall()
+    def _judge(self, holder: Holder, row: _Stated, judgement: str) -> None:
+        self._db.execute(f"DELETE FROM {_judged(holder)} WHERE row = ?", [row.number]).fetchall()
+        self._db.execute(
+            f"INSERT INTO {_judged(holder)} VALUES (?, ?, ?)", [row.number, judgement, row.file]
+        ).fetchall()
 
-    def _stated(self, holder: Holder, tables: Tables, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
-        """Rows of the files that can be loaded, with these keys."""
+    def _stated(self, holder: Holder, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
         names = stated_by(holder)
-        accepted = ", ".join(map(literal, (tables.new, tables.changed, tables.unchanged)))
+        accepted = ", ".join(map(literal, (NEW, CHANGED, UNCHANGED)))
         select = f"""
-            SELECT s.*, s.rowid AS number, coalesce(j.what, {literal(tables.new)}) AS what
-            FROM {staged(holder)} s LEFT JOIN {tables.judged} j ON j.row = s.rowid
+            SELECT s.*, s.rowid AS number, coalesce(j.what, {literal(NEW)}) AS what
+            FROM {staged(holder)} s LEFT JOIN {_judged(holder)} j ON j.row = s.rowid
             WHERE j.what IS NULL OR j.what IN ({accepted})"""
         rows = self._rows(select, keys, values, ["number", "file", "line", "what", *names])
         return [_Stated(r["number"], r["file"], r["line"], r["what"], {n: r[n] for n in names}) for r in rows]
@@ -337,7 +325,6 @@ def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:
 
 
 def _row(holder: Holder, fact: CuratedFact, properties: Mapping[str, Any]) -> Row:
-    """Return the row that would state a fact with these properties."""
     keys = dict(zip(keys_of(holder), fact.key, strict=True))
     return keys | {name: properties.get(name) for name in holder.properties}
 

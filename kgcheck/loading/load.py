@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-import duckdb
 from pydantic import Field
 
 from kgcheck import clock
@@ -14,7 +13,7 @@ from kgcheck.duck import working_database
 from kgcheck.errors import InputMissing
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
-from kgcheck.loading.compare import CHANGED, NEW, OUTDATED, REMOVED, UNCHANGED, Comparison
+from kgcheck.loading.compare import OUTDATED, REMOVED, Comparison
 from kgcheck.loading.curated import Curated, Settled, update_edges
 from kgcheck.loading.manifest import (
     LOADED,
@@ -38,7 +37,7 @@ from kgcheck.loading.quarantine import (
     kept_rows,
     write_quarantine,
 )
-from kgcheck.loading.staging import OF_NONE, Staging, holder_name
+from kgcheck.loading.staging import CHANGED, NEW, OF_NONE, UNCHANGED, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.options import LoadOptions
 from kgcheck.profile.import_files import load_recipe
@@ -105,7 +104,6 @@ class LoadSummary(Value):
 
     @property
     def quarantined(self) -> int:
-        """Rows that were not loaded."""
         return sum(self.causes.values())
 
     @property
@@ -171,14 +169,14 @@ class _Load:
             files = _file_counts(staging, comparison, before, same)
             warnings = (*cut_short(staging), *costly(staging, files))
             removed, left = self._gone(comparison, before, same)
-            if self._options.dry_run:
-                return self._summary(db, files, stored, removed, left, comparison, rejected=False, warnings=warnings)
-            staging.restore_rows()
-            spared = spared_files(staging, same)
-            keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
-            rejected = write_quarantine(db, self._quarantine)
-            self._store.prepare()
-            if changed:
+            rejected = 0
+            if not self._options.dry_run:
+                staging.restore_rows()
+                spared = spared_files(staging, same)
+                keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
+                rejected = write_quarantine(db, self._quarantine)
+                self._store.prepare()
+            if changed and not self._options.dry_run:
                 # What is staged is on disk: the memory is for the store now.
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 differing = {f.target for f in files if f.loaded or f.changed} | set(removed)
@@ -189,8 +187,20 @@ class _Load:
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
                 manifest = manifest.model_copy(update={"settled": tuple(settled)})
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            return self._summary(
-                db, files, stored, removed, left, comparison, rejected=bool(rejected), warnings=warnings
+            return LoadSummary(
+                store=self._store.name,
+                files=files,
+                nodes=stored.total_nodes,
+                edges=stored.total_edges,
+                removed=removed,
+                left=left,
+                quarantine=self._quarantine if rejected else None,
+                dry_run=self._options.dry_run,
+                warnings=warnings,
+                incomplete=incomplete(files, self._options.max_quarantined or ""),
+                namespaces=foreign_namespaces(db),
+                curated=comparison.settling.kept,
+                settled=tuple(comparison.settling.settled),
             )
 
     def _write(self, comparison: Comparison, total: int, differing: set[str]) -> None:
@@ -247,7 +257,6 @@ class _Load:
     def _gone(
         self, comparison: Comparison, before: LoadManifest | None, same: set[str]
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Facts that no file states: those that go, and those that stay."""
         gone = {holder_name(h): comparison.gone(h).get(REMOVED, 0) for h in self._schema.holders}
         if before:
             gone |= {name: before.left.get(name, 0) for name in same}
@@ -284,34 +293,6 @@ class _Load:
             )
         rules = rules_of(self._schema, self._recipe)
         return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left)
-
-    def _summary(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        files: tuple[FileCount, ...],
-        counts: Counts,
-        removed: dict[str, int],
-        left: dict[str, int],
-        comparison: Comparison,
-        *,
-        rejected: bool,
-        warnings: tuple[str, ...],
-    ) -> LoadSummary:
-        return LoadSummary(
-            store=self._store.name,
-            files=files,
-            nodes=counts.total_nodes,
-            edges=counts.total_edges,
-            removed=removed,
-            left=left,
-            quarantine=self._quarantine if rejected else None,
-            dry_run=self._options.dry_run,
-            warnings=warnings,
-            incomplete=incomplete(files, self._options.max_quarantined or ""),
-            namespaces=foreign_namespaces(db),
-            curated=comparison.settling.kept,
-            settled=tuple(comparison.settling.settled),
-        )
 
 
 @contextmanager

@@ -76,16 +76,16 @@ def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
     return None
 
 
-def graph_dates(meta: Mapping[str, str], schema: Schema, given: str | None = None) -> dict[str, str]:
+def graph_dates(meta: Mapping[str, str], schema: Schema, date: str | None = None) -> dict[str, str]:
     """Return the dates of a graph by label and pattern: the newest that the sources of their files state."""
-    if given:
-        return {holder_name(holder): given for holder in schema.holders}
+    if date:
+        return {holder_name(holder): date for holder in schema.holders}
     manifest = _last_manifest(meta)
     found: dict[str, str] = {}
     for file in manifest.files.values() if manifest else ():
         for origin in file.origins:
-            for date in _DATE.findall(origin.version):
-                found[file.target] = max(found.get(file.target, ""), date)
+            for found_date in _DATE.findall(origin.version):
+                found[file.target] = max(found.get(file.target, ""), found_date)
     return found
 
 

@@ -61,21 +61,13 @@ def load_into(
     curated: ReadCurated | None = None,
 ) -> LoadSummary:
     """Open a store, and load a folder into it; an embedded store in a child."""
-    options, progress = options or LoadOptions(), progress or NoProgress()
-    if is_address(store):
-        with open_store(store, schema, settings, create=True) as opened:
-            return load_directory(
-                folder,
-                opened,
-                settings,
-                quarantine=quarantine,
-                options=options,
-                progress=progress,
-                curated=curated(opened) if curated else None,
-            )
+    progress = progress or NoProgress()
     secrets = {name for name, value in settings if isinstance(value, SecretStr)}
     plain = settings.model_dump(exclude=secrets)
-    order = _Order(folder, store, schema.address, plain, quarantine.absolute(), options, curated)
+    order = _Order(folder, store, schema.address, plain, quarantine.absolute(), options or LoadOptions(), curated)
+    if is_address(store):
+        with open_store(store, schema, settings, create=True) as opened:
+            return _load(order, opened, settings, progress)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_child, args=(theirs, order), name="kgcheck load", daemon=True)
@@ -87,6 +79,19 @@ def load_into(
     finally:
         _end(child)
         ours.close()
+
+
+def _load(order: _Order, store: OpenedStore, settings: Settings, progress: Progress) -> LoadSummary:
+    curated = order.curated(store) if order.curated else None
+    return load_directory(
+        order.folder,
+        store,
+        settings,
+        quarantine=order.quarantine,
+        options=order.options,
+        progress=progress,
+        curated=curated,
+    )
 
 
 @contextmanager
@@ -104,7 +109,6 @@ def _without_main() -> Iterator[None]:
 
 
 def _followed(pipe: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
-    """Show what the child tells, until its end."""
     steps: dict[int, tuple[ExitStack, ProgressStep]] = {}
     try:
         while True:
@@ -146,7 +150,6 @@ def _end(child: BaseProcess) -> None:
 
 
 def _again(error: type[KgcheckError], message: str, hint: str) -> KgcheckError:
-    """The error of the child, as it was raised there."""
     again = error.__new__(error)
     KgcheckError.__init__(again, message, hint)
     return again
@@ -177,15 +180,7 @@ def _child(pipe: Connection, order: _Order) -> None:
         schema, settings = load_schema(order.profile), Settings(**order.settings)
         with open_store(order.store, schema, settings, create=True) as store:
             try:
-                summary = load_directory(
-                    order.folder,
-                    store,
-                    settings,
-                    quarantine=order.quarantine,
-                    options=order.options,
-                    progress=progress,
-                    curated=order.curated(store) if order.curated else None,
-                )
+                summary = _load(order, store, settings, progress)
             except KgcheckError as error:
                 # At once: closing the store may be what ends this process.
                 progress.send_last("failed", type(error), error.message, error.hint)
@@ -207,8 +202,6 @@ def _end_with_parent() -> None:
 
 
 class _SentProgress:
-    """Progress that is shown in another process."""
-
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
         self._steps = 0

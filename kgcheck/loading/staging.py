@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.errors import InputFormat, InputMissing
-from kgcheck.loading.lines import find
-from kgcheck.loading.records import Records
+from kgcheck.loading.lines import Records, find
 from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe, Where
 from kgcheck.profile.schema import Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
@@ -49,9 +48,18 @@ def stated_by(holder: Holder) -> list[str]:
     return [*keys_of(holder), *holder.properties]
 
 
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+"""Judgements of rows that can be loaded."""
+
+
+def table_of(kind: str, holder: Holder) -> str:
+    """Quoted name of a table of a label or pattern: staged, have, judged or gone."""
+    return identifier(f"{kind} {holder_name(holder)}")
+
+
 def staged(holder: Holder) -> str:
     """Quoted name of a staging table."""
-    return identifier(f"staged {holder_name(holder)}")
+    return table_of("staged", holder)
 
 
 class Staging:
@@ -68,7 +76,6 @@ class Staging:
         """Rows of each shared file that no entry takes, by what they say; the last count is of all other kinds."""
 
     def stage(self, holders: list[Holder], progress: Progress) -> None:
-        """Read every file of these labels and patterns."""
         for holder in self.schema.holders:
             keys = ", ".join(f"{identifier(k)} VARCHAR" for k in keys_of(holder))
             columns = "".join(f", {identifier(n)} {_SQL_TYPES[p.type]}" for n, p in holder.properties.items())
@@ -109,7 +116,6 @@ class Staging:
         return [f for f in self.recipe.files if f.file in self.files]
 
     def holder(self, file: NodeFile | EdgeFile) -> Holder:
-        """The label or pattern whose rows a file has."""
         if isinstance(file, NodeFile):
             return self.schema.label(file.label)
         return self.schema.pattern(file.head, file.relation, file.tail)
@@ -239,7 +245,6 @@ class Staging:
         return {c: f"fields[{records.header.index(c) + 1}]" if c in present else "NULL::VARCHAR" for c in needed}
 
     def _insert(self, holder: Holder, entry: NodeFile | EdgeFile, place: dict[str, str], rows: str) -> str:
-        """The statement that judges, types and stages some rows."""
         stated = {key: _without(entry.prefixes[key], place[column]) for key, column in entry.keys.items()}
         stated |= {name: place[column] for name, column in entry.properties.items()}
         fields = {name: identifier(f"field {name}") for name in stated}

@@ -46,7 +46,6 @@ class CorpusRecipe(Value):
     fields: Fields | None = None
 
     def prefixed(self, identifier: str) -> str:
-        """An id with the prefix of the recipe, unless it has it."""
         return identifier if not identifier or identifier.startswith(self.prefix) else self.prefix + identifier
 
 

@@ -76,7 +76,6 @@ class _Rows(Value):
 
     @property
     def required_columns(self) -> set[str]:
-        """The columns that the file must have."""
         spare = {c for c in self.properties.values() if c in self.optional_columns}
         return set(self.columns) - (spare - {*self.keys.values(), *([self.where.column] if self.where else [])})
 

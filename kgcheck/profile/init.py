@@ -24,9 +24,9 @@ class Draft(NamedTuple):
     notes: tuple[str, ...]
 
 
-def draft_profile(seen: GraphSurvey, name: str) -> Draft:
+def draft_profile(survey: GraphSurvey, name: str) -> Draft:
     """Draft a profile."""
-    return _Drafting(seen, name).draft()
+    return _Drafting(survey, name).draft()
 
 
 def write_profile(draft: Draft, folder: Path) -> Path:
@@ -44,17 +44,17 @@ def write_profile(draft: Draft, folder: Path) -> Path:
 
 
 class _Drafting:
-    def __init__(self, seen: GraphSurvey, name: str) -> None:
-        self._seen = seen
+    def __init__(self, survey: GraphSurvey, name: str) -> None:
+        self._survey = survey
         self._name = name
         self._known: dict[str, Recognised] = {}
         self._sources: set[str] = set()
         self._notes: list[str] = []
 
     def draft(self) -> Draft:
-        plain = [label for label in self._seen.labels if (label.key, label.key_type) == (KEY, "string")]
-        usable = [label for label in self._seen.labels if label.key] if self._seen.own_keys else plain
-        for label in self._seen.labels:
+        plain = [label for label in self._survey.labels if (label.key, label.key_type) == (KEY, "string")]
+        usable = [label for label in self._survey.labels if label.key] if self._survey.own_keys else plain
+        for label in self._survey.labels:
             if label in usable:
                 continue
             if label.key:
@@ -69,29 +69,29 @@ class _Drafting:
                 )
         if not usable:
             raise ConfigurationError(
-                f"no label of {self._seen.store} has a key" + ("" if self._seen.own_keys else f" called {KEY}"),
+                f"no label of {self._survey.store} has a key" + ("" if self._survey.own_keys else f" called {KEY}"),
                 "a profile needs a property by which nodes are told apart",
             )
         keyed = {label.name for label in usable}
         blocks = [block for label in usable for block in self._label(label)]
-        edges = [r for r in self._seen.relations if {r.head, r.tail} <= keyed]
+        edges = [r for r in self._survey.relations if {r.head, r.tail} <= keyed]
         types = _types(edges)
         blocks += [block for relation in edges for block in self._relation(relation, types)]
-        self._notes += [f"left out: {what}" for what in self._seen.left_out]
+        self._notes += [f"left out: {what}" for what in self._survey.left_out]
         return Draft("\n".join([*self._head(), *blocks]) + "\n", tuple(self._notes))
 
     def _head(self) -> Iterator[str]:
-        yield f"# A draft, made by kgcheck profile init from {_comment(self._seen.store)}."
+        yield f"# A draft, made by kgcheck profile init from {_comment(self._survey.store)}."
         yield "# What follows the word guess is a guess: look at it. docs/profiles.md explains every key."
         yield from (f"# {_comment(note)}" for note in self._notes)
         yield ""
         yield "[profile]"
         yield f"name = {_text(self._name)}"
         yield "version = 1"
-        counts = f"draft: {len(self._seen.labels)} labels, {len(self._seen.relations)} relation patterns"
+        counts = f"draft: {len(self._survey.labels)} labels, {len(self._survey.relations)} relation patterns"
         yield f"title = {_text(counts)}"
-        if self._seen.profile:
-            yield f"reads = {_array([self._seen.profile])}  # the store says that kgcheck loaded it with this profile"
+        if self._survey.profile:
+            yield f"reads = {_array([self._survey.profile])}  # the store says that kgcheck loaded it with this profile"
         if recipes := recipes_of(sorted(self._sources)):
             yield "references = ["
             yield from (f"    {_text(recipe)}," for recipe in recipes)
@@ -222,7 +222,6 @@ def _array(values: Iterable[str]) -> str:
 
 
 def _inline(table: dict[str, object]) -> str:
-    """A TOML table in one line."""
     parts = []
     for name, value in table.items():
         if value is None:

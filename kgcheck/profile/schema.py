@@ -270,12 +270,10 @@ class Schema(Value):
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """All labels, then all patterns."""
         return (*self.labels, *self.relations)
 
     @property
     def label_names(self) -> list[str]:
-        """Names of all labels, in the order of the file."""
         return list(self._by_label)
 
     @cached_property
@@ -312,7 +310,6 @@ class Schema(Value):
         raise UnknownName("relation", f"{head} {relation} {tail}", known, f"it joins: {'; '.join(known)}")
 
     def attribute(self, label: str, name: str) -> AttributeCheck:
-        """Return the check of an attribute of a label."""
         spec = self.label(label)
         if name in spec.attributes:
             return spec.attributes[name]
@@ -333,7 +330,6 @@ class Schema(Value):
         raise UnknownName("edge of the form", f"{head} {relation} {tail}", [], f"{relation} joins {expected}")
 
     def ref(self, label: str, identifier: str) -> Ref:
-        """A reference with a checked label."""
         try:
             return Ref(label=self.label(label).name, id=identifier)
         except ValidationError:

@@ -119,7 +119,6 @@ def key_of(place: Iterable[int | str], tables: Any) -> str:
 
 
 def _name(table: Any) -> str:
-    """Name a table of a list: by its name, its ends and relation, or its file."""
     if not isinstance(table, Mapping):
         return ""
     ends = [table.get(key) for key in ("head", "type" if "type" in table else "relation", "tail")]

@@ -52,7 +52,7 @@ def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Valid
     try:
         schema = load_schema(profile)
     except WrongFile as error:
-        return Validation(mistakes=tuple(_of(error)))
+        return Validation(mistakes=tuple(_mistakes_in(error)))
     readers: dict[str, Look] = {FILES: load_recipe, LEXICON: load_lexicon, **(more or {})}
     mistakes: list[FileMistake] = list(_examples(schema))
     notes: list[str] = []
@@ -63,7 +63,7 @@ def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Valid
             elif name in _ABSENT:
                 notes.append(f"it has no {name}: {_ABSENT[name]}")
         except ConfigurationError as error:
-            mistakes += _of(error, schema.folder / name)
+            mistakes += _mistakes_in(error, schema.folder / name)
     recipes, wrong = _recipes(schema)
     mistakes += wrong
     notes += _undecided(schema, {recipe.source for recipe in recipes})
@@ -77,17 +77,16 @@ def validate_profile(profile: str, more: dict[str, Look] | None = None) -> Valid
 
 
 def _recipes(schema: Schema) -> tuple[list[ReferenceRecipe], list[FileMistake]]:
-    """All recipes that can be read, and what is wrong with the others."""
     try:
         paths = reference_paths(schema)
     except ConfigurationError as error:
-        return [], list(_of(error, schema.folder / "reference"))
+        return [], list(_mistakes_in(error, schema.folder / "reference"))
     recipes, mistakes = list[ReferenceRecipe](), list[FileMistake]()
     for path in paths:
         try:
             recipes.append(read_value(path, ReferenceRecipe))
         except WrongFile as error:
-            mistakes += _of(error)
+            mistakes += _mistakes_in(error)
         except OSError:
             mistakes.append(FileMistake(file=str(path), what="there is no such file"))
     return recipes, mistakes
@@ -102,7 +101,6 @@ def _examples(schema: Schema) -> Iterator[FileMistake]:
 
 
 def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
-    """Describe what nothing decides: labels that nobody issues ids for, and sources that no recipe reads."""
     if free := [label.name for label in schema.labels if not label.authority.source]:
         yield f"existence is not checked, for they have no authority: {', '.join(free)}"
     if free := [str(p) for p in schema.relations if not p.checks]:
@@ -114,7 +112,7 @@ def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
         yield f"no recipe reads files of these sources; only tables of facts can state them: {', '.join(unread)}"
 
 
-def _of(error: ConfigurationError, file: Path | None = None) -> Iterator[FileMistake]:
+def _mistakes_in(error: ConfigurationError, file: Path | None = None) -> Iterator[FileMistake]:
     if isinstance(error, WrongFile):
         for mistake in error.mistakes or (Mistake(what=error.message),):
             yield FileMistake(file=str(error.path), where=mistake.where, what=mistake.what)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import jiter
 import requests
 
 from kgcheck.errors import SourceAnswer
+from kgcheck.settings import Settings
 
 _UNTOLD = ("text/plain", "application/octet-stream")
 """Content types from servers that know no type of a body."""
@@ -31,8 +32,13 @@ class ProviderService(NamedTuple):
     has_key: bool = False
     """Mark that calls carry a key, in a header or among their fields."""
 
+    @classmethod
+    def from_settings(cls, name: str, key: str, settings: Settings, **more: Any) -> Self:
+        """The service whose address and pace are the settings of a key."""
+        url, calls_per_s = (getattr(settings, f"{key}_{part}") for part in ("url", "calls_per_s"))
+        return cls(name, url, calls_per_s, f"KGCHECK_{key.upper()}_URL", **more)
+
     def sent_headers(self, agent: str) -> dict[str, str]:
-        """All headers of a call."""
         return {"User-Agent": agent, "Accept": self.accept, "Accept-Encoding": "gzip", **self.headers}
 
 

@@ -102,22 +102,17 @@ class Crossref:
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
         self._polite = {"mailto": settings.contact} if settings.contact else {}
-        self._service = ProviderService(
-            NAME, settings.crossref_url, settings.crossref_calls_per_s, "KGCHECK_CROSSREF_URL", release=day
-        )
+        self._service = ProviderService.from_settings(NAME, "crossref", settings, release=day)
 
     def work(self, doi: str) -> WorkFields | None:
-        """The work of a DOI."""
         read = partial(_one, doi=doi.casefold())
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}", read, params=self._polite)
 
     def agency(self, doi: str) -> str:
-        """Return the agency that registered a DOI."""
         read = partial(_agency, doi=doi.casefold())
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}/agency", read, params=self._polite)
 
     def search(self, text: str) -> tuple[WorkFields, ...]:
-        """Works that are most like a reference."""
         params = {"query.bibliographic": text[:LONGEST_QUERY], "rows": FOUND, **self._polite}
         return self._http.ask(self._service, "/works", _found, params=params)
 
@@ -173,21 +168,11 @@ def work_of(work: dict[str, Any]) -> WorkFields:
     dates = [formed(NAME, work[kind], _DATE) for kind in _DATES if work.get(kind)]
     first = found.authors[0] if found.authors else _CrossrefName()
     gone = [u.doi for u in found.updated if u.type == "retraction"]
+    whole = [f"{title}: {subtitle}" for title in found.titles for subtitle in found.subtitles[:1]]
     return WorkFields(
         key=found.doi.casefold(),
         ids=(*doi_id(found.doi), *pmid_id(found.pmid)),
-        titles=tuple(
-            dict.fromkeys(
-                filter(
-                    None,
-                    (
-                        *(f"{t}: {s}" for t in found.titles for s in found.subtitles[:1]),
-                        *found.titles,
-                        *found.originals,
-                    ),
-                )
-            )
-        ),
+        titles=tuple(dict.fromkeys(filter(None, (*whole, *found.titles, *found.originals)))),
         years=tuple(sorted({y for d in dates for part in d.parts[:1] for y in year_in(part[0] if part else None)})),
         journal=next(iter(found.journals), ""),
         author=" ".join(filter(None, (first.family, first.given))) or first.name or "",

@@ -11,6 +11,7 @@ from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
+    PaperService,
     RecordPage,
     T,
     WireRecord,
@@ -92,7 +93,7 @@ _PAGES = TypeAdapter(_EuropePage)
 _LINKED = TypeAdapter(_EuropeLinks)
 
 
-class EuropePmc:
+class EuropePmc(PaperService):
     """Asks Europe PMC."""
 
     name = _NAME
@@ -100,13 +101,10 @@ class EuropePmc:
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
-        self._service = ProviderService(
-            _NAME, settings.europepmc_url, settings.europepmc_calls_per_s, "KGCHECK_EUROPEPMC_URL", release=day
-        )
+        self._service = ProviderService.from_settings(_NAME, "europepmc", settings, release=day)
         self._texts = self._service._replace(accept="application/xml")
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
-        """See PaperService."""
         wanted, mark = min(size, PAGE), after or "*"
         params = {"query": query, "resultType": "core", "format": "json", "pageSize": wanted, "cursorMark": mark}
         return self._http.ask(
@@ -114,11 +112,9 @@ class EuropePmc:
         )
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
-        """See PaperService."""
         return self.page(f"({' OR '.join(words)})", "", size)
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
-        """See PaperService."""
         found: dict[str, PaperRecord] = {}
         for lot in lots([i for i in ids if not set(i) & {'"', "\\"}], LOT):
             named = [i.partition(":") for i in lot]
@@ -133,15 +129,12 @@ class EuropePmc:
         return found
 
     def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
-        """See PaperService."""
         return self._http.ask(self._texts, f"/{record.full_text}/fullTextXML", partial(_whole, read=read))
 
     def references(self, record: PaperRecord) -> tuple[str, ...]:
-        """See PaperService."""
         return self._links(record, "references", lambda found: found.references.get("reference", []))
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
-        """See PaperService."""
         return self._links(record, "citations", lambda found: found.citations.get("citation", []), most)
 
     def _links(
@@ -223,5 +216,4 @@ def _body(answer: ServiceAnswer) -> Any:
 
 
 def _ids_of_link(link: _EuropeLink) -> tuple[str, ...]:
-    """One id of a paper that is linked: that of PubMed, else its DOI."""
     return ((pmid_id(link.id) if link.source == "MED" else ()) or doi_id(link.doi))[:1]

@@ -79,18 +79,10 @@ class Eutils:
         named = {"tool": settings.caller_identity, "email": settings.contact, "api_key": key}
         self.own = {field: value for field, value in named.items() if value}
         """Fields of every call. They are posted, so that no message shows the key; nor is it kept with an answer."""
-        self.json = ProviderService(
-            name,
-            settings.pubmed_url,
-            settings.pubmed_calls_per_s,
-            "KGCHECK_PUBMED_URL",
-            release=day,
-            has_key=bool(key),
-        )
+        self.json = ProviderService.from_settings(name, "pubmed", settings, release=day, has_key=bool(key))
         self.xml = self.json._replace(accept="application/xml")
 
     def search(self, database: str, term: str, most: int, *, start: int = 0, sort: str = "") -> UidsFound:
-        """The ids of records that a query finds."""
         form = {"db": database, "term": term, **({"sort": sort} if sort else {})}
         form |= {"retmode": "json", "retstart": str(start), "retmax": str(most), **self.own}
         read = partial(_searched, name=self._name, start=start, most=most)
@@ -103,7 +95,6 @@ class Eutils:
         kind: type[S],
         check: Callable[[Mapping[str, S | None]], None] = lambda found: None,
     ) -> Summaries[S]:
-        """The summaries of records."""
         form = {"db": database, "id": ",".join(uids), "retmode": "json", **self.own}
         read = partial(_summarised, name=self._name, uids=tuple(uids), kind=TypeAdapter(kind), check=check)
         return self._http.ask(self.json, "/esummary.fcgi", read, form=form)

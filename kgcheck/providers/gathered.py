@@ -106,8 +106,13 @@ class PaperService(WholeTextService, Protocol):
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
         """The records of papers by their ids; those that the service does not have are left out."""
 
+    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
+        """See WholeTextService; most have none."""
+        return None
+
     def references(self, record: PaperRecord) -> tuple[str, ...]:
-        """Ids of the papers that it cites, as far as the service knows their ids."""
+        """Ids of the papers that it cites, as far as the service knows them; with most, they come in its record."""
+        return record.references
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """Ids of the papers that cite it, the same."""

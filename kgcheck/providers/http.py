@@ -72,7 +72,6 @@ class Pace:
             ) from error
 
     def wait(self, most_s: float | None = None) -> bool:
-        """Wait until the next call may go out."""
         ends = None if most_s is None else time.monotonic() + most_s
         try:
             with self._lock.acquire(timeout=-1 if most_s is None else most_s):
@@ -116,12 +115,10 @@ class WatchedAdapter(HTTPAdapter):
         super().__init__(max_retries=0)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """See HTTPAdapter: the pools' connections watch the time that headers take."""
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = _watched_pools(self._total_s)
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Send a request and read the headers of the answer."""
         ends = time.monotonic() + self._total_s()
         try:
             response = super().send(request, *args, **{**kwargs, "stream": True})
@@ -143,7 +140,6 @@ class BoundedAdapter(WatchedAdapter):
         super().__init__(total_s)
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Send a request and read the answer."""
         raw = super().send(request, *args, **kwargs).raw
         try:
             body = self._read(raw, request)
@@ -183,7 +179,6 @@ def session_over(adapter: WatchedAdapter) -> Session:
 
 
 def _whole(raw: HTTPResponse, body: bytes) -> HTTPResponse:
-    """The answer with an unpacked body in memory."""
     headers = raw.headers.copy()
     for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
         headers.discard(name)
@@ -205,8 +200,6 @@ def without_body(response: Response) -> Response:
 
 @contextlib.contextmanager
 def _cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
-    """Cut a connection that is still being read from after so many seconds."""
-
     def quietly() -> None:
         # It may have been closed, or given back, in the meantime.
         with contextlib.suppress(OSError, AttributeError, ValueError, RuntimeError):
@@ -273,7 +266,6 @@ class KeptAnswers(Closing):
             self._save(without_body(response), f"release {service.url}", hours)
 
     def close(self) -> None:
-        """Close the files."""
         self._cache.close()  # type: ignore[no-untyped-call]
 
     def _save(self, response: requests.Response, key: str, life: timedelta) -> None:
@@ -282,11 +274,9 @@ class KeptAnswers(Closing):
             self._cache.save_response(CachedResponse.from_response(response, created_at=at), key, at + life)
 
     def _is_over(self, found: CachedResponse) -> bool:
-        """Tell whether an answer was kept for long enough; with --offline none is."""
         return found.expires is not None and clock.exact_now() >= found.expires and not self._settings.offline
 
     def _release(self, service: ProviderService) -> str:
-        """The service's release as far as it is known."""
         if not service.release_header:
             return service.release
         with self._keeping():
@@ -297,7 +287,6 @@ class KeptAnswers(Closing):
 
     @contextmanager
     def _keeping(self) -> Iterator[None]:
-        """Say where answers are kept if they cannot be."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -357,7 +346,6 @@ class Http(Closing):
         fresh: bool = False,
         keep: Callable[[T], bool] | None = None,
     ) -> T:
-        """Ask a service, unless its answer is kept."""
         request = self._prepare(service, path, params, form, body)
         anew = fresh or (self._together is not None and self._together.anew)
         kept = None if anew else self._answers.find(service, request)
@@ -418,7 +406,6 @@ class Http(Closing):
         return made
 
     def rest(self, service: ProviderService, seconds: float) -> None:
-        """Wait, say for a job to end."""
         if deadline.at_most(seconds) < seconds:
             raise SourceDeadline(*_late(service))
         self.sleep(seconds)
@@ -447,7 +434,6 @@ class Http(Closing):
             yield response
 
     def close(self) -> None:
-        """Close connections and files."""
         for session in (self._session, self._file_session):
             if session:
                 session.close()
@@ -581,8 +567,6 @@ class Http(Closing):
 
 
 class _Together:
-    """Calls whose answers only make sense together."""
-
     def __init__(self, *, anew: bool = False) -> None:
         self.anew = anew
         self.kept = False

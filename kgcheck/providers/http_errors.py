@@ -19,73 +19,33 @@ _ADDRESS = "correct the address of the service, or the proxy, in the environment
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LATER = "try again later: kgcheck audit --resume goes on where it stopped"
 
-FAULTS: dict[type[KgcheckError], tuple[type[Exception], ...]] = {
-    ConfigurationError: (
-        requests_errors.InvalidURL,
-        requests_errors.InvalidSchema,
-        requests_errors.MissingSchema,
-        requests_errors.URLRequired,
-        requests_errors.InvalidHeader,
-        requests_errors.InvalidProxyURL,
-        requests_errors.UnrewindableBodyError,
-        urllib3_errors.LocationValueError,
-        urllib3_errors.LocationParseError,
-        urllib3_errors.URLSchemeUnknown,
-        urllib3_errors.ProxySchemeUnknown,
-        urllib3_errors.ProxySchemeUnsupported,
-        urllib3_errors.UnrewindableBodyError,
-    ),
-    SourceTimeout: (
-        requests_errors.Timeout,
-        requests_errors.ConnectTimeout,
-        requests_errors.ReadTimeout,
-        urllib3_errors.TimeoutError,
-        urllib3_errors.TimeoutStateError,
-        urllib3_errors.ConnectTimeoutError,
-        urllib3_errors.ReadTimeoutError,
-    ),
-    SourceAnswer: (
-        requests_errors.InvalidJSONError,
-        requests_errors.JSONDecodeError,
-        requests_errors.HTTPError,
-        requests_errors.TooManyRedirects,
-        requests_errors.ContentDecodingError,
-        requests_errors.StreamConsumedError,
-        urllib3_errors.DecodeError,
-        urllib3_errors.HeaderParsingError,
-        urllib3_errors.InvalidHeader,
-        urllib3_errors.ResponseError,
-        urllib3_errors.ResponseNotChunked,
-        urllib3_errors.BodyNotHttplibCompatible,
-    ),
-    SourceUnreachable: (
-        requests_errors.RequestException,
-        requests_errors.ConnectionError,
-        requests_errors.ProxyError,
-        requests_errors.SSLError,
-        requests_errors.ChunkedEncodingError,
-        requests_errors.RetryError,
-        urllib3_errors.HTTPError,
-        urllib3_errors.PoolError,
-        urllib3_errors.RequestError,
-        urllib3_errors.SSLError,
-        urllib3_errors.ProxyError,
-        urllib3_errors.ProtocolError,
-        urllib3_errors.ConnectionError,
-        urllib3_errors.MaxRetryError,
-        urllib3_errors.HostChangedError,
-        urllib3_errors.NewConnectionError,
-        urllib3_errors.NameResolutionError,
-        urllib3_errors.EmptyPoolError,
-        urllib3_errors.FullPoolError,
-        urllib3_errors.ClosedPoolError,
-        urllib3_errors.IncompleteRead,
-        urllib3_errors.InvalidChunkLength,
-    ),
+_ERROR_OF: dict[type[Exception], type[KgcheckError]] = {
+    requests_errors.InvalidURL: ConfigurationError,
+    requests_errors.InvalidSchema: ConfigurationError,
+    requests_errors.MissingSchema: ConfigurationError,
+    requests_errors.URLRequired: ConfigurationError,
+    requests_errors.InvalidHeader: ConfigurationError,
+    requests_errors.UnrewindableBodyError: ConfigurationError,
+    urllib3_errors.LocationValueError: ConfigurationError,
+    urllib3_errors.ProxySchemeUnsupported: ConfigurationError,
+    urllib3_errors.UnrewindableBodyError: ConfigurationError,
+    requests_errors.Timeout: SourceTimeout,
+    urllib3_errors.TimeoutError: SourceTimeout,
+    urllib3_errors.TimeoutStateError: SourceTimeout,
+    urllib3_errors.NewConnectionError: SourceUnreachable,
+    requests_errors.InvalidJSONError: SourceAnswer,
+    requests_errors.HTTPError: SourceAnswer,
+    requests_errors.TooManyRedirects: SourceAnswer,
+    requests_errors.ContentDecodingError: SourceAnswer,
+    requests_errors.StreamConsumedError: SourceAnswer,
+    urllib3_errors.DecodeError: SourceAnswer,
+    urllib3_errors.HeaderParsingError: SourceAnswer,
+    urllib3_errors.InvalidHeader: SourceAnswer,
+    urllib3_errors.ResponseError: SourceAnswer,
+    urllib3_errors.ResponseNotChunked: SourceAnswer,
+    urllib3_errors.BodyNotHttplibCompatible: SourceAnswer,
 }
-"""Meaning of each exception of the two libraries; a test fails when a new version brings another one."""
-
-_ERROR_OF = {wrong: error for error, listed in FAULTS.items() for wrong in listed}
+"""Meaning of exceptions of the two libraries and of those that are such; any other means that nobody was reached."""
 
 WIRE_ERRORS = (requests.RequestException, urllib3_errors.HTTPError, OSError)
 """All that a call to a service can raise: an OSError where a socket fails under neither library's eyes."""
@@ -130,7 +90,6 @@ def shown(request: requests.PreparedRequest) -> str:
 
 
 def _seconds(retry_after: str) -> float | None:
-    """Seconds of a Retry-After header, a number or a date; None where it is neither."""
     try:
         return Retry().parse_retry_after(retry_after)
     except Exception:

@@ -3,7 +3,7 @@
 Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: marks for more need a key.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -15,8 +15,8 @@ from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
+    PaperService,
     RecordPage,
-    T,
     WireRecord,
     WorkFields,
     by_wanted_id,
@@ -107,7 +107,7 @@ _PAGES = TypeAdapter(_AlexPage)
 _WORK = TypeAdapter(_AlexWork)
 
 
-class OpenAlex:
+class OpenAlex(PaperService):
     """Asks OpenAlex."""
 
     name = _NAME
@@ -116,21 +116,16 @@ class OpenAlex:
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
         self._polite = {"mailto": settings.contact} if settings.contact else {}
-        self._service = ProviderService(
-            _NAME, settings.openalex_url, settings.openalex_calls_per_s, "KGCHECK_OPENALEX_URL", release=day
-        )
+        self._service = ProviderService.from_settings(_NAME, "openalex", settings, release=day)
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
-        """See PaperService."""
         return self._page({"search": query}, int(after or 1))
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
-        """See PaperService."""
         page = self._page({"search": " OR ".join(words)}, 1)
         return page._replace(records=page.records[:size])
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
-        """See PaperService."""
         found: dict[str, PaperRecord] = {}
         for kind in sorted(self.kinds):
             own = [i for i in ids if i.startswith(f"{kind}:") and not set(i) & {"|", ","}]
@@ -152,20 +147,10 @@ class OpenAlex:
         return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
 
     def work(self, name: str) -> WorkFields | None:
-        """Look up a work in OpenAlex."""
         params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
         return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
 
-    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
-        """See PaperService: it has none."""
-        return None
-
-    def references(self, record: PaperRecord) -> tuple[str, ...]:
-        """See PaperService: they came with the record, as works of OpenAlex."""
-        return record.references
-
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
-        """See PaperService."""
         ids: list[str] = []
         after = "1"
         while after and (most is None or len(ids) < most):
@@ -245,6 +230,5 @@ def _record(found: _AlexWork) -> PaperRecord:
 
 
 def _text(words: dict[str, list[int]]) -> str:
-    """An abstract from its words and the places where they stand."""
     placed = sorted((at, word) for word, places in words.items() for at in places)
     return " ".join(word for _, word in placed)

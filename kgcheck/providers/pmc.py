@@ -47,7 +47,6 @@ class Pmc:
         self._entrez = Eutils(http, settings, day, _NAME)
 
     def relevant(self, query: str, size: int) -> RecordPage:
-        """The papers that fit a query best, best first."""
         found = self._entrez.search("pmc", query, min(size, LOT), sort="relevance")
         return RecordPage(self._records(found.ids), "", found.total, found.unknown)
 
@@ -59,7 +58,6 @@ class Pmc:
         return tuple(records)
 
     def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
-        """See WholeTextService."""
         # With its prefix, PMC may give another paper without a word.
         number = record.full_text.removeprefix("PMC")
         form = {"db": "pmc", "id": number, "retmode": "xml", **self._entrez.own}

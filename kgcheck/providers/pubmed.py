@@ -13,6 +13,7 @@ from kgcheck.providers.eutils import Eutils
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
+    PaperService,
     RecordPage,
     WireRecord,
     WorkFields,
@@ -59,7 +60,7 @@ class _LinkSets(WireRecord):
 _LINKED = TypeAdapter(_LinkSets)
 
 
-class PubMed:
+class PubMed(PaperService):
     """Asks the E-utilities."""
 
     name = _NAME
@@ -71,19 +72,15 @@ class PubMed:
         self._own = self._entrez.own
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
-        """See PaperService."""
         return self._page(query, "", int(after or 0), size)
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
-        """See PaperService."""
         return self.relevant(" OR ".join(words), size)
 
     def relevant(self, query: str, size: int) -> RecordPage:
-        """The records that fit a query best, best first."""
         return self._page(query, "relevance", 0, size)
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
-        """See PaperService."""
         found: dict[str, PaperRecord] = {}
         for lot in lots(ids, PAGE):
             found |= by_wanted_id(_NAME, lot, self._each([i.removeprefix("pmid:") for i in lot], _records))
@@ -105,19 +102,10 @@ class PubMed:
         return self._http.ask(self._entrez.xml, "/efetch.fcgi", partial(read, requested=tuple(ids)), form=form)
 
     def works(self, pmids: Sequence[str]) -> dict[str, WorkFields | None]:
-        """Look up works in PubMed."""
         found: dict[str, WorkFields | None] = {}
         for lot in lots(pmids, PAGE):
             found |= self._each(lot, _works)
         return found
-
-    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
-        """See PaperService: it has none."""
-        return None
-
-    def references(self, record: PaperRecord) -> tuple[str, ...]:
-        """See PaperService: they came with the record."""
-        return record.references
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """See PaperService: those that PubMed knows of, from PMC, all in one answer."""

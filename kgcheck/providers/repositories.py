@@ -60,12 +60,9 @@ class BioStudies:
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
-        self._service = ProviderService(
-            _BIOSTUDIES, settings.biostudies_url, settings.biostudies_calls_per_s, "KGCHECK_BIOSTUDIES_URL", release=day
-        )
+        self._service = ProviderService.from_settings(_BIOSTUDIES, "biostudies", settings, release=day)
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
-        """See DataSetRepository."""
         return {i: self._one(i) for i in ids if _STUDY_ID.fullmatch(i)}
 
     def _one(self, accession: str) -> DataSetRecord:
@@ -105,7 +102,6 @@ def _study(answer: ServiceAnswer, *, accession: str) -> DataSetRecord:
 
 
 def _study_parts(section: _StudyPart) -> Iterator[_StudyPart]:
-    """The parts of a section that are no tables."""
     for raw in section.subsections:
         if isinstance(raw, dict):
             yield formed(_BIOSTUDIES, raw, _PARTS)
@@ -155,7 +151,6 @@ class Geo:
         )
 
     def relevant(self, query: str, size: int) -> GeoPage:
-        """The series that a query finds, in the order of GEO."""
         found = self._entrez.search("gds", f"({query}) AND gse[ETYP]", min(size, LOT))
         if not found.ids:
             return GeoPage((), found.total, found.unknown)
@@ -164,7 +159,6 @@ class Geo:
         return GeoPage(tuple(records), found.total, found.unknown)
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
-        """See DataSetRepository."""
         found: dict[str, DataSetRecord] = {}
         for lot in lots([i for i in ids if _GEO_ID.fullmatch(i)], LOT):
             uids = {str(_FIRST[i[:3]] + int(i[3:])): i for i in lot}
@@ -177,7 +171,6 @@ class Geo:
         return found
 
     def _by_page(self, accession: str) -> DataSetRecord:
-        """Read GEO's own page of an accession that the E-utilities do not have."""
         params = {"acc": accession, "targ": "self", "form": "text", "view": "brief"}
         return self._http.ask(self._page, "/query/acc.cgi", partial(_page_record, accession=accession), params=params)
 
@@ -264,9 +257,7 @@ class Pride:
 
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         self._http = http
-        self._service = ProviderService(
-            _PRIDE, settings.pride_url, settings.pride_calls_per_s, "KGCHECK_PRIDE_URL", release=day
-        )
+        self._service = ProviderService.from_settings(_PRIDE, "pride", settings, release=day)
         self._text = self._service._replace(accept="text/plain, application/json")
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
@@ -345,7 +336,6 @@ class BioProjects:
         self._entrez = Eutils(http, settings, day, self.name)
 
     def data_sets(self, ids: Sequence[str]) -> dict[str, DataSetRecord]:
-        """See DataSetRepository."""
         found: dict[str, DataSetRecord] = {}
         for lot in lots([i for i in ids if _PROJECT.fullmatch(i)], LOT // 4):
             uids = self._entrez.search("bioproject", " OR ".join(f"{i}[PRJA]" for i in lot), LOT).ids
@@ -424,7 +414,6 @@ def _are_of(found: Mapping[str, _RunSummary | None], *, accession: str) -> None:
 
 
 def _parts(summary: _RunSummary) -> tuple[frozenset[str], dict[str, str]]:
-    """The accessions of an experiment, and what it states of its study."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 

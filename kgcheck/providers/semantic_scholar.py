@@ -1,6 +1,6 @@
 """Semantic Scholar: search in bulk with abstracts, references and citations. It has no whole papers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -11,8 +11,8 @@ from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
+    PaperService,
     RecordPage,
-    T,
     WireRecord,
     doi_id,
     formed,
@@ -82,7 +82,7 @@ _LOT = TypeAdapter(list[_ScholarPaper | None])
 _LINKED = TypeAdapter(_ScholarLinks)
 
 
-class SemanticScholar:
+class SemanticScholar(PaperService):
     """Asks Semantic Scholar."""
 
     name = _NAME
@@ -91,15 +91,9 @@ class SemanticScholar:
     def __init__(self, http: Http, settings: Settings, day: str) -> None:
         key = settings.semantic_scholar_key
         self._http = http
-        self._service = ProviderService(
-            _NAME,
-            settings.semantic_scholar_url,
-            settings.semantic_scholar_calls_per_s,
-            "KGCHECK_SEMANTIC_SCHOLAR_URL",
-            release=day,
-            headers={"x-api-key": key.get_secret_value()} if key else {},
-            has_key=bool(key),
-        )
+        headers = {"x-api-key": key.get_secret_value()} if key else {}
+        carried = {"headers": headers, "has_key": bool(key)}
+        self._service = ProviderService.from_settings(_NAME, "semantic_scholar", settings, release=day, **carried)
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """See PaperService; a page has as many records as the service gives."""
@@ -107,12 +101,10 @@ class SemanticScholar:
         return self._http.ask(self._service, "/paper/search/bulk", partial(_page, after=after), params=params)
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
-        """See PaperService."""
         params = {"query": " ".join(words), "fields": _FIELDS, "offset": 0, "limit": size}
         return self._http.ask(self._service, "/paper/search", partial(_best, size=size), params=params)
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
-        """See PaperService."""
         found: dict[str, PaperRecord] = {}
         for lot in lots(ids, LOT):
             read = partial(_by_id, wanted=tuple(lot))
@@ -120,16 +112,10 @@ class SemanticScholar:
             found |= self._http.ask(self._service, "/paper/batch", read, params={"fields": _FIELDS}, body=body)
         return found
 
-    def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
-        """See PaperService: it has none."""
-        return None
-
     def references(self, record: PaperRecord) -> tuple[str, ...]:
-        """See PaperService."""
         return self._links(record, "references", "cited")
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
-        """See PaperService."""
         return self._links(record, "citations", "citing", most)
 
     def _links(
@@ -197,7 +183,6 @@ def _record(found: _ScholarPaper) -> PaperRecord:
 
 
 def _known(others: dict[str, Any] | None) -> tuple[str, ...]:
-    """The ids that others gave it, as far as they are such."""
     named = {key: str(value) for key, value in (others or {}).items()}
     return (*pmid_id(named.get("PubMed")), *doi_id(named.get("DOI")), *pmc_id(named.get("PubMedCentral")))
 

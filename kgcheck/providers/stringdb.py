@@ -10,11 +10,12 @@ from functools import partial
 from itertools import islice
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
 from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.gathered import WireRecord
 from kgcheck.providers.http import Http, ProviderService
 from kgcheck.settings import Settings
 
@@ -39,11 +40,7 @@ Species = Annotated[
 ]
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class Link(_Wire):
+class Link(WireRecord):
     """A link between two proteins: the combined score and that of each channel, 0 to 1."""
 
     a: str = Field(alias="stringId_A")
@@ -67,13 +64,12 @@ class Link(_Wire):
 
     @property
     def channels(self) -> dict[str, float]:
-        """The channels that have a score, the highest first."""
         named = ("neighbourhood", "fusion", "cooccurrence", "coexpression", "experiments", "databases", "text")
         scores = {name: float(getattr(self, name)) for name in named if getattr(self, name) > 0}
         return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
 
-class _Mapped(_Wire):
+class _Mapped(WireRecord):
     query: str = Field(alias="queryItem")
     index: Annotated[int, Field(ge=0, strict=True)] = Field(alias="queryIndex")
     string_id: str = Field(alias="stringId")
@@ -81,7 +77,7 @@ class _Mapped(_Wire):
     species: Species = Field(alias="ncbiTaxonId")
 
 
-class _Version(_Wire):
+class _Version(WireRecord):
     string_version: Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
     stable_address: str
 
@@ -114,16 +110,9 @@ class StringDb:
         self._names: dict[str, str] = {}
         """Name of each id, as STRING stated it with the id."""
         # The version is part of the address; answers are kept under it, and the release is asked for once.
-        self.service = ProviderService(
-            "STRING",
-            settings.string_url,
-            settings.string_calls_per_s,
-            "KGCHECK_STRING_URL",
-            release=settings.string_url,
-        )
+        self.service = ProviderService.from_settings("STRING", "string", settings, release=settings.string_url)
 
     def version(self) -> str:
-        """The release that answers, as STRING names it."""
         # Once: while several calls are kept together, an answer is not kept yet when it is wanted again.
         self._version = self._version or str(self._ask("/api/json/version", _version, {}))
         self._http.saw(self.service.name, self._version)
@@ -144,7 +133,6 @@ class StringDb:
         return found
 
     def network(self, proteins: Sequence[str], network_type: NetworkType = "functional") -> Network:
-        """The links among proteins."""
         requested = frozenset(proteins)
         if not 2 <= len(requested) <= AT_ONCE:
             raise SourceRefused(
@@ -169,7 +157,6 @@ class StringDb:
         return Network(requested, links, release, f"{self.service.url}/api/json/network", at)
 
     def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
-        """The proteins that one is linked with."""
         form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
         # STRING takes thousandths.
         read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
@@ -259,7 +246,6 @@ def _links(
 
 
 def _unknown(answer: ServiceAnswer) -> bool:
-    """Return whether STRING says that it knows none of the proteins."""
     return answer.status == 404 and _error(answer.json()).get("Error") == "not found"
 
 
@@ -269,7 +255,6 @@ def _error(body: Any) -> dict[str, Any]:
 
 
 def _rows(answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
-    """The rows of an answer."""
     body = answer.json()
     error = _error(body)
     if error and answer.status == 400:

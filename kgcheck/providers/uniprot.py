@@ -132,13 +132,8 @@ class UniProt:
 
     def __init__(self, http: Http, settings: Settings) -> None:
         self._http = http
-        self.service = ProviderService(
-            "UniProt",
-            settings.uniprot_url,
-            settings.uniprot_calls_per_s,
-            "KGCHECK_UNIPROT_URL",
-            release_header="X-UniProt-Release",
-        )
+        released = {"release_header": "X-UniProt-Release"}
+        self.service = ProviderService.from_settings("UniProt", "uniprot", settings, **released)
 
     def record(self, accession: str) -> Record:
         """The life of one accession, and its entry. An isoform is asked for under its entry."""
@@ -178,7 +173,6 @@ class UniProt:
         return found, {a: e for a, e in failed.items() if a in wanted}
 
     def search(self, query: str, fields: str = FIELDS) -> Iterator[UniProtEntry]:
-        """Entries that a query finds."""
         params = {"query": query, "fields": fields, "format": "json", "size": BATCH}
 
         def found(item: Any, answer: ServiceAnswer) -> tuple[str, UniProtEntry]:
@@ -189,7 +183,6 @@ class UniProt:
             yield from page.items.values()
 
     def map_ids(self, source: str, target: str, ids: Iterable[str]) -> IdMapping:
-        """Map ids of one database to those of another."""
         # In one order, so that who asks for the same ids finds what is kept.
         requested = sorted(set(ids))
         form = {"from": source, "to": target, "ids": ",".join(requested)}
@@ -230,7 +223,7 @@ class UniProt:
     def _batch(self, accessions: list[str]) -> dict[str, Record]:
         wanted = set(accessions)
 
-        def about(item: Any, answer: ServiceAnswer) -> tuple[str, Record]:
+        def record(item: Any, answer: ServiceAnswer) -> tuple[str, Record]:
             entry = _entry(item, answer)
             if not wanted & {entry.primary_accession, *entry.secondary_accessions}:
                 raise SourceAnswer(*wrong(answer, f"an entry that was not asked for, {entry.primary_accession}"))
@@ -238,7 +231,7 @@ class UniProt:
 
         params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
         # UniProt counts the accessions that were asked for here, and not those that it knows.
-        pages = self._pages("/uniprotkb/accessions", params, about, least=0)
+        pages = self._pages("/uniprotkb/accessions", params, record, least=0)
         records = (record for page in pages for record in page.items.values())
         return {record.accession: record for record in records if record.accession in wanted}
 
@@ -268,7 +261,6 @@ class UniProt:
 
 
 def _record(accession: str, answer: ServiceAnswer) -> Record:
-    """Read the record of one accession from its answer."""
     match answer.status:
         case 200:
             return _life(accession, _entry(answer.json(), answer), answer)
@@ -320,7 +312,6 @@ def _entry(item: Any, answer: ServiceAnswer) -> UniProtEntry:
 
 
 def _place(answer: ServiceAnswer) -> str:
-    """The id that an answer redirects to."""
     return urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
 
 

@@ -39,41 +39,33 @@ class EvidenceOrigin(Wire):
     id: str = ""
 
 
-class Named(Wire):
-    """A name or a text, with what it rests on."""
-
+class _Named(Wire):
     value: str
     evidences: tuple[EvidenceOrigin, ...] = ()
 
 
-class GeneNames(Wire):
-    """The names of one gene."""
-
-    gene_name: Named | None = None
-    synonyms: tuple[Named, ...] = ()
+class _GeneNames(Wire):
+    gene_name: _Named | None = None
+    synonyms: tuple[_Named, ...] = ()
 
 
-class ProteinName(Wire):
-    """A protein name."""
-
-    full_name: Named | None = None
+class _ProteinName(Wire):
+    full_name: _Named | None = None
 
 
-class ProteinDescription(Wire):
+class _ProteinDescription(Wire):
     """The names of a protein: a reviewed entry recommends one, an unreviewed one has those that were submitted."""
 
-    recommended_name: ProteinName | None = None
-    submission_names: tuple[ProteinName, ...] = ()
+    recommended_name: _ProteinName | None = None
+    submission_names: tuple[_ProteinName, ...] = ()
 
 
-class Organism(Wire):
-    """Species that a protein is from."""
-
+class _Organism(Wire):
     taxon_id: Annotated[int, Field(strict=True, gt=0)]
     scientific_name: str = ""
 
 
-class Sequence(Wire):
+class _Sequence(Wire):
     """The canonical sequence; an answer may give its length alone."""
 
     value: str = ""
@@ -86,101 +78,83 @@ class Sequence(Wire):
         return self
 
 
-class CrossReference(Wire):
-    """A record of another database."""
-
+class _CrossReference(Wire):
     database: str
     id: str
 
 
-class Interactant(Wire):
+class _Interactant(Wire):
     """The other side of an interaction; one of another species' virus may have no accession."""
 
     accession: str = Field(default="", alias="uniProtKBAccession")
 
 
-class Interaction(Wire):
-    """An interaction that IntAct curated."""
-
-    interactant_two: Interactant
+class _Interaction(Wire):
+    interactant_two: _Interactant
 
 
-class Disease(Wire):
-    """A disease that the protein is involved in."""
-
+class _Disease(Wire):
     disease_id: str = ""
-    disease_cross_reference: CrossReference | None = None
+    disease_cross_reference: _CrossReference | None = None
     evidences: tuple[EvidenceOrigin, ...] = ()
 
 
-class Note(Wire):
-    """Note of a comment."""
-
-    texts: tuple[Named, ...] = ()
+class _Note(Wire):
+    texts: tuple[_Named, ...] = ()
 
 
-class Isoform(Wire):
+class _Isoform(Wire):
     """An isoform; the first of its ids is the one in use."""
 
     isoform_ids: tuple[str, ...] = ()
 
 
-class Comment(Wire):
+class _Comment(Wire):
     """A comment; which fields it has depends on its type."""
 
     comment_type: str
-    texts: tuple[Named, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
-    disease: Disease | None = None
-    note: Note | None = None
-    isoforms: tuple[Isoform, ...] = ()
+    texts: tuple[_Named, ...] = ()
+    interactions: tuple[_Interaction, ...] = ()
+    disease: _Disease | None = None
+    note: _Note | None = None
+    isoforms: tuple[_Isoform, ...] = ()
 
 
-class Place(Wire):
+class _Place(Wire):
     """A position; none where it is unknown."""
 
     value: Count | None = None
 
 
-class Location(Wire):
+class _Location(Wire):
     """Start of a feature; ``sequence`` names an isoform where it is not the canonical sequence."""
 
-    start: Place
+    start: _Place
     sequence: str | None = None
 
 
-class Feature(Wire):
-    """A feature of the sequence."""
-
+class _Feature(Wire):
     type: str
-    location: Location
+    location: _Location
     description: str = ""
     evidences: tuple[EvidenceOrigin, ...] = ()
 
 
-class Citation(Wire):
-    """A publication."""
-
-    citation_cross_references: tuple[CrossReference, ...] = ()
+class _Citation(Wire):
+    citation_cross_references: tuple[_CrossReference, ...] = ()
 
 
-class Reference(Wire):
-    """A publication that the entry cites."""
-
-    citation: Citation = Citation()
+class _Reference(Wire):
+    citation: _Citation = _Citation()
 
 
-class InactiveReason(Wire):
-    """Reason why an accession is no entry any more."""
-
+class _InactiveReason(Wire):
     inactive_reason_type: str
     merge_demerge_to: tuple[str, ...] = ()
     deleted_reason: str = ""
 
 
-class ExtraAttributes(Wire):
-    """Attributes beside an entry."""
-
+class _ExtraAttributes(Wire):
     uni_parc_id: str = ""
 
 
@@ -191,16 +165,16 @@ class UniProtEntry(Wire):
     primary_accession: str
     secondary_accessions: tuple[str, ...] = ()
     entry_name: str = Field(default="", validation_alias=AliasChoices("uniProtkbId", "uniProtId"))
-    protein_description: ProteinDescription = ProteinDescription()
-    genes: tuple[GeneNames, ...] = ()
-    organism: Organism | None = None
-    sequence: Sequence = Sequence()
-    comments: tuple[Comment, ...] = ()
-    features: tuple[Feature, ...] = ()
-    cross_references: tuple[CrossReference, ...] = Field(default=(), alias="uniProtKBCrossReferences")
-    references: tuple[Reference, ...] = ()
-    inactive_reason: InactiveReason | None = None
-    extra_attributes: ExtraAttributes = ExtraAttributes()
+    protein_description: _ProteinDescription = _ProteinDescription()
+    genes: tuple[_GeneNames, ...] = ()
+    organism: _Organism | None = None
+    sequence: _Sequence = _Sequence()
+    comments: tuple[_Comment, ...] = ()
+    features: tuple[_Feature, ...] = ()
+    cross_references: tuple[_CrossReference, ...] = Field(default=(), alias="uniProtKBCrossReferences")
+    references: tuple[_Reference, ...] = ()
+    inactive_reason: _InactiveReason | None = None
+    extra_attributes: _ExtraAttributes = _ExtraAttributes()
 
     @property
     def protein_name(self) -> str | None:
@@ -208,12 +182,10 @@ class UniProtEntry(Wire):
         names = (self.protein_description.recommended_name, *self.protein_description.submission_names)
         return next((n.full_name.value for n in names if n and n.full_name), None)
 
-    def comments_of(self, kind: str) -> list[Comment]:
-        """The comments of a type, e.g. TISSUE SPECIFICITY."""
+    def comments_of(self, kind: str) -> list[_Comment]:
         return [c for c in self.comments if c.comment_type == kind]
 
-    def references_to(self, database: str) -> list[CrossReference]:
-        """The cross-references to a database."""
+    def references_to(self, database: str) -> list[_CrossReference]:
         return [x for x in self.cross_references if x.database == database]
 
     @property
@@ -230,7 +202,6 @@ class UniProtEntry(Wire):
 
     @property
     def pubmed_ids(self) -> list[str]:
-        """PubMed ids of the publications that the entry cites."""
         cited = [x for r in self.references for x in r.citation.citation_cross_references]
         return [x.id for x in cited if x.database == "PubMed"]
 
@@ -403,7 +374,6 @@ def _row(kind: str, accession: str, term: str, papers: list[str] | None) -> dict
 
 
 def _papers(origins: Iterable[EvidenceOrigin]) -> list[str] | None:
-    """The papers that a statement rests on, or None where it rests on anything else, too."""
     sources = list(origins)
     if not sources or any(origin.source != "PubMed" or not origin.id for origin in sources):
         return None
@@ -538,55 +508,55 @@ def entry_of_flat(record: Any) -> UniProtEntry:
         primary_accession=accession,
         secondary_accessions=tuple(secondary),
         entry_name=record.entry_name,
-        protein_description=ProteinDescription(
-            recommended_name=ProteinName(full_name=Named(value=_untagged(name[1]))) if name else None
+        protein_description=_ProteinDescription(
+            recommended_name=_ProteinName(full_name=_Named(value=_untagged(name[1]))) if name else None
         ),
         genes=tuple(_gene(gene) for gene in record.gene_name),
-        organism=next((Organism(taxon_id=int(taxid)) for taxid in record.taxonomy_id), None),
-        sequence=Sequence(value=record.sequence, length=len(record.sequence)),
+        organism=next((_Organism(taxon_id=int(taxid)) for taxid in record.taxonomy_id), None),
+        sequence=_Sequence(value=record.sequence, length=len(record.sequence)),
         comments=tuple(comments_of_flat(accession, record.comments)),
         features=tuple(map(_residue, (f for f in record.features if f.type == "MOD_RES"))),
-        cross_references=tuple(CrossReference(database=x[0], id=x[1]) for x in record.cross_references),
+        cross_references=tuple(_CrossReference(database=x[0], id=x[1]) for x in record.cross_references),
     )
 
 
-def comments_of_flat(accession: str, comments: list[str]) -> Iterator[Comment]:
+def comments_of_flat(accession: str, comments: list[str]) -> Iterator[_Comment]:
     """The comments on diseases, tissues and interactions."""
     for comment in comments:
         kind, _, text = comment.partition(": ")
         if disease := _DISEASE.fullmatch(comment):
             note = _untagged(disease["rest"].partition("Note=")[2])
-            yield Comment(
+            yield _Comment(
                 comment_type=kind,
-                disease=Disease(
+                disease=_Disease(
                     disease_id=disease["name"],
-                    disease_cross_reference=CrossReference(database="MIM", id=disease["mim"]),
+                    disease_cross_reference=_CrossReference(database="MIM", id=disease["mim"]),
                     evidences=_origins(comment),
                 ),
-                note=Note(texts=(Named(value=note),)),
+                note=_Note(texts=(_Named(value=note),)),
             )
         elif kind == "TISSUE SPECIFICITY":
-            yield Comment(comment_type=kind, texts=(Named(value=text, evidences=_origins(comment)),))
+            yield _Comment(comment_type=kind, texts=(_Named(value=text, evidences=_origins(comment)),))
         elif kind == "INTERACTION":
             partners = re.findall(rf"{accession}(?:-\d+)?; ([A-Z0-9]+)(?:-\d+)?[:;]", text)
-            others = (Interaction(interactant_two=Interactant(accession=partner)) for partner in partners)
-            yield Comment(comment_type=kind, interactions=tuple(others))
+            others = (_Interaction(interactant_two=_Interactant(accession=partner)) for partner in partners)
+            yield _Comment(comment_type=kind, interactions=tuple(others))
 
 
-def _gene(gene: dict[str, Any]) -> GeneNames:
-    return GeneNames(
-        gene_name=Named(value=_untagged(gene["Name"])) if "Name" in gene else None,
-        synonyms=tuple(Named(value=_untagged(synonym)) for synonym in gene.get("Synonyms", [])),
+def _gene(gene: dict[str, Any]) -> _GeneNames:
+    return _GeneNames(
+        gene_name=_Named(value=_untagged(gene["Name"])) if "Name" in gene else None,
+        synonyms=tuple(_Named(value=_untagged(synonym)) for synonym in gene.get("Synonyms", [])),
     )
 
 
-def _residue(feature: Any) -> Feature:
+def _residue(feature: Any) -> _Feature:
     start = feature.location.start
     # One that is unknown is no number.
-    place = Place(value=int(start) + 1 if isinstance(start, int) else None)
-    return Feature(
+    place = _Place(value=int(start) + 1 if isinstance(start, int) else None)
+    return _Feature(
         type="Modified residue",
-        location=Location(start=place, sequence=feature.location.ref),
+        location=_Location(start=place, sequence=feature.location.ref),
         description=_untagged(str(feature.qualifiers.get("note", ""))),
     )
 
@@ -597,5 +567,4 @@ def _origins(comment: str) -> tuple[EvidenceOrigin, ...]:
 
 
 def _untagged(text: str) -> str:
-    """A text without its evidence tags, ``{ECO:...}``."""
     return _EVIDENCE_TAG.sub("", text).strip()

@@ -134,7 +134,6 @@ def refuse_out(out: Path) -> None:
 
 
 def _read_back(path: Path, schema: Schema) -> None:
-    """Open a snapshot that was written, and read every block of it."""
     with Snapshot(path, schema) as snapshot:
         snapshot.check()
 
@@ -159,7 +158,7 @@ class _Builder:
         if file.format in STREAMS:
             self._add_stream(recipe, file, path, folder)
             return
-        parsed, release, released = self._parse(file, path)
+        parsed, release, released = read_obo(path, file) if file.format == "obo" else (None, "", "")
         if not release:
             release, released = _stated_release(file, path)
         released = released or file.released
@@ -209,15 +208,7 @@ class _Builder:
             self._writer.add_rows(table, recipe.source, release_id, rows)
 
     def finish(self, recipes: list[ReferenceRecipe]) -> None:
-        """Derive what is looked up most, and say what the snapshot is."""
         self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
-
-    def _parse(self, file: ReferenceFile, path: Path) -> tuple[Rows | None, str, str]:
-        match file.format:
-            case "obo":
-                return read_obo(path, file)
-            case _:
-                return None, "", ""
 
     def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
         """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""

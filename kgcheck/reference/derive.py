@@ -41,7 +41,6 @@ def _any(db: duckdb.DuckDBPyConnection, rows: str) -> bool:
 
 
 def _fill_records(db: duckdb.DuckDBPyConnection) -> None:
-    """A row without a record of its own is found under its id."""
     db.execute(
         """
         UPDATE entity SET record = id WHERE coalesce(record, '') = '';

@@ -60,7 +60,6 @@ class DifferingRows:
         return bool(older == newer)
 
     def _hashed(self, side: Side, source: str, table: str, stated: str, where: str) -> str:
-        """A select of the places of rows and the hashes of what they state."""
         # Releases are others on the other side, and in the same order.
         hashed, name = hash_of(stated, self._releases[side].get(source, [])), identifier(f"hashed {side}")
         rows = f"SELECT rowid AS number, {hashed} AS hash FROM {side}.{table} WHERE {where}"
@@ -68,7 +67,6 @@ class DifferingRows:
         return f"FROM {name}"
 
     def _release_numbers(self, side: Side) -> dict[str, list[int]]:
-        """The numbers of the releases of a side by source, in order."""
         rows = self._db.execute(f"SELECT source, list(id ORDER BY id) FROM {side}.release GROUP BY source").fetchall()
         return {str(source): [int(number) for number in numbers] for source, numbers in rows}
 

@@ -78,7 +78,7 @@ def fetch_references(
                 done.append(_Download(http, folder, source, file, log).run())
                 if not done[-1].failure:
                     log[done[-1].file] = done[-1]
-                    _write_log(folder / LOG, log)
+                    write_text(folder / LOG, _LOG.dump_json(log, indent=2).decode())
                 step.advance()
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}", "free space, or name another folder") from error
@@ -269,7 +269,3 @@ def _read_log(path: Path) -> dict[str, Fetched]:
         return _LOG.validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return {}
-
-
-def _write_log(path: Path, log: dict[str, Fetched]) -> None:
-    write_text(path, _LOG.dump_json(log, indent=2).decode())

@@ -123,7 +123,6 @@ class LiveReference:
     def fetch(
         self, db: duckdb.DuckDBPyConnection, rows: Sequence[tuple[int, str, str | None]], part: Label | Pattern
     ) -> None:
-        """Fetch what tasks need, and lay it over the snapshot."""
         tasks = [_Task(*row) for row in rows]
         self._failed = {}
         releases: list[LiveRelease] = []
@@ -159,16 +158,13 @@ class LiveReference:
 
     @property
     def releases(self) -> dict[str, tuple[str, ...]]:
-        """The releases that each service named, as they came; an empty one where it named none."""
         return {name: tuple(named) for name, named in self.http.releases.items()}
 
     def entry_of(self, accession: str) -> UniProtEntry | None:
-        """The entry of an accession that was fetched and is active, or None."""
         record = self._records.get(accession) or self._records.get(accession.split("-")[0])
         return record.entry if record else None
 
     def channels(self, record: str, network: NetworkType) -> dict[str, float]:
-        """The scores by channel of a link that was fetched; none of any other."""
         link = self._links.get((network, record))
         return link.channels if link else {}
 
@@ -199,7 +195,6 @@ class LiveReference:
 
     @property
     def _topics(self) -> tuple[str, ...]:
-        """Topics that an entry may list, in the words of the snapshot."""
         return ("entity", "value", *(self._links_by_kind.get(kind, kind) for kind in (MODIFICATION, *COVERED)))
 
     def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
@@ -321,11 +316,11 @@ class LiveReference:
                 self._string_ids |= {a: found.get(a) for a in missing}
         return errors
 
-    def _check_ids(self, given: Mapping[str, str]) -> None:
+    def _check_ids(self, string_ids: Mapping[str, str]) -> None:
         """Refuse an id of STRING that UniProt files under another protein, to which STRING gave none of its own."""
-        entries = {accession: self.entry_of(accession) for accession in given}
+        entries = {accession: self.entry_of(accession) for accession in string_ids}
         filed = {a: {x.id for x in entry.references_to("STRING")} for a, entry in entries.items() if entry}
-        astray = {a: string_id for a, string_id in given.items() if filed.get(a) and string_id not in filed[a]}
+        astray = {a: string_id for a, string_id in string_ids.items() if filed.get(a) and string_id not in filed[a]}
         for accession, string_id in astray.items():
             if owner := next((other for other in astray if string_id in filed[other]), None):
                 raise StringNames(
@@ -355,7 +350,6 @@ class LiveReference:
         return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _release_if(self, some: Sequence[str]) -> str | None:
-        """STRING's release, if it is needed and can be had."""
         try:
             return self._string.version() if some else None
         except SourceError:

@@ -33,7 +33,6 @@ class SnapshotNames:
 
     @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:
-        """Names of a node, current ones first."""
         label = self._schema.label(ref.label)
         own = (ref.id,) if label.key in label.names else ()
         return tuple(dict.fromkeys([*own, *self._names([ref.id])]))

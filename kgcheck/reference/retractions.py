@@ -55,12 +55,10 @@ def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[
 
 
 def _paper_of(evidence: Evidence) -> str:
-    """The paper that a piece of evidence is a record of, as the snapshot names it; of any other record, nothing."""
     kind, _, number = evidence.record.partition(":")
     return f"PMID:{number}" if kind.lower() == "pmid" and number.isdecimal() else ""
 
 
 def _not_counted(evidence: Evidence) -> Evidence:
-    """Evidence of a retracted paper: it is shown, and says nothing."""
     value = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
     return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value})

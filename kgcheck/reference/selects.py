@@ -69,7 +69,6 @@ def _wrong(part: dict[str, Any], tables: set[str], pure: frozenset[str]) -> str:
 
 
 def _elsewhere(part: dict[str, Any]) -> bool:
-    """Tell whether a name is of another schema or database."""
     return any(part.get(key) for key in ("catalog_name", "schema_name", "catalog", "schema"))
 
 

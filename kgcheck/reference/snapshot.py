@@ -114,32 +114,22 @@ class Snapshot(Closing):
         return schema.sources & self.sources
 
     def releases(self) -> list[SourceRelease]:
-        """Every release in the snapshot, with its rows by table."""
+        names, rows = [name for name in SourceRelease.model_fields if name != "rows"], dict[int, dict[str, int]]()
         with damage_named(self.path):
-            return self._releases()
+            for table in ("entity", "value", "link"):
+                counted = self._db.execute(f"SELECT release_id, count(*) FROM ref.{table} GROUP BY 1").fetchall()
+                for release_id, n in counted:
+                    rows.setdefault(release_id, {})[table] = n
+            select = f"SELECT id, {', '.join(names)} FROM ref.release ORDER BY source, recency, file"
+            listed = self._db.execute(select).fetchall()
+        return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
     def check(self) -> None:
-        """Read every block."""
         with damage_named(self.path):
             for kind, table in _expected(int(self.meta["format"])):
                 if kind == "table":
                     # Every column is read, for a count alone would be answered from what stands beside the blocks.
                     self._db.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM ref.{table}").fetchall()
-
-    def _releases(self) -> list[SourceRelease]:
-        rows: dict[int, dict[str, int]] = {}
-        for table in ("entity", "value", "link"):
-            counted = self._db.execute(f"SELECT release_id, count(*) FROM ref.{table} GROUP BY 1").fetchall()
-            for release_id, n in counted:
-                rows.setdefault(release_id, {})[table] = n
-        listed = self._db.execute(
-            """
-            SELECT id, source, name, release, released, licence, file, sha256, retrieved_at, built_at
-            FROM ref.release ORDER BY source, recency, file
-            """
-        ).fetchall()
-        names = ("source", "name", "release", "released", "licence", "file", "sha256", "retrieved_at", "built_at")
-        return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
     def close(self) -> None:
         self._db.close()
@@ -293,7 +283,6 @@ _KINDS = (
 
 @cache
 def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
-    """Return the catalog of a snapshot of a format."""
     tables = TABLES if version >= FIRST_WITH_HASHES else TABLES.replace(_HASH_COLUMN, "")
     digests = DIGEST_TABLE if version >= FIRST_WITH_DIGESTS else ""
     with connected() as db:

@@ -74,7 +74,6 @@ class SnapshotWriter:
         self._db.unregister("incoming")
 
     def finish(self, dropped: Mapping[str, State], *, lasting: bool = True) -> None:
-        """Derive what is looked up most, and say what the snapshot is."""
         derive(self._db, self._schema, dropped)
         note_bare(self._db)
         if lasting:

@@ -11,9 +11,9 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import GraphStore
 from kgcheck.loading import staging
+from kgcheck.loading.lines import Records
 from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.loading.manifest import LOADED, LoadManifest
-from kgcheck.loading.records import Records
 from kgcheck.options import LoadOptions
 from kgcheck.settings import Settings
 from tests.integration.import_directory import (

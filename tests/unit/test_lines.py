@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.loading import lines
-from kgcheck.loading.lines import find, read_lines
-from kgcheck.loading.records import Records
+from kgcheck.loading.lines import Records, find, read_lines
 
 PIECES = [
     b"\n",

@@ -83,7 +83,6 @@ def _taken(stack: list[str], last: str) -> Iterator[str]:
 
 
 def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tuple[str, ...]:
-    """A shortest way from a term to itself within its group."""
     came: dict[str, str] = {}
     queue = deque([start])
     while start not in came:
