@@ -22,7 +22,7 @@ from kgcheck.mcp.answers import (
     first_of,
     quoted,
 )
-from kgcheck.protocols.checking.remarks import StudyState, check_rules
+from kgcheck.protocols.checking.remarks import CheckRules, StudyState
 
 if TYPE_CHECKING:
     from kgcheck.grounding.brief import Brief, BriefFact
@@ -237,7 +237,7 @@ def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) 
     left_out: list[str] = []
     fallen = [_fallen(step, left_out) for step in first_of(checked.fallen, most, "steps that fell", left_out)]
     remarks = [
-        fields_of(StudyRemarkLine, one, means=check_rules().remarks[one.remark].means)
+        fields_of(StudyRemarkLine, one, means=CheckRules.shipped().remarks[one.remark].means)
         for one in first_of(checked.alarms, most, "remarks", left_out)
     ]
     counts = {state.value: checked.counts[state] for state in StudyState}
