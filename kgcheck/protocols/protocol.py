@@ -205,7 +205,6 @@ class StudyProtocol(Value):
 
     @property
     def steps(self) -> Iterator[StudyStep]:
-        """All steps, in order."""
         return (step for section in self.sections for step in section.steps)
 
     def steps_by_ground(self) -> dict[str, tuple[str, ...]]:

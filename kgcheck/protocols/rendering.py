@@ -19,7 +19,7 @@ from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemarked, StudyState
-from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyPassage, StudyProtocol, StudyStep, few
+from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep, few
 from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import is_web, page
 from kgcheck.report.sarif import remarks_sarif, sarif_text
@@ -101,7 +101,16 @@ def _entities(protocol: StudyProtocol) -> Iterator[Entity]:
             "description": fact.record_named or "no source was looked at",
         }
     for passage in protocol.passages:
-        yield from _passage(passage)
+        paper = passage.url if is_web(passage.url) else f"#paper-{quote(passage.paper, safe='')}"
+        yield {"@id": f"#{passage.id}", "@type": "Quotation", "text": passage.quote, "isPartOf": {"@id": paper}}
+        yield {
+            "@id": paper,
+            "@type": "ScholarlyArticle",
+            "name": passage.title or passage.paper,
+            "identifier": passage.paper,
+            **({"datePublished": str(passage.year)} if passage.year else {}),
+            **({"creativeWorkStatus": "retracted"} if passage.retracted else {}),
+        }
     for data_set in protocol.data_sets:
         yield {
             "@id": _id_of_data_set(data_set.id, data_set.url),
@@ -127,19 +136,6 @@ def _step(protocol: StudyProtocol, step: StudyStep, position: int) -> Iterator[E
     for id_, tool in zip(tools, step.tools, strict=True):
         version = {"softwareVersion": tool.version} if tool.version else {}
         yield {"@id": id_, "@type": "SoftwareApplication", "name": tool.name, **version}
-
-
-def _passage(passage: StudyPassage) -> Iterator[Entity]:
-    paper = passage.url if is_web(passage.url) else f"#paper-{quote(passage.paper, safe='')}"
-    yield {"@id": f"#{passage.id}", "@type": "Quotation", "text": passage.quote, "isPartOf": {"@id": paper}}
-    yield {
-        "@id": paper,
-        "@type": "ScholarlyArticle",
-        "name": passage.title or passage.paper,
-        "identifier": passage.paper,
-        **({"datePublished": str(passage.year)} if passage.year else {}),
-        **({"creativeWorkStatus": "retracted"} if passage.retracted else {}),
-    }
 
 
 def _id_of_data_set(accession: str, url: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value
@@ -47,6 +47,12 @@ class ModelTasks(ProtocolRules):
 
     file = "tasks"
     tasks: dict[str, str]
+
+
+class ModelForm(BaseModel):
+    """Form of an answer of a model; what else it writes is left out."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 def model_task(name: str) -> str:

@@ -272,7 +272,6 @@ class CheckedProtocol(Value):
 
     @cached_property
     def counts(self) -> Counter[StudyState]:
-        """Number of remarks in each state."""
         return Counter(r.state for r in self.remarks)
 
     @property
@@ -281,14 +280,12 @@ class CheckedProtocol(Value):
         return [r for r in self.remarks if r.state is not StudyState.HOLDS]
 
     def exit_code(self, least: str) -> int:
-        """Return the exit code of the command."""
         failing = [] if least == "never" else _ORDER[: _ORDER.index(StudyState(least)) + 1]
         if any(r.state in failing for r in self.remarks):
             return EXIT_FINDINGS
         return EXIT_INCOMPLETE if any(r.unavailable for r in self.remarks) else EXIT_CLEAN
 
     def as_row(self) -> dict[str, Any]:
-        """As `--format json` prints it."""
         row = self.model_dump(mode="json", exclude={"remarks"})
         remarks = [
             {"remark": r.remark.value, "state": r.state.value}

@@ -121,7 +121,6 @@ class StepFlow:
 
     @cached_property
     def _users(self) -> dict[str, list[str]]:
-        """By step, those that use what it makes, in the order of the protocol."""
         users: dict[str, list[str]] = {}
         for step, inputs in self._needed.items():
             for maker in {m for makers in inputs.values() for m in makers}:
@@ -169,7 +168,6 @@ class OrderRules(ProtocolRules):
 
     @cached_property
     def stage_of(self) -> dict[str, float]:
-        """Stages by the stems of their words."""
         found: dict[str, float] = {}
         for stage, words in self.stages.items():
             for stem in stemmer().stemWords(words.split()):

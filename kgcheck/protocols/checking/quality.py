@@ -10,7 +10,7 @@ from itertools import chain
 from statistics import fmean
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
@@ -20,36 +20,22 @@ from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
-from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
-from kgcheck.protocols.rules import ProtocolRules, asked
+from kgcheck.protocols.protocol import StudyProtocol, StudyStep
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
 
 MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
 """The five measures, each from 0 to 1."""
 
 
-class BrevityRule(Value):
-    """From when on steps count as brief, and the least that is left of a measure then."""
+class QualityRules(ProtocolRules):
+    """From when on steps count as brief, the least that is left of a measure then, and the most in one question."""
 
+    file = "quality"
     length: float = Field(gt=0)
     words: int = Field(gt=0)
     floor: float = Field(ge=0, le=1)
-
-
-class JudgeRule(Value):
-    """Questions to a judge, and the most of a protocol in one of them."""
-
     steps: int = Field(gt=0)
     characters: int = Field(gt=0)
-    section: str
-    whole: str
-
-
-class QualityRules(ProtocolRules):
-    """Rules of the measures."""
-
-    file = "quality"
-    brevity: BrevityRule
-    judge: JudgeRule
 
 
 class StudyCounts(Value):
@@ -93,7 +79,7 @@ def brevity(length: float) -> float:
     >>> brevity(5), round(brevity(4.0), 3), brevity(1), brevity(0)
     (1.0, 0.9, 0.5, 0.5)
     """
-    rule = QualityRules.shipped().brevity
+    rule = QualityRules.shipped()
     if length > rule.length:
         return 1.0
     return max(math.exp(1 - rule.length / length), rule.floor) if length else rule.floor
@@ -116,7 +102,7 @@ def study_counts(protocol: StudyProtocol) -> StudyCounts:
         "steps whose inputs are made": _share([step.id not in loose for step in steps]),
         "steps with evidence": _share([bool(step.facts or step.passages) for step in steps]),
     }
-    least = QualityRules.shipped().brevity.words
+    least = QualityRules.shipped().words
     lengths = [sum(len(step.text[start:end].split()) > least for start, end in sentences(step.text)) for step in steps]
     length = fmean(lengths) if lengths else 0.0
     return StudyCounts(steps=len(steps), sentences=length, brevity=brevity(length), built=built)
@@ -129,7 +115,16 @@ def _share(holds: Sequence[bool]) -> float:
 def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudgement] = ()) -> StudyQuality:
     """Measure a protocol."""
     counts = study_counts(protocol)
-    by_judge = {j.judge: _measures(j, counts) for j in judgements}
+    by_judge = {
+        j.judge: {
+            "completeness": j.steps / (j.steps + len(j.added)),
+            "detail": j.detail,
+            "correctness": counts.brevity * (1 - len(set(j.wrong)) / j.steps),
+            "logical": 1 - len(set(j.misplaced)) / j.steps,
+            "structure": j.structure,
+        }
+        for j in judgements
+    }
     measures = {m: fmean(one[m] for one in by_judge.values()) if by_judge else None for m in MEASURES}
     there = [value for value in measures.values() if value is not None]
     return StudyQuality(
@@ -144,16 +139,6 @@ def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudge
     )
 
 
-def _measures(judged: StudyJudgement, counts: StudyCounts) -> dict[str, float]:
-    return {
-        "completeness": judged.steps / (judged.steps + len(judged.added)),
-        "detail": judged.detail,
-        "correctness": counts.brevity * (1 - len(set(judged.wrong)) / judged.steps),
-        "logical": 1 - len(set(judged.misplaced)) / judged.steps,
-        "structure": judged.structure,
-    }
-
-
 _FEW_STEPS = 5
 """Most steps in one question to a weak model."""
 
@@ -164,10 +149,8 @@ _FEW_WRITTEN = 3
 """Entries of a list of its answers."""
 
 
-class SectionAnswer(BaseModel):
+class SectionAnswer(ModelForm):
     """The form of an answer about steps of a section."""
-
-    model_config = ConfigDict(extra="ignore")
 
     # Before the rest: a model that is bound to the order gives its reasons first.
     rationale: str = Field(min_length=1, max_length=1_000)
@@ -176,10 +159,8 @@ class SectionAnswer(BaseModel):
     misplaced: list[str] = Field(max_length=100)
 
 
-class WholeAnswer(BaseModel):
+class WholeAnswer(ModelForm):
     """The form of an answer about a protocol as a whole."""
-
-    model_config = ConfigDict(extra="ignore")
 
     rationale: str = Field(min_length=1, max_length=1_000)
     detail: float = Field(ge=0, le=1)
@@ -194,7 +175,8 @@ def judge_protocol(
 ) -> StudyJudgement:
     """Let a model judge a protocol."""
     small = client.small
-    most = _FEW_STEPS if small else QualityRules.shipped().judge.steps
+    most = _FEW_STEPS if small else QualityRules.shipped().steps
+    longest = _FEW_CHARACTERS if small else QualityRules.shipped().characters
     lots = [
         (section, section.steps[start : start + most])
         for section in protocol.sections
@@ -203,11 +185,20 @@ def judge_protocol(
     answers: list[SectionAnswer] = []
     with (progress or NoProgress()).step(f"judging with {client.model}", len(lots) + 1) as shown:
         for section, steps in lots:
-            form, question = _form_for(steps), _section_question(protocol, section, steps, small)
-            answers.append(client.answer(question, _bound(form) if small else form, meter=meter)[0])
+            question: dict[str, Any] = {
+                "objective": protocol.objective.text,
+                "headings": [s.heading for s in protocol.sections],
+                "section": section.heading,
+                "steps": {step.id: step.text[:longest] for step in steps},
+            }
+            form = _form_for(steps)
+            messages = asked(model_task("judge a section"), question)
+            answers.append(client.answer(messages, _bound(form) if small else form, meter=meter)[0])
             shown.advance()
-        form_of_whole = _bound(WholeAnswer) if small else WholeAnswer
-        whole, _ = client.answer(_whole_question(protocol, small), form_of_whole, meter=meter)
+        room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
+        outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
+        messages = asked(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
+        whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter)
         shown.advance()
     return StudyJudgement(
         judge=client.model,
@@ -240,23 +231,3 @@ def _bound(form: type[B]) -> type[B]:
         return found
 
     return with_schema(form, narrow)
-
-
-def _section_question(
-    protocol: StudyProtocol, section: StudySection, steps: tuple[StudyStep, ...], small: bool
-) -> list[dict[str, Any]]:
-    rule = QualityRules.shipped().judge
-    question = {
-        "objective": protocol.objective.text,
-        "headings": [s.heading for s in protocol.sections],
-        "section": section.heading,
-        "steps": {step.id: step.text[: _FEW_CHARACTERS if small else rule.characters] for step in steps},
-    }
-    return asked(rule.section.strip(), question)
-
-
-def _whole_question(protocol: StudyProtocol, small: bool) -> list[dict[str, Any]]:
-    rule = QualityRules.shipped().judge
-    room = max(40, 10 * (_FEW_CHARACTERS if small else rule.characters) // max(1, len(list(protocol.steps))))
-    outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
-    return asked(rule.whole.strip(), {"objective": protocol.objective.text, "protocol": outline})

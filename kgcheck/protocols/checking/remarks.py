@@ -17,14 +17,7 @@ from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.material import DesignRules
-from kgcheck.protocols.protocol import (
-    StepParameter,
-    StepTool,
-    StudyPassage,
-    StudyProtocol,
-    StudyStep,
-    item_words,
-)
+from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep, item_words
 from kgcheck.protocols.rules import ProtocolRules
 
 
@@ -92,7 +85,6 @@ class StudyRemarked(Value):
 
     @property
     def state(self) -> StudyState:
-        """Severity of the remark."""
         return CheckRules.shipped().remarks[self.remark].state
 
 
@@ -169,7 +161,10 @@ class _SourceValue(NamedTuple):
 
 def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Parameters far from those of their sources; parameters and versions that the passage named for them lacks."""
-    values = {p.id: _source_values(p) for p in protocol.passages}
+    values = {
+        p.id: [_SourceValue(p.id, *_scaled(q.value, q.unit), p.quote[q.start : q.end]) for q in quantities(p.quote)]
+        for p in protocol.passages
+    }
     quotes = {p.id: p.quote for p in protocol.passages}
     stems = {name: _stems(quote) for name, quote in quotes.items()}
     # Values that steps take from passages that they name, by the stems of their names.
@@ -229,14 +224,6 @@ def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceVal
     yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
 
 
-def _source_values(passage: StudyPassage) -> list[_SourceValue]:
-    found = []
-    for quantity in quantities(passage.quote):
-        value, kind = _scaled(quantity.value, quantity.unit)
-        found.append(_SourceValue(passage.id, value, kind, passage.quote[quantity.start : quantity.end]))
-    return found
-
-
 def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
     """A value in the smallest unit of what its unit measures, and what that is; of another unit, as it is."""
     for kind, units in CheckRules.shipped().units.items():
@@ -260,13 +247,10 @@ ErrorKind = Literal["parameter", "reagent", "operation"]
 
 _MOST = 4_000
 
-
 _CLOSE = 25
 """So many characters may stand between a value and what it is of."""
 
-
 _NUMBER = r"(?<![\w.,/-])(?P<number>-?\d{1,3}(?:,\d{3})+|-?\d{1,9}(?:\.\d{1,6})?)"
-
 
 _BREAK = re.compile(r"[;]|\.\s|\band\b|,\s")
 
@@ -284,7 +268,6 @@ class UsualValue(Value):
 
     @cached_property
     def named(self) -> re.Pattern[str]:
-        """Pattern of the names of the quantity."""
         return re.compile(rf"(?<!\w)(?:{'|'.join(self.of)})(?!\w)", re.IGNORECASE)
 
     def fits(self, text: str) -> bool:
@@ -302,7 +285,6 @@ class UsualRules(ProtocolRules):
 
     @cached_property
     def numbers(self) -> dict[str, re.Pattern[str]]:
-        """A value in each unit."""
         units = {
             unit: rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
             for unit, spellings in self.units.items()

@@ -31,11 +31,7 @@ def check_files(
     bibliography: Path | None = None,
     data_sets: DataSetLookup | None = None,
 ) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
-    """Check protocols in files: their facts again, papers, data sets, the order of their steps, and what they lack.
-
-    Data sets are looked up at their repositories where the context is live; else what the protocols have of them is
-    taken.
-    """
+    """Check protocols in files; data sets are looked up where the context is live, else taken as they stand there."""
     # All are read before anything is opened or asked.
     protocols = [(path, read_protocol(path)) for path in files]
     named = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]

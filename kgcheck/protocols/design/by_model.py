@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
 from kgcheck.literature.gate import opposes
@@ -49,7 +49,7 @@ from kgcheck.protocols.protocol import (
     StudyStep,
     digest_of_things,
 )
-from kgcheck.protocols.rules import asked, model_task
+from kgcheck.protocols.rules import ModelForm, asked, model_task
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -142,7 +142,6 @@ class Grounds:
         return StepTool(name=name, version=version if version and _holds(step.text, version) else "", passage=passage)
 
     def text_of(self, ids: Iterable[str]) -> str:
-        """The words of all of some ids, as one text."""
         return " ".join(filter(None, (self.words_of(id_) for id_ in ids)))
 
 
@@ -173,7 +172,6 @@ def _holds(text: str, part: str) -> bool:
 
 A = TypeVar("A", bound=BaseModel)
 
-
 _ANEW = "design it again in another folder"
 
 
@@ -188,13 +186,11 @@ class DesignConversation:
 
     @property
     def whole(self) -> bool:
-        """Tell whether every recorded answer was used."""
         return self._place == len(self._recorded)
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
-        """The next answer."""
         messages = asked(task, given)
-        temperature = getattr(DesignRules.shipped().temperatures, role)
+        temperature = DesignRules.shipped().temperatures[role]
         question = digest_of_things([role, stage, form.__name__, temperature, messages])
         if self._place < len(self._recorded):
             return self._again(stage, question, form)
@@ -234,18 +230,14 @@ MOST_NAMED = 20
 """Parts of one answer; what is more is an answer of another form."""
 
 
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class WrittenBound(_Written):
+class WrittenBound(ModelForm):
     """A sentence with the ids that it rests on."""
 
     text: str = Field(max_length=2_000)
     rests_on: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeading(_Written):
+class WrittenHeading(ModelForm):
     """A heading with its reason and the sections of reports that it takes from."""
 
     heading: str = Field(max_length=300)
@@ -253,26 +245,26 @@ class WrittenHeading(_Written):
     sources: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeadings(_Written):
+class WrittenHeadings(ModelForm):
     """The headings of a protocol."""
 
     sections: list[WrittenHeading] = Field(min_length=1, max_length=MOST_SECTIONS)
 
 
-class WrittenPart(_Written):
+class WrittenPart(ModelForm):
     """The outline of a section."""
 
     section: int = Field(ge=1, description="place of its heading")
     points: list[WrittenBound] = Field(max_length=MOST_POINTS)
 
 
-class WrittenOutline(_Written):
+class WrittenOutline(ModelForm):
     """The outline of a protocol, each point with the sections of reports and the facts that it takes from."""
 
     parts: list[WrittenPart] = Field(max_length=MOST_SECTIONS)
 
 
-class WrittenParameter(_Written):
+class WrittenParameter(ModelForm):
     """A setting as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -280,7 +272,7 @@ class WrittenParameter(_Written):
     passage: str = ""
 
 
-class WrittenTool(_Written):
+class WrittenTool(ModelForm):
     """A tool as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -288,14 +280,14 @@ class WrittenTool(_Written):
     passage: str = ""
 
 
-class WrittenItem(_Written):
+class WrittenItem(ModelForm):
     """Input or output of a step, as a model writes it."""
 
     name: str = Field(min_length=1, max_length=80)
     kind: ItemKind = "other"
 
 
-class WrittenStep(_Written):
+class WrittenStep(ModelForm):
     """A step in sentences."""
 
     sentences: list[WrittenBound] = Field(max_length=MOST_SENTENCES)
@@ -308,13 +300,13 @@ class WrittenStep(_Written):
     control: str = Field(default="", max_length=600)
 
 
-class WrittenDetails(_Written):
+class WrittenDetails(ModelForm):
     """The steps of one section."""
 
     steps: list[WrittenStep] = Field(max_length=MOST_STEPS)
 
 
-class DesignReview(_Written):
+class DesignReview(ModelForm):
     """Review of a draft by a model."""
 
     remarks: list[str] = Field(default=[], max_length=MOST_NAMED)
@@ -375,13 +367,10 @@ def bound_to(form: type[F], given: Mapping[str, Any]) -> type[F]:
 MOST_FACTS = 60
 """Facts of one request: those between nodes of the objective come first."""
 
-
 MOST_PASSAGES = 60
 """Passages of one request."""
 
-
 D = TypeVar("D", WrittenHeadings, WrittenOutline, WrittenDetails)
-
 
 K = TypeVar("K")
 
@@ -408,7 +397,6 @@ class ModelDesigner:
         self._notes: list[str] = []
 
     def design(self) -> StudyProtocol:
-        """Write the protocol, stage by stage."""
         with self._progress.step("designing a protocol", None) as step:
             overview = self._overview()
             headings = self._reviewed("headings", overview, WrittenHeadings, self._headings)
@@ -613,7 +601,6 @@ class ModelDesigner:
         return {"id": OBJECTIVE} | self._material.objective.model_dump(mode="json")
 
     def _overview(self) -> dict[str, object]:
-        """Collect the material for headings and outlines."""
         return {
             "objective": self._objective(),
             "sections": [
@@ -674,7 +661,6 @@ class ModelDesigner:
         ]
 
     def _not_verified(self) -> list[str]:
-        """List the facts that are not verified and must not be stated as true."""
         facts = [fact for fact in self._material.facts if not fact.verified]
         return [f"{fact.stated} ({standing_of_fact(fact)})" for fact in facts[:MOST_FACTS]]
 

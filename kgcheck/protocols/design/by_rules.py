@@ -43,7 +43,6 @@ from kgcheck.protocols.protocol import (
 UNNUMBERED = "S1.1"
 """The id of a step that has no place yet."""
 
-
 P = TypeVar("P", StepParameter, StepTool)
 
 
@@ -54,7 +53,6 @@ class QuotedPassages:
         self._found: dict[tuple[str, str], StudyPassage] = {}
 
     def add(self, report: ExperimentalReport, section: ReportSection, step: ReportStep) -> StudyPassage:
-        """Quote a step of a report."""
         key = (report.paper, step.text)
         if key not in self._found:
             self._found[key] = StudyPassage(
@@ -122,7 +120,6 @@ def assembled(
 
 VERIFIED_EDGES = StepItem(name="verified edges", kind="network")
 """Input of ready analyses beside their own, by its name in ``design.toml``."""
-
 
 _LONGEST = 100
 """Characters of the title of a data set."""

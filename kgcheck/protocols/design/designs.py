@@ -1,6 +1,7 @@
 """Protocols of dry-lab studies, designed from a context: its graph and ledger, its papers, and a search; and again."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,15 +38,6 @@ MOST_PAPERS = 10
 """Papers of an index that fit an objective best, which are read."""
 
 
-class StudySources(NamedTuple):
-    """Reports of papers, data sets, notes, and the sources that could not be looked at."""
-
-    reports: tuple[ExperimentalReport, ...]
-    data_sets: tuple[StudyDataSet, ...]
-    notes: tuple[str, ...]
-    unavailable: tuple[str, ...]
-
-
 class DesignedProtocol(NamedTuple):
     """A protocol, and the sources that could not be looked at."""
 
@@ -63,17 +55,8 @@ def design_protocol(
     search: Path | None = None,
     spending: Spending | None = None,
 ) -> DesignedProtocol:
-    """Design a protocol, and write it with all that it rests on into a folder.
-
-    With the brain ``rules``, every step is a quoted sentence of a paper or a fixed one about verified facts and
-    ready analyses. With ``llm`` a model writes and reviews it, and what it writes counts where passages and facts
-    bear it out; the same call goes on where one was stopped. Beside the files of whole papers, those of the context
-    that fit best are read, and the papers and data sets that a search for this objective kept.
-    """
-
-    def gather() -> DesignMaterial:
-        return _material(context, objective, _study_sources(context, objective, papers, reports, search))
-
+    """Design a protocol, and write it with all that it rests on into a folder; the same call goes on there."""
+    gather = partial(_material, context, objective, papers, reports, search)
     folder = DesignFolder(out)
     with only_one(out, "designs a protocol"):
         if context.brain == "rules":
@@ -111,21 +94,6 @@ def _by_model(
             return material, ModelDesigner(material, talk, context.progress).design()
         finally:
             notes += spent_note(total)
-
-
-def _material(context: Context, objective: Objective, found: StudySources) -> DesignMaterial:
-    notes = [*found.notes, *found.unavailable]
-    nodes = _study_nodes(context, objective, notes)
-    return DesignMaterial(
-        objective=objective,
-        made_at=clock.now(),
-        nodes=nodes,
-        facts=_study_facts(context, nodes, notes),
-        reports=found.reports,
-        data_sets=found.data_sets,
-        notes=tuple(dict.fromkeys(notes)),
-        unavailable=found.unavailable,
-    )
 
 
 def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tuple[StudyNode, ...]:
@@ -180,13 +148,13 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
     )
 
 
-def _study_sources(
+def _material(
     context: Context,
     objective: Objective,
     papers: Sequence[Path],
     reports: Sequence[ExperimentalReport],
     search: Path | None,
-) -> StudySources:
+) -> DesignMaterial:
     """Gather what a protocol is designed from."""
     notes: list[str] = []
     unavailable: list[str] = []
@@ -222,7 +190,18 @@ def _study_sources(
             looked = look_up(lacking, http)
         named |= {one.id: one for one in looked}
         unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
-    return StudySources(judged, tuple((named | data_sets).values()), tuple(notes), tuple(dict.fromkeys(unavailable)))
+    notes += unavailable
+    nodes = _study_nodes(context, objective, notes)
+    return DesignMaterial(
+        objective=objective,
+        made_at=clock.now(),
+        nodes=nodes,
+        facts=_study_facts(context, nodes, notes),
+        reports=judged,
+        data_sets=tuple((named | data_sets).values()),
+        notes=tuple(dict.fromkeys(notes)),
+        unavailable=tuple(dict.fromkeys(unavailable)),
+    )
 
 
 FILE = "protocol.json"

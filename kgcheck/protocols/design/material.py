@@ -10,13 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
-import numpy as np
 from pydantic import Field, TypeAdapter, model_validator
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.ledger.verified import Verified
-from kgcheck.literature.lexical import Lexical, content_words, stems
+from kgcheck.literature.lexical import content_words, stems
 from kgcheck.literature.names import naming
 from kgcheck.llm.budget import PartCost
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
@@ -31,6 +30,7 @@ from kgcheck.protocols.protocol import (
     StudyFact,
     read_formatted,
 )
+from kgcheck.protocols.reports.papers import relevances
 from kgcheck.protocols.rules import ProtocolRules
 
 
@@ -52,13 +52,6 @@ class DesignLimits(Value):
     bound: float = Field(ge=0, le=1)
     sentence: int = Field(gt=0)
     heading: int = Field(gt=0)
-
-
-class DesignTemperatures(Value):
-    """Sampling temperature of each role of a model."""
-
-    designer: float = Field(ge=0, le=2)
-    reviewer: float = Field(ge=0, le=2)
 
 
 class StudyStage(Value):
@@ -103,7 +96,7 @@ class DesignRules(ProtocolRules):
     file = "design"
     otherwise: str
     limits: DesignLimits
-    temperatures: DesignTemperatures
+    temperatures: dict[str, float] = Field(description="of sampling, by the role of a model")
     stages: tuple[StudyStage, ...] = Field(min_length=1)
     graph_steps: dict[str, StepPattern]
     analyses: dict[str, AnalysisUse]
@@ -146,7 +139,6 @@ class StudyNode(Value):
 
     @property
     def called(self) -> tuple[str, ...]:
-        """All that it is called, its id among it."""
         return tuple(dict.fromkeys((self.name, self.ref.id, *self.names)))
 
 
@@ -166,7 +158,6 @@ class DesignMaterial(Value):
     unavailable: tuple[str, ...] = Field(default=(), description="sources that could not be looked at")
 
     def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
-        """The nodes of some labels."""
         wanted = set(labels)
         return tuple(node for node in self.nodes if node.ref.label in wanted)
 
@@ -180,10 +171,7 @@ class TakenSection(NamedTuple):
 
 
 def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
-    """The sections that a protocol takes from: of papers that fit the objective, those that are referable, best first.
-
-    A retracted paper is no ground. Where nobody judged how referable a section is, its relevance alone decides.
-    """
+    """The sections that a protocol takes from, the best first: referable, or relevant where nobody judged that."""
     limits = DesignRules.shipped().limits
     places = [
         (r, s)
@@ -216,15 +204,6 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
     least = limits.paper if len(texts) >= limits.few else limits.paper_of_few
     found = relevances(material.objective.text, texts)
     return tuple(n for n, relevance in zip(places, found, strict=True) if relevance >= least)
-
-
-def relevances(text: str, others: Iterable[str]) -> list[float]:
-    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
-    texts = [text, *others]
-    if len(texts) == 1:
-        return []
-    own, *rest = Lexical.of(texts).scores(text).tolist()
-    return [float(np.clip(score / own, 0, 1)) if own else 0.0 for score in rest]
 
 
 def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
@@ -329,7 +308,6 @@ class DesignFolder:
         return material
 
     def add(self, answer: DesignAnswer) -> None:
-        """Keep an answer."""
         self.answers.append(answer)
         lines = "".join(f"{a.model_dump_json(exclude_defaults=True)}\n" for a in self.answers)
         write_text(self.path / "answers.jsonl", lines, secret=True)

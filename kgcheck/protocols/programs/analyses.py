@@ -27,7 +27,6 @@ class AnalysisParameter(Value):
     meaning: str
 
     def read(self, name: str, text: str) -> int | float:
-        """A value as it was written."""
         try:
             number = int(text) if isinstance(self.default, int) and self.least >= 1 else float(text)
         except ValueError:

@@ -41,7 +41,6 @@ class GraphExperiments:
         self._context, self._client, self._meter = context, client, meter
 
     def run(self, request: ExperimentRequest) -> Experiment:
-        """Run the next analysis that there is something for."""
         try:
             importlib.import_module("kgcheck.protocols.programs.methods")
         except MissingExtra as error:

@@ -281,7 +281,6 @@ class AnalysisGraph:
         return members, terms, with_ancestors(has, matrix(below, above, (size, size)))
 
     def names(self, label: str, ids: list[str]) -> dict[str, str]:
-        """Look up the names of nodes, by id."""
         found = self.store.nodes(self.store.schema.label(label), ids)
         return {id_: str(node.get("name") or id_) for id_, node in found.items()}
 

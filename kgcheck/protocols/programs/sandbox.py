@@ -83,7 +83,6 @@ class ProgramRun(Value):
 
     @property
     def clean(self) -> bool:
-        """Tell whether the program ended by itself, and well."""
         return self.exit == 0 and self.limit is None
 
 
@@ -200,7 +199,6 @@ class ProgramWatch:
         os.close(self._report)
 
     def until_end(self) -> EndedProgram:
-        """Wait for its end, or bring it about."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout or 1, selectors.EVENT_READ, "stdout")
             ready.register(self._process.stderr or 2, selectors.EVENT_READ, "stderr")

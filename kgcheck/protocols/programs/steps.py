@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kgcheck.context import Context
 from kgcheck.curation.findings import list_findings
@@ -29,13 +29,12 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
 from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol, StudyStep, digest_of_things
-from kgcheck.protocols.rules import ProtocolRules, asked, model_task
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
 
 if TYPE_CHECKING:
     pass
 
 LONGEST_PROGRAM = 100_000
-
 
 RESULTS = "results.json"
 
@@ -214,10 +213,8 @@ def program_figures(records: Iterable[ProgramRecord]) -> ProgramFigures:
 
 MOST_ATTEMPTS = 4
 
-
 _SHOWN = 2_000
 """Characters of what a program wrote to stderr that go back to the writer."""
-
 
 _LIBRARIES = {
     "python": "There are numpy, pandas, scipy and statsmodels.",
@@ -225,10 +222,8 @@ _LIBRARIES = {
 }
 
 
-class ProgramAnswer(BaseModel):
+class ProgramAnswer(ModelForm):
     """The form of an answer."""
-
-    model_config = ConfigDict(extra="ignore")
 
     program: str = Field(min_length=1, max_length=LONGEST_PROGRAM)
 
@@ -247,7 +242,13 @@ def write_program(
     program = ""
     while len(attempts) < most and (not attempts or attempts[-1].level is not None):
         if attempts:
-            question["before"] = {"program": program, "errors": _errors(attempts[-1])}
+            last = attempts[-1]
+            errors = [*last.problems, *last.lacks]
+            if last.run and last.run.limit:
+                errors.append(f"it was ended: {last.run.limit} limit")
+            if last.run and not last.run.clean:
+                errors.append(f"exit {last.run.exit}: {last.run.stderr[-_SHOWN:]}")
+            question["before"] = {"program": program, "errors": errors}
         answer, _ = client.answer(asked(system, question), ProgramAnswer, meter=meter)
         program = answer.program
         attempts.append(checked(program, task, attempt))
@@ -261,23 +262,12 @@ def checked(program: str, task: ProgramTask, attempt: Callable[[str], ProgramAtt
     return attempt(program)
 
 
-def _errors(attempt: ProgramAttempt) -> list[str]:
-    found = [*attempt.problems, *attempt.lacks]
-    if attempt.run:
-        found += [f"it was ended: {attempt.run.limit} limit"] if attempt.run.limit else []
-        found += [f"exit {attempt.run.exit}: {attempt.run.stderr[-_SHOWN:]}"] if not attempt.run.clean else []
-    return found
-
-
 KEY = "run.json"
 """File that tells what the results beside it were made of."""
 
-
 RECORD, FILES = "record.json", "files"
 
-
 StepState = Literal["done", "kept", "failed", "skipped"]
-
 
 _SUFFIXES: dict[str, Language] = {".py": "python", ".R": "r", ".r": "r"}
 
@@ -317,18 +307,15 @@ class StepPrograms:
         self._model = given.writer[0].model if given.writer else context.settings.llm_model
 
     def run(self, step: str) -> StepOutcome:
-        """Run the program of a step, or have one written."""
         task, program = self._tasks.get(step), self._program(step)
         if program:
             # A program that is given is run, whatever its step says that it makes.
-            task = (task or ProgramTask(id=step, description="")).model_copy(
-                update={"language": _SUFFIXES[program.suffix]}
-            )
+            known = task or ProgramTask(id=step, description="")
+            task = known.model_copy(update={"language": _SUFFIXES[program.suffix]})
         if task is None or (program is None and self._meter is None and self._given.writer is None):
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
-
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
         model = "" if program else self._model
         key = digest_of_things([task.model_dump(mode="json"), text, digests, self._limits.model_dump(), model])
@@ -437,11 +424,7 @@ def analyse(
 def run_steps(
     context: Context, protocol: StudyProtocol, out: Path, options: RunOptions | None = None
 ) -> Iterator[StepOutcome]:
-    """Run the steps of a protocol that a ready analysis or a program runs; each into a folder of its own.
-
-    A step whose folder has the results of the same analysis over the same graph, or of the same program over the same
-    inputs, is not run again. With the brain ``llm``, a model writes the programs that are not given.
-    """
+    """Run the steps of a protocol, each into a folder of its own; one that was run with the same things is kept."""
     given = options or RunOptions()
     known = {step.id: step for step in protocol.steps}
     if given.only and given.only not in known:

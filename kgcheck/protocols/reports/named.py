@@ -121,7 +121,6 @@ _VERSIONED = re.compile(
     r"(?:[Vv]ersions?|[Vv]er\.|[Vv]\.?|release)\s?(?P<version>\d[\w.]{0,15})",
 )
 
-
 _NUMBERED = re.compile(
     r"\b(?:using|in|with|by|via|bundled|and) (?:the )?(?P<name>[A-Z][\w+-]{2,20}(?: [A-Z][\w+-]{1,20})?) "
     r"(?P<version>\d{1,2}(?:\.\d{1,3}){1,3}(?:\s?[-\u2013]\s?\d{1,2}(?:\.\d{1,3}){1,3})?)"
@@ -179,7 +178,7 @@ def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
         # "(GraphPad Software, La Jolla)" names who sells it.
         if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
             continue
-        if match[0] in patterns.ambiguous.names and not version and not _beside(text, match.span()):
+        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
             continue
         yield *match.span(), version, reach
     for match in _DONE_WITH.finditer(text):
@@ -206,12 +205,12 @@ def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
         yield match.start("name"), match.start("name") + len(name), "", match.end()
     for match in _NUMBERED.finditer(text):
         words = match["name"].lower().split()
-        if not set(words) & patterns.kinds.not_software and not set(words) & patterns.techniques:
+        if not set(words) & patterns.not_software and not set(words) & patterns.techniques:
             yield *match.span("name"), match["version"], match.end()
     for match in _VERSIONED.finditer(text):
         start, end = match.span("name")
         last = re.split(r"[\s-]", text[start:end])[-1].lower()
-        if not {last, last.rstrip("s")} & patterns.kinds.not_software:
+        if not {last, last.rstrip("s")} & patterns.not_software:
             yield start, end, match["version"].rstrip("."), match.end()
 
 
@@ -238,7 +237,7 @@ def _is_name(name: str) -> bool:
     """Tell whether a word beside one for software is the name of it."""
     patterns = SoftwareWords.shipped()
     words = name.split()
-    if not words or any(w.lower().strip("'\"") in patterns.kinds.stop for w in words):
+    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
         return False
     if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
         return False
@@ -253,36 +252,23 @@ def _place(words: str) -> str:
     return either([words]) + ends
 
 
-class AmbiguousNames(Value):
-    """Names of software that are also other words, and what must stand beside them."""
-
-    names: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-class SoftwareKinds(Value):
-    """Words for software, and what is no name of one."""
-
-    words: tuple[str, ...]
-    stop: Words
-    not_software: Words
-
-
 class SoftwareWords(ProtocolRules):
     """Names of software, and words beside them."""
 
     file = "software"
     known: tuple[str, ...]
     near: dict[str, tuple[str, ...]]
-    ambiguous: AmbiguousNames
-    kinds: SoftwareKinds
+    ambiguous: tuple[str, ...] = Field(description="names that are also words")
+    words_before: tuple[str, ...] = Field(description="of which one stands before such a name, or one after it")
+    words_after: tuple[str, ...]
+    kinds: tuple[str, ...] = Field(description="words for software")
+    stop: Words
+    not_software: Words
     techniques: Words
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Names that are known."""
-        return re.compile(rf"(?<![\w.-])(?:{either((*self.known, *self.ambiguous.names))})(?![\w-]|\.\w)")
+        return re.compile(rf"(?<![\w.-])(?:{either((*self.known, *self.ambiguous))})(?![\w-]|\.\w)")
 
     @cached_property
     def beside(self) -> dict[str, re.Pattern[str]]:
@@ -291,18 +277,16 @@ class SoftwareWords(ProtocolRules):
 
     @cached_property
     def before(self) -> re.Pattern[str]:
-        """Pattern of the words before an ambiguous name of software."""
-        return re.compile(rf"\b(?:{either(self.ambiguous.before)})\b[^,.;()]{{0,12}}$")
+        return re.compile(rf"\b(?:{either(self.words_before)})\b[^,.;()]{{0,12}}$")
 
     @cached_property
     def after(self) -> re.Pattern[str]:
-        """Pattern of the words after an ambiguous name of software."""
-        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.ambiguous.after)})\b")
+        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.words_after)})\b")
 
     @cached_property
     def shapes(self) -> tuple[re.Pattern[str], ...]:
         """Phrases that name software whatever its name is."""
-        kinds = either(self.kinds.words)
+        kinds = either(self.kinds)
         quoted = r"['\"\u2018\u201c]?"
         capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
         before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"

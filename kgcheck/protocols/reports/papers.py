@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import Field, RootModel
 
 from kgcheck.errors import InputFormat, UnknownName
 from kgcheck.literature.documents import Rejected, Span, sentences
@@ -29,7 +29,7 @@ from kgcheck.llm.forms import with_schema
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
-from kgcheck.protocols.rules import ProtocolRules, asked, model_task
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
 from kgcheck.settings import read_settings
 
 if TYPE_CHECKING:
@@ -114,17 +114,13 @@ def _of_index(folder: Path, wanted: Sequence[str]) -> Iterator[PaperFound]:
 _MOST_RESULTS = 3
 """Sentences of the results that belong to one section."""
 
-
 _LEAST_SHARED = 3
 """Stems that a sentence of the results shares with the section that it belongs to."""
-
 
 _LEAST_LIKE = 0.25
 """BM25 of a sentence for a section, as a share of the best, from which on it may belong to it."""
 
-
 _MOST_SPECIES = 3
-
 
 MOST_STEPS = 2_000
 """Most steps of one paper; a book is no paper."""
@@ -313,30 +309,23 @@ def report_text(section: ReportSection) -> str:
 MOST_CHARACTERS = 12_000
 """Most characters of a section in one request; a longer one goes in several."""
 
-
 MOST_QUOTES = 80
 """Most quotes of one answer that are read."""
-
 
 FEW_SENTENCES = 8
 """Most sentences in one request to a weak model."""
 
-
 _LEAST_WORDS = 3
 
 
-class QuotedStep(BaseModel):
+class QuotedStep(ModelForm):
     """A step that a model points to."""
-
-    model_config = ConfigDict(extra="ignore")
 
     words: str
 
 
-class QuotedSteps(BaseModel):
+class QuotedSteps(ModelForm):
     """The form of an answer."""
-
-    model_config = ConfigDict(extra="ignore")
 
     steps: list[QuotedStep] = Field(default=[])
 
@@ -428,28 +417,30 @@ def grade_reports(
 ) -> tuple[ExperimentalReport, ...]:
     """Reports with the referability of their sections; by words, how rare a word is among all of them counts."""
     texts = [report_text(section) for report in reports for section in report.sections]
-    relevances = iter(_relevances(texts, objective.text, embedder))
+    rules = ReferabilityRules.shipped()
+    if embedder is not None and texts:
+        first, *vectors = embedder.encode([objective.text, *texts])
+        shares = iter(max(0.0, float(v @ first)) / rules.full_cosine for v in vectors)
+    else:
+        shares = iter(share / rules.full_relevance for share in relevances(objective.text, texts))
     wanted = content_words(objective.text)
     graded = []
     for report in reports:
         sections = tuple(
-            section.model_copy(update=_graded(section, report, objective, next(relevances), wanted))
+            section.model_copy(update=_graded(section, report, objective, min(1.0, next(shares)), wanted))
             for section in report.sections
         )
         graded.append(report.model_copy(update={"sections": sections}))
     return tuple(graded)
 
 
-def _relevances(texts: Sequence[str], objective: str, embedder: Embedder | None) -> list[float]:
-    """Compute the relevance of texts to an objective, from 0 to 1."""
-    rules = ReferabilityRules.shipped()
-    if not texts:
+def relevances(text: str, others: Iterable[str]) -> list[float]:
+    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
+    texts = [text, *others]
+    if len(texts) == 1:
         return []
-    if embedder is not None:
-        first, *vectors = embedder.encode([objective, *texts])
-        return [min(1.0, max(0.0, float(v @ first)) / rules.full_cosine) for v in vectors]
-    own, *scores = Lexical.of([objective, *texts]).scores(objective).tolist()
-    return [min(1.0, score / own / rules.full_relevance) if own else 0.0 for score in scores]
+    own, *rest = Lexical.of(texts).scores(text).tolist()
+    return [min(1.0, score / own) if own else 0.0 for score in rest]
 
 
 def _detail(section: ReportSection) -> tuple[float, list[str], list[str]]:

@@ -248,7 +248,6 @@ class _Setting:
         return " ".join(words[: place + 1]).rstrip(".") if 0 < self.number < _COUNTS_NOTHING else ""
 
     def parameter(self, name: str) -> StepParameter:
-        """The setting under a name."""
         value = self.text[self.value_start : self.end].strip(" <>=≤≥~≈\u223c")
         return StepParameter(
             name=name,
@@ -305,21 +304,17 @@ class ParameterWords(ProtocolRules):
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """Units by how they are written."""
         return {spelling: unit for unit, spellings in self.spellings.items() for spelling in spellings}
 
     @cached_property
     def unit(self) -> re.Pattern[str]:
-        """A unit behind a number."""
         return re.compile(rf"[ \u00a0\u2009\u202f-]?({either(self.units)})(?![^\W\d_])")
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """Measured quantity by unit."""
         return {unit: kind for kind, members in self.members.items() for unit in members}
 
     @cached_property
     def defaults(self) -> re.Pattern[str]:
-        """Pattern of settings left at their default."""
         nouns = either(words.split()[-1] for words in self.default)
         return re.compile(rf"\b(?:default|standard) ((?:{nouns}))\b", re.IGNORECASE)

@@ -269,7 +269,6 @@ class StepWords(ProtocolRules):
 
     @cached_property
     def kinds(self) -> dict[str, ItemKind]:
-        """Kinds of items by word."""
         return {word: kind for kind, members in self.items.items() for word in members}
 
     @cached_property
@@ -282,7 +281,6 @@ class StepWords(ProtocolRules):
 
     @cached_property
     def refusal(self) -> re.Pattern[str]:
-        """Words of sentences that tell of no step."""
         return re.compile(either(self.not_steps), re.IGNORECASE)
 
     @cached_property
@@ -301,7 +299,6 @@ class StepWords(ProtocolRules):
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
     def is_participle(self, verb: str) -> bool:
-        """Tell whether a word may be a participle."""
         return verb in self.irregular or (verb.endswith("ed") and len(verb) > 3 and verb not in self.no_participles)
 
     def base(self, verb: str) -> str:

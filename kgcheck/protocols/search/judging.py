@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import read_whole
@@ -25,7 +25,7 @@ from kgcheck.llm.budget import Meter
 from kgcheck.llm.forms import with_schema
 from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.rules import asked, model_task
+from kgcheck.protocols.rules import ModelForm, asked, model_task
 from kgcheck.protocols.search.queries import (
     LikenessScale,
     SearchConcept,
@@ -144,7 +144,10 @@ def data_set_use(
     fits = any(own.casefold() == wanted or own.casefold().startswith(f"{wanted} (") for own in data_set.species)
     look(fits, f"of {objective.species}", f"of {stated}, not {objective.species}")
     if objective.assays:
-        fits = _is_of_assay(data_set, description, objective.assays)
+        stated_of = f"{data_set.assay} {data_set.title} {description}".casefold()[:_MOST_CHARACTERS]
+        methods = [(assay, method_named(assay)) for assay in objective.assays]
+        words = [w for assay, method in methods for w in (assay, *((*method.data, *method.words) if method else ()))]
+        fits = any(word.casefold() in stated_of for word in words)
         look(fits, f"by {data_set.assay or 'a wanted assay'}", f"by {data_set.assay or 'no assay that is stated'}")
     least = SearchRules.shipped().samples
     if data_set.samples is None:
@@ -162,13 +165,6 @@ def data_set_use(
     return DataSetUse(not against, tuple(against or for_it))
 
 
-def _is_of_assay(data_set: StudyDataSet, description: str, assays: Sequence[str]) -> bool:
-    text = f"{data_set.assay} {data_set.title} {description}".casefold()[:_MOST_CHARACTERS]
-    methods = [(assay, method_named(assay)) for assay in assays]
-    words = [word for assay, method in methods for word in (assay, *((*method.data, *method.words) if method else ()))]
-    return any(word.casefold() in text for word in words)
-
-
 QUERY_TEMPERATURE = 0.7
 JUDGE_TEMPERATURE = 0.5
 _MOST_SHOWN = 2_500
@@ -178,10 +174,8 @@ B = TypeVar("B", bound=BaseModel)
 J = TypeVar("J", bound="NumberedJudgement")
 
 
-class QueryAnswer(BaseModel):
+class QueryAnswer(ModelForm):
     """A query as a model writes it."""
-
-    model_config = ConfigDict(extra="ignore")
 
     purpose: str = Field(default="", max_length=300)
     groups: list[list[str]] = Field(min_length=1, max_length=5)
@@ -193,10 +187,8 @@ class QueryAnswer(BaseModel):
         return SearchQuery(purpose=self.purpose, groups=tuple(groups))
 
 
-class QueriesAnswer(BaseModel):
+class QueriesAnswer(ModelForm):
     """All queries as a model writes them."""
-
-    model_config = ConfigDict(extra="ignore")
 
     queries: list[QueryAnswer] = Field(min_length=1)
 
@@ -211,10 +203,8 @@ class QueriesAnswer(BaseModel):
         return self
 
 
-class NumberedJudgement(BaseModel):
+class NumberedJudgement(ModelForm):
     """Judgement of a model on a record that it was shown by number."""
-
-    model_config = ConfigDict(extra="ignore")
 
     number: int
     reason: str = Field(min_length=1, max_length=500)
@@ -232,9 +222,7 @@ class DataSetJudgement(NumberedJudgement):
     usable: bool
 
 
-class _Judgements(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Judgements(ModelForm):
     judged: list[Any]
 
     @model_validator(mode="after")
@@ -252,7 +240,6 @@ class JudgedRecord(NamedTuple):
     more: Mapping[str, object] = {}
 
     def shown(self, number: int) -> dict[str, object]:
-        """As it stands in a question."""
         return {"number": number, "title": self.title[:500], "text": self.text[:_MOST_SHOWN], **self.more}
 
 
@@ -272,7 +259,6 @@ class SearchModel:
                 raise InputFormat(f"{kept} holds no answers of a model: {error}"[:300], "remove it") from None
 
     def queries(self, objective: Objective, concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
-        """Queries for an objective."""
         question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
         task = model_task("search queries").format(number=SearchRules.shipped().limits.queries)
         form = with_schema(QueriesAnswer, self._narrowed)
@@ -292,17 +278,14 @@ class SearchModel:
         return schema
 
     def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:
-        """Grade the helpfulness of papers by a model."""
         judged = self._judged("papers", objective, papers, PaperJudgement)
         return [PaperDegree(j.degree, 0.0, (j.reason,)) for j in judged]
 
     def uses(self, objective: Objective, data_sets: Sequence[JudgedRecord]) -> list[DataSetUse]:
-        """Judge by a model whether data sets are usable."""
         judged = self._judged("data sets", objective, data_sets, DataSetJudgement)
         return [DataSetUse(j.usable, (j.reason,)) for j in judged]
 
     def _judged(self, things: str, objective: Objective, records: Sequence[JudgedRecord], kind: type[J]) -> list[J]:
-        """A judgement for each record, in their order."""
         found: list[J] = []
         size = SearchRules.shipped().limits.judged
         for at in range(0, len(records), size):

@@ -127,7 +127,6 @@ class SearchConcept(Value):
 
     @property
     def name(self) -> str:
-        """Name of the concept in the objective."""
         return self.terms[0]
 
     @cached_property
@@ -139,7 +138,6 @@ class SearchConcept(Value):
         return tuple(stems(words_of(t)) for t in self.terms if not _is_symbol(t))
 
     def named_in(self, text: str, text_stems: frozenset[str]) -> bool:
-        """Tell whether a text names the concept."""
         if any(own and own <= text_stems for own in self._stems):
             return True
         return self._symbols is not None and bool(self._symbols.search(text))
@@ -325,7 +323,6 @@ class SearchQuery(Value):
 
     @property
     def pubmed(self) -> str:
-        """In the language of PubMed: title and abstract."""
         return _boolean(self.groups, lambda term: f'"{term}"[tiab]')
 
     @property
@@ -335,7 +332,6 @@ class SearchQuery(Value):
 
     @property
     def europepmc(self) -> str:
-        """In the language of Europe PMC: title and abstract."""
         return _boolean(self.groups, lambda term: f'TITLE_ABS:"{term}"')
 
     def geo(self, species: str) -> str:

@@ -29,14 +29,7 @@ from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.search.judging import (
-    JudgedRecord,
-    SearchModel,
-    abstract_of,
-    data_set_use,
-    degrees,
-    topic_of,
-)
+from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees, topic_of
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
@@ -105,7 +98,6 @@ class StudySearch(Value):
 
     @property
     def usable(self) -> tuple[FoundDataSet, ...]:
-        """The data sets that can be used."""
         return tuple(d for d in self.data_sets if d.usable)
 
 
@@ -139,7 +131,6 @@ class MetPapers:
         return list({id(m): m for m in self._by_id.values()}.values())
 
     def retract(self, listed: Callable[[Iterable[str]], set[str]]) -> None:
-        """Mark papers as retracted."""
         gone = listed(self._by_id)
         for met in self.every():
             if gone.intersection(met.paper.ids):
@@ -223,10 +214,7 @@ _LOG_FILE = "search.log.jsonl"
 
 @dataclass(frozen=True)
 class SearchMeans:
-    """Services, index and models of a search.
-
-    ``http`` asks services; without it, and where none can be looked at, ``index`` is searched instead.
-    """
+    """Services, index and models of a search; without services, or where none answers, the index is searched."""
 
     synonyms: Synonyms
     http: Http | None = None
@@ -286,7 +274,6 @@ class _Search:
         self._notes: list[str] = []
 
     def run(self) -> StudySearch:
-        """Search, judge, fetch."""
         model = self.means.model
         queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
         for number, query in enumerate(queries, 1):
@@ -382,7 +369,6 @@ class _Search:
         self.log.put("not_searched", place=place, query=number, reason=reason)
 
     def _papers(self) -> list[FoundPaper]:
-        """Grade the papers met, the most helpful first."""
         if self.means.index is not None:
             # What the local index knows to be retracted is, whoever has it.
             self._met.retract(self.means.index.store.retracted)
