@@ -21,10 +21,10 @@ from kgcheck.errors import KgcheckError
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.programs.sandbox import run_program
-from kgcheck.protocols.programs.tasks import ProgramAttempt, ProgramTask, TaskFile, attempt_of, write_program
+from kgcheck.protocols.programs.steps import ProgramAttempt, ProgramTask, TaskFile, attempt_of, write_program
 from kgcheck.protocols.protocol import read_objective
-from kgcheck.protocols.reports.paper_reports import report_papers
-from kgcheck.protocols.search.model_search import SearchModel
+from kgcheck.protocols.reports.papers import report_papers
+from kgcheck.protocols.search.judging import SearchModel
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import ROOT

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import click
 
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.protocols.checking.ordering import MARKS_ALONE, likely_order
-from kgcheck.protocols.checking.usual import odd_values, odd_words
+from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order
+from kgcheck.protocols.checking.remarks import odd_values, odd_words
 
 SEED = 18
 ORDERS: dict[str, Callable[[Sequence[str]], list[int]]] = {

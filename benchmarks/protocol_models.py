@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from benchmarks.protocol_checks import looked_at, order_score, seen_before
 from kgcheck.errors import KgcheckError
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.checking.ordering import likely_order
+from kgcheck.protocols.checking.order import likely_order
 from kgcheck.settings import Settings
 from tests.support.real_model import MODELS, served
 

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from benchmarks.ground_score import wilson
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
-from kgcheck.protocols.report import ReportStep
-from kgcheck.protocols.reports.data_sets import data_set_ids
-from kgcheck.protocols.reports.experimental import experimental_report, method_sections
+from kgcheck.protocols.protocol import ReportStep
+from kgcheck.protocols.reports.named import data_set_ids
+from kgcheck.protocols.reports.papers import experimental_report, method_sections
 from kgcheck.protocols.reports.steps import step_of
 
 READ = 60

@@ -32,8 +32,8 @@ from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex, open_index
 from kgcheck.literature.titles import title_words
 from kgcheck.protocols.protocol import Objective
-from kgcheck.protocols.search.helpfulness import abstract_of, degrees, topic_of
-from kgcheck.protocols.search.queries import SearchQuery, concepts_of, queries_of, search_rules
+from kgcheck.protocols.search.judging import abstract_of, degrees, topic_of
+from kgcheck.protocols.search.queries import SearchQuery, SearchRules, concepts_of, queries_of
 from kgcheck.protocols.search.run import PaperSearch, PapersFound, paper_of_document, search_index
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -115,12 +115,13 @@ def _measured(known: Sequence[Known], search: PaperSearch, model: Remembering | 
         made = queries_of(concepts)
         met: dict[str, WholePaper] = {}
         for query in made:
-            met |= {p.id: p for p in search(query, search_rules().limits.results).papers if p.title != objective.title}
+            found = search(query, SearchRules.shipped().limits.results).papers
+            met |= {p.id: p for p in found if p.title != objective.title}
         strange = random.Random(number).sample(world, 20)  # noqa: S311
         papers = [*met.values(), *strange]
         fit = TopicFit(topic_of(objective, concepts), model)
         judged = degrees(papers, objective, concepts, fit, "vectors" if model else "words")
-        kept = [j.degree >= search_rules().papers.kept for j in judged]
+        kept = [j.degree >= SearchRules.shipped().papers.kept for j in judged]
         own = [bool(belongs.intersection(p.ids)) for p in papers]
         first = len(met)
         counts += [

@@ -53,7 +53,7 @@ def command(
 
     Exit codes: 0 clean, 1 remarks at or over --fail-on, 2 usage or configuration, 3 something could not be looked at.
     """
-    from kgcheck.protocols.checking.rendering import checks_table, rendered_checks
+    from kgcheck.protocols.rendering import checks_table, rendered_checks
 
     found, notes = workspace.check_protocols(files, bibliography=bibliography)
     for line in notes:

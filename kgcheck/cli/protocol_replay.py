@@ -17,7 +17,7 @@ def command(folder: Path) -> None:
     Exit codes: 0 the same bytes; 1 another protocol; 2 there is no whole design in FOLDER.
     """
     from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS
-    from kgcheck.protocols.design.replay import FILE, design_again
+    from kgcheck.protocols.design.designs import FILE, design_again
 
     protocol, same = design_again(folder)
     steps = sum(1 for _ in protocol.steps)

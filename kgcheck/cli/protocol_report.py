@@ -38,8 +38,8 @@ def command(
     Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
     """
     from kgcheck.protocols.protocol import read_objective
-    from kgcheck.protocols.reports.paper_reports import report_papers
-    from kgcheck.protocols.reports.table import details, reports_table
+    from kgcheck.protocols.rendering import details, reports_table
+    from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
     from kgcheck.visible import as_json
 

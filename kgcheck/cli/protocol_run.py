@@ -72,7 +72,7 @@ def command(
         numbers = dict(_pair(text) for text in parameters)
         _show_analysis(workspace, analysis or "", names, target, numbers, seed, out)
         return
-    from kgcheck.protocols.programs.record import ProgramLimits
+    from kgcheck.protocols.programs.sandbox import ProgramLimits
     from kgcheck.protocols.programs.steps import RunOptions
 
     options = RunOptions(
@@ -98,8 +98,7 @@ def _checked(protocol: Path | None, analysis: str | None, out: Path | None) -> P
 
 
 def _run(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
-    from kgcheck.protocols.programs.steps import run_steps
-    from kgcheck.protocols.programs.tasks import program_figures
+    from kgcheck.protocols.programs.steps import program_figures, run_steps
     from kgcheck.protocols.protocol import read_protocol
 
     states, records = [], []

@@ -33,7 +33,7 @@ def command(
 
     Exit codes: 0 measured; 2 usage or configuration; 3 a model did not answer in form, or its budget is spent.
     """
-    from kgcheck.protocols.checking.rendering import quality_table
+    from kgcheck.protocols.rendering import quality_table
 
     quality, notes = workspace.score_protocol(file, judges=judges, **dict(spending))
     for line in notes:

@@ -11,7 +11,7 @@ from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
-    from kgcheck.protocols.search.found import SearchPlace, StudySearch
+    from kgcheck.protocols.search.run import SearchPlace, StudySearch
     from kgcheck.workspace import Workspace
 
 
@@ -53,7 +53,7 @@ def command(
     """
     from kgcheck.errors import EXIT_INCOMPLETE
     from kgcheck.protocols.protocol import read_objective
-    from kgcheck.protocols.search.study_search import search_studies
+    from kgcheck.protocols.search.run import search_studies
 
     wanted = read_objective(objective)
     found, notes = search_studies(workspace, wanted, out, places=places, spending=spending)

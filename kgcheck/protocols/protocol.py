@@ -1,4 +1,4 @@
-"""A typed protocol: sections and steps, with the facts and the papers that each step rests on.
+"""A typed protocol: sections and steps, with the facts and the papers that each step rests on; and reports of papers.
 
 Ids are the protocol's own: ``F1`` a fact, ``Q1`` a passage, ``S1.2`` a step of the section ``S1``; data sets go by
 their accession. A step names only ids that the protocol has.
@@ -6,7 +6,7 @@ their accession. A step names only ids that the protocol has.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -17,6 +17,8 @@ from pydantic import Field, model_validator
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
+from kgcheck.literature.papers import SectionKind
+from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.model import CheckTask, Outcome, Reason, Value
 from kgcheck.providers.data_sets import RecordState
 
@@ -91,6 +93,11 @@ class StudyFact(Value):
         """Tell whether the fact may be stated as true."""
         return self.outcome is Outcome.SUPPORTED
 
+    @property
+    def record_named(self) -> str:
+        """Source, release and record by which it was judged; empty where nobody looked."""
+        return " ".join(filter(None, (self.source, self.release, self.record)))
+
 
 class StepParameter(Value):
     """A setting of a step: ``number`` and ``unit`` where the value is a measure."""
@@ -102,6 +109,11 @@ class StepParameter(Value):
     comparator: str = Field(default="=", description="=, <, >, ≤ or ≥")
     passage: str = Field(default="", description="id of the passage that has it")
 
+    @property
+    def written(self) -> str:
+        """The value behind its sign, where it is compared: ``< 0.05``."""
+        return self.value if self.comparator in ("=", self.value[:1]) else f"{self.comparator} {self.value}"
+
 
 class StepTool(Value):
     """Software, a package or an instrument; ``version`` is empty where none is named."""
@@ -109,6 +121,10 @@ class StepTool(Value):
     name: str = Field(min_length=1, max_length=200)
     version: str = Field(default="", max_length=100)
     passage: str = Field(default="", description="id of the passage that has it")
+
+    @property
+    def written(self) -> str:
+        return f"{self.name} {self.version}".strip()
 
 
 class StepItem(Value):
@@ -189,7 +205,6 @@ class StudyProtocol(Value):
 
     @property
     def steps(self) -> Iterator[StudyStep]:
-        """All steps, in order."""
         return (step for section in self.sections for step in section.steps)
 
     def steps_by_ground(self) -> dict[str, tuple[str, ...]]:
@@ -251,38 +266,67 @@ def read_protocol(path: Path, text: str | None = None) -> StudyProtocol:
     )
 
 
-def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
-    """Steps as rows."""
-    return [
-        {
-            "step": step.id,
-            "what to do": step.text,
-            "takes": ", ".join(item.name for item in step.inputs),
-            "makes": ", ".join(item.name for item in step.outputs),
-            "rests on": few((*step.passages, *step.facts)),
-            "analysis": step.analysis,
-        }
-        for step in steps
-    ]
+class NamedDataSet(Value):
+    """An accession in a text: ``text[start:end]`` of the sentence."""
+
+    id: str
+    repository: str
+    start: int
+    end: int
 
 
-def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
-    """The passages and facts of a step as rows."""
-    passages = [
-        {
-            "id": p.id,
-            "what it rests on": f"\u201c{p.quote}\u201d",
-            "where": " ".join(filter(None, (p.paper, p.heading))),
-        }
-        for p in protocol.passages
-        if p.id in step.passages
-    ]
-    facts = [
-        {"id": f.id, "what it rests on": f.stated, "where": " ".join(filter(None, (f.source, f.release, f.record)))}
-        for f in protocol.facts
-        if f.id in step.facts
-    ]
-    return [*passages, *facts]
+class ReportStep(Value):
+    """A sentence that tells what was done; ``text`` is exactly as in the paper."""
+
+    number: int = Field(ge=1, description="place in the paper, counted through all sections")
+    text: str = Field(min_length=1)
+    parameters: tuple[StepParameter, ...] = ()
+    tools: tuple[StepTool, ...] = ()
+    statistics: tuple[str, ...] = ()
+    data_sets: tuple[NamedDataSet, ...] = ()
+    inputs: tuple[StepItem, ...] = ()
+    outputs: tuple[StepItem, ...] = ()
+    dry: bool = Field(default=False, description="it is done by computing, not at a bench")
+
+
+class ReportSection(Value):
+    """A section of the methods, with what the paper says came out of it."""
+
+    heading: str
+    path: tuple[str, ...] = ()
+    kind: SectionKind = "methods"
+    outline: tuple[str, ...] = Field(default=(), description="a few words a step")
+    steps: tuple[ReportStep, ...] = ()
+    results: tuple[str, ...] = Field(default=(), description="sentences of the results that belong to it, exact")
+    referability: int | None = Field(default=None, ge=1, le=5, description="how much of it a protocol can take over")
+    suggestion: str = Field(default="", description="what a protocol should take from it, or why not")
+
+
+class ExperimentalReport(Value):
+    """Report of one paper: its methods, section by section and step by step."""
+
+    paper: str = Field(min_length=1)
+    ids: tuple[str, ...] = ()
+    title: str = ""
+    year: int | None = None
+    url: str = ""
+    licence: str = ""
+    species: tuple[str, ...] = ()
+    retracted: bool = False
+    sections: tuple[ReportSection, ...] = ()
+    made_by: str = "rules"
+    dropped: int = Field(default=0, ge=0, description="steps of a model that are not words of the paper")
+    note: Literal["", "no methods"] = Field(default="", description="why there is nothing, where there is nothing")
+
+
+def item_words(name: str) -> frozenset[str]:
+    """The stems of the words of a name that name something.
+
+    >>> sorted(item_words("the normalised counts of the gene"))
+    ['count', 'gene', 'normalis']
+    """
+    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
+    return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))
 
 
 def few(names: Sequence[str], most: int = 6) -> str:

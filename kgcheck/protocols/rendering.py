@@ -1,19 +1,29 @@
-"""A protocol as files: JSON, pages to read, and a research object (RO-Crate 1.1) whose root is the folder.
+"""Protocols as files, pages and a research object (RO-Crate 1.1); their checks and measures, and reports of papers.
 
-Steps are schema.org's HowToStep, facts Claims, quotes Quotations of ScholarlyArticles, software SoftwareApplication.
-Source: the RO-Crate 1.1 specification, https://w3id.org/ro/crate/1.1.
+In the research object steps are schema.org's HowToStep, facts Claims, quotes Quotations of ScholarlyArticles, software
+SoftwareApplication. Source: the RO-Crate 1.1 specification, https://w3id.org/ro/crate/1.1.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
 from kgcheck import __version__
 from kgcheck.outputs import write_text
-from kgcheck.protocols.protocol import StudyFact, StudyPassage, StudyProtocol, StudyStep
+from kgcheck.plurals import how_many
+from kgcheck.protocols.checking.check import CheckedProtocol
+from kgcheck.protocols.checking.quality import StudyQuality
+from kgcheck.protocols.checking.remarks import CheckRules, StudyRemarked, StudyState
+from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep, few
+from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import is_web, page
-from kgcheck.visible import as_json
+from kgcheck.report.sarif import remarks_sarif, sarif_text
+from kgcheck.visible import as_json, visible
 
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 
@@ -24,12 +34,6 @@ _FILES = {
 }
 
 Entity = dict[str, Any]
-
-
-def crate(protocol: StudyProtocol) -> str:
-    """The metadata file of the folder in which a protocol is written."""
-    graph = {entity["@id"]: entity for entity in _entities(protocol)}
-    return as_json({"@context": f"{SPECIFICATION}/context", "@graph": [*graph.values()]}, indent=1) + "\n"
 
 
 def _entities(protocol: StudyProtocol) -> Iterator[Entity]:
@@ -87,9 +91,26 @@ def _entities(protocol: StudyProtocol) -> Iterator[Entity]:
         for place, step in enumerate(section.steps, 1):
             yield from _step(protocol, step, place)
     for fact in protocol.facts:
-        yield _fact(fact)
+        yield {
+            "@id": f"#{fact.id}",
+            "@type": "Claim",
+            "name": str(fact.task),
+            "text": fact.stated,
+            "creativeWorkStatus": fact.outcome.value if fact.outcome else "never looked at",
+            "identifier": fact.task.fingerprint,
+            "description": fact.record_named or "no source was looked at",
+        }
     for passage in protocol.passages:
-        yield from _passage(passage)
+        paper = passage.url if is_web(passage.url) else f"#paper-{quote(passage.paper, safe='')}"
+        yield {"@id": f"#{passage.id}", "@type": "Quotation", "text": passage.quote, "isPartOf": {"@id": paper}}
+        yield {
+            "@id": paper,
+            "@type": "ScholarlyArticle",
+            "name": passage.title or passage.paper,
+            "identifier": passage.paper,
+            **({"datePublished": str(passage.year)} if passage.year else {}),
+            **({"creativeWorkStatus": "retracted"} if passage.retracted else {}),
+        }
     for data_set in protocol.data_sets:
         yield {
             "@id": _id_of_data_set(data_set.id, data_set.url),
@@ -102,7 +123,7 @@ def _entities(protocol: StudyProtocol) -> Iterator[Entity]:
 
 def _step(protocol: StudyProtocol, step: StudyStep, position: int) -> Iterator[Entity]:
     urls = {data_set.id: data_set.url for data_set in protocol.data_sets}
-    tools = [f"#tool-{quote(f'{tool.name} {tool.version}'.strip(), safe='')}" for tool in step.tools]
+    tools = [f"#tool-{quote(tool.written, safe='')}" for tool in step.tools]
     yield {
         "@id": f"#{step.id}",
         "@type": "HowToStep",
@@ -115,31 +136,6 @@ def _step(protocol: StudyProtocol, step: StudyStep, position: int) -> Iterator[E
     for id_, tool in zip(tools, step.tools, strict=True):
         version = {"softwareVersion": tool.version} if tool.version else {}
         yield {"@id": id_, "@type": "SoftwareApplication", "name": tool.name, **version}
-
-
-def _fact(fact: StudyFact) -> Entity:
-    return {
-        "@id": f"#{fact.id}",
-        "@type": "Claim",
-        "name": str(fact.task),
-        "text": fact.stated,
-        "creativeWorkStatus": fact.outcome.value if fact.outcome else "never looked at",
-        "identifier": fact.task.fingerprint,
-        "description": " ".join(filter(None, (fact.source, fact.release, fact.record))) or "no source was looked at",
-    }
-
-
-def _passage(passage: StudyPassage) -> Iterator[Entity]:
-    paper = passage.url if is_web(passage.url) else f"#paper-{quote(passage.paper, safe='')}"
-    yield {"@id": f"#{passage.id}", "@type": "Quotation", "text": passage.quote, "isPartOf": {"@id": paper}}
-    yield {
-        "@id": paper,
-        "@type": "ScholarlyArticle",
-        "name": passage.title or passage.paper,
-        "identifier": passage.paper,
-        **({"datePublished": str(passage.year)} if passage.year else {}),
-        **({"creativeWorkStatus": "retracted"} if passage.retracted else {}),
-    }
 
 
 def _id_of_data_set(accession: str, url: str) -> str:
@@ -182,7 +178,191 @@ def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
 
 def write(protocol: StudyProtocol, folder: Path) -> None:
     """Write a protocol: ``protocol.json``, ``protocol.md``, ``protocol.html`` and ``ro-crate-metadata.json``."""
+    graph = {entity["@id"]: entity for entity in _entities(protocol)}
+    crate = {"@context": f"{SPECIFICATION}/context", "@graph": [*graph.values()]}
     write_text(folder / "protocol.json", protocol.model_dump_json(indent=2) + "\n")
     write_text(folder / "protocol.md", protocol_page(protocol, "markdown"))
     write_text(folder / "protocol.html", protocol_page(protocol, "html"))
-    write_text(folder / "ro-crate-metadata.json", crate(protocol))
+    write_text(folder / "ro-crate-metadata.json", as_json(crate, indent=1) + "\n")
+
+
+def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
+    """Steps as rows."""
+    return [
+        {
+            "step": step.id,
+            "what to do": step.text,
+            "takes": ", ".join(item.name for item in step.inputs),
+            "makes": ", ".join(item.name for item in step.outputs),
+            "rests on": few((*step.passages, *step.facts)),
+            "analysis": step.analysis,
+        }
+        for step in steps
+    ]
+
+
+def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
+    """The passages and facts of a step as rows."""
+    passages = [
+        {
+            "id": p.id,
+            "what it rests on": f"\u201c{p.quote}\u201d",
+            "where": " ".join(filter(None, (p.paper, p.heading))),
+        }
+        for p in protocol.passages
+        if p.id in step.passages
+    ]
+    facts = [
+        {"id": f.id, "what it rests on": f.stated, "where": f.record_named}
+        for f in protocol.facts
+        if f.id in step.facts
+    ]
+    return [*passages, *facts]
+
+
+FORMS = ("table", "json", "markdown", "sarif")
+
+_LEVELS = {
+    StudyState.FALLEN: ("fail", "error"),
+    StudyState.WRONG: ("fail", "error"),
+    StudyState.LACKING: ("fail", "warning"),
+    StudyState.OPEN: ("open", "none"),
+}
+_MARKS = {StudyState.FALLEN: "red", StudyState.WRONG: "red", StudyState.LACKING: "yellow"}
+
+
+def rendered_checks(found: Sequence[CheckedProtocol], form: str, exit_code: int = 0) -> str:
+    """Render the results of protocol checks as text."""
+    if form == "json":
+        return as_json({"protocols": [checked.as_row() for checked in found]}, indent=2) + "\n"
+    if form == "sarif":
+        return as_json(_sarif(found, exit_code), indent=1) + "\n"
+    words = CheckRules.shipped().remarks
+    return page("protocol_check", form, protocols=found, words=words, summary=summary, state_of=_state)
+
+
+def summary(checked: CheckedProtocol) -> str:
+    """Count the steps and remarks of a protocol in one line."""
+    counts = ", ".join(f"{checked.counts[state]:,} {state.value}" for state in StudyState if checked.counts[state])
+    return f"{checked.name}: {how_many(checked.steps, 'step')}; remarks: {counts or 'none'}"
+
+
+def checks_table(found: Sequence[CheckedProtocol]) -> RenderableType:
+    """Steps that fell and every remark that somebody should look at, of each protocol, for the terminal."""
+    return Group(*map(_checked_table, found))
+
+
+def _checked_table(checked: CheckedProtocol) -> RenderableType:
+    rows = [
+        (
+            remark.step or "protocol",
+            cell(_state(remark), _MARKS.get(remark.state, "")),
+            f"{CheckRules.shipped().remarks[remark.remark].means}: {remark.note}",
+            remark.repair,
+        )
+        for remark in checked.alarms
+    ]
+    table = RowTable(("step", "state", "what", "to do"), rows, keys=("step", "state"))
+    lines = [summary(checked)]
+    for fell in checked.fallen:
+        used = f"; what comes of it is used by {', '.join(fell.downstream)}" if fell.downstream else ""
+        lines.append(f"{fell.step} fell: {', '.join(fell.because)}{used}")
+    return Group(*(Text(visible(line)) for line in lines), *((table,) if rows else ()))
+
+
+def quality_table(quality: StudyQuality) -> RenderableType:
+    """The measures of a protocol by judge, and what is counted, for the terminal; what is not there is a dash."""
+    judges = (*map(visible, quality.by_judge), "average")
+    rows = [
+        (name, *(f"{one[name]:.3f}" for one in quality.by_judge.values()), "-" if value is None else f"{value:.3f}")
+        for name, value in quality.measures.items()
+    ]
+    table = RowTable(("measure", *judges), rows, keys=("measure",), numbers=judges)
+    counts = quality.counts
+    lines = [
+        f"overall {'none' if quality.overall is None else f'{quality.overall:.3f}'}",
+        f"{how_many(counts.steps, 'step')} of {counts.sentences:.2f} sentences; brevity penalty {counts.brevity:.3f}",
+        *(f"{name}: {share:.2f}" for name, share in counts.built.items()),
+    ]
+    return Group(table, *map(Text, lines))
+
+
+def _state(remark: StudyRemarked) -> str:
+    return "could not look" if remark.unavailable else remark.state.value
+
+
+def _sarif(found: Sequence[CheckedProtocol], exit_code: int) -> dict[str, Any]:
+    """SARIF 2.1.0: a rule is a remark, a result stands at a step."""
+    words = CheckRules.shipped().remarks
+    rules: dict[str, str] = {}
+    results: list[dict[str, Any]] = []
+    failures = []
+    for checked in found:
+        for remark in checked.alarms:
+            if remark.unavailable:
+                failures.append(f"{checked.name}: {remark.note}")
+                continue
+            rules[remark.remark.value] = words[remark.remark].means
+            kind, level = _LEVELS[remark.state]
+            text = f"{words[remark.remark].means}. {remark.note}. {remark.repair}".rstrip(". ")
+            place: dict[str, Any] = {
+                "physicalLocation": {"artifactLocation": {"uri": quote(checked.name)}},
+                "logicalLocations": [{"name": remark.step or "protocol", "kind": "member"}],
+            }
+            results.append(
+                {
+                    "ruleId": remark.remark.value,
+                    "kind": kind,
+                    "level": level,
+                    "message": {"text": sarif_text(f"{text}.")},
+                    "locations": [place],
+                    "properties": {
+                        "state": remark.state.value,
+                        "about": visible(remark.about),
+                        "restsOn": visible(remark.rests_on),
+                        "finding": remark.finding,
+                    },
+                }
+            )
+        failures += [f"{checked.name}: {what}: {why}" for what, why in checked.not_looked.items()]
+    return remarks_sarif(rules, results, failures, exit_code)
+
+
+def reports_table(reports: Sequence[ExperimentalReport]) -> RenderableType:
+    """Each paper with its sections and steps."""
+    return Group(*(part for report in reports for part in _report_parts(report)))
+
+
+def _report_parts(report: ExperimentalReport) -> Iterator[RenderableType]:
+    marks = (
+        "RETRACTED" if report.retracted else "",
+        report.paper,
+        report.title,
+        f"({report.year})" if report.year else "",
+        f"[{', '.join(report.species)}]" if report.species else "",
+        f"- {report.note}" if report.note else "",
+    )
+    yield cell(" ".join(filter(None, marks)), "bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("", "", "step", "in the paper's words", "names"):
+        table.add_column(name, overflow="fold")
+    for section in report.sections:
+        value = "" if section.referability is None else f"{section.referability}/5"
+        table.add_row(value, "", cell(section.heading, "bold"), cell(section.suggestion, "dim"))
+        for step, words in zip(section.steps, section.outline, strict=False):
+            kind = "dry" if step.dry else ""
+            table.add_row(str(step.number), kind, cell(words), cell(step.text), cell(details(step)))
+        for text in section.results:
+            table.add_row("", "", cell("result"), cell(text, "dim"))
+    yield table
+
+
+def details(step: ReportStep) -> str:
+    """The settings, software, statistics and data sets that a step of a report names."""
+    kinds = {
+        "settings": [f"{p.name} {p.written}" for p in step.parameters],
+        "software": [t.written for t in step.tools],
+        "statistics": step.statistics,
+        "data": list(dict.fromkeys(d.id for d in step.data_sets)),
+    }
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)

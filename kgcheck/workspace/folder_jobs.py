@@ -20,8 +20,8 @@ from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
-from kgcheck.protocols.checking.rendering import rendered_checks
 from kgcheck.protocols.protocol import read_protocol
+from kgcheck.protocols.rendering import rendered_checks
 from kgcheck.workspace.workspace import Workspace
 
 _MARK = ".ground."

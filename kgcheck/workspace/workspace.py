@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
     from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.design.designs import DesignedProtocol
-    from kgcheck.protocols.protocol import Objective
-    from kgcheck.protocols.report import ExperimentalReport
+    from kgcheck.protocols.protocol import ExperimentalReport, Objective
     from kgcheck.reference.snapshot import SourceRelease
 
 Notes = tuple[str, ...]

@@ -153,8 +153,8 @@ def test_without_a_graph_nothing_is_run_and_it_goes_on(tmp_path: Path, ledger: P
 
 def test_without_the_extra_it_says_so(tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.delattr("kgcheck.protocols.programs.statistics", raising=False)
-    monkeypatch.delitem(sys.modules, "kgcheck.protocols.programs.statistics", raising=False)
+    monkeypatch.delattr("kgcheck.protocols.programs.methods", raising=False)
+    monkeypatch.delitem(sys.modules, "kgcheck.protocols.programs.methods", raising=False)
     log = improved(tmp_path, lambda question: str(question["section"]), ledger, None)
 
     assert deep(log).outcome == "deep_cycle"

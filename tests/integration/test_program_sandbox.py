@@ -17,9 +17,18 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
-from kgcheck.protocols.programs.record import Guard, ProgramLimits, ProgramRun, read_program_results
-from kgcheck.protocols.programs.sandbox import _links, _r, best_guard, bubblewrap, run_program
-from kgcheck.protocols.programs.tasks import ProgramTask, attempt_of
+from kgcheck.protocols.programs.sandbox import (
+    Guard,
+    ProgramLimits,
+    ProgramRun,
+    _links,
+    _r,
+    best_guard,
+    bubblewrap,
+    read_program_results,
+    run_program,
+)
+from kgcheck.protocols.programs.steps import ProgramTask, attempt_of
 from tests.support import ROOT
 from tests.support.attacks import SECRET, Canaries
 from tests.support.hostile_programs import (

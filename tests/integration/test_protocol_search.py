@@ -13,9 +13,8 @@ from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import Objective, read_formatted
-from kgcheck.protocols.search.found import StudySearch
-from kgcheck.protocols.search.model_search import SearchModel
-from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, SearchMeans, search_for
+from kgcheck.protocols.search.judging import SearchModel
+from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, SearchMeans, StudySearch, search_for
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support import loopback

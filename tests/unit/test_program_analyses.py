@@ -15,7 +15,7 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.grounding.results import read_results
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import load_schema
-from kgcheck.protocols.programs import statistics
+from kgcheck.protocols.programs import methods as statistics
 from kgcheck.protocols.programs.analyses import AnalysisResult, ready_analyses, ready_analysis, write_result
 from kgcheck.protocols.programs.methods import AnalysisGraph, run_analysis
 from tests.support.audits import MemoryStore

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from kgcheck.errors import BudgetExceeded
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.programs.record import MadeFile, ProgramLimits, ProgramRun
-from kgcheck.protocols.programs.tasks import (
+from kgcheck.protocols.programs.sandbox import MadeFile, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.steps import (
     ProgramAttempt,
     ProgramRecord,
+    ProgramRules,
     checked,
     error_level,
     problems_of,
     program_figures,
-    program_rules,
     program_tasks,
     write_program,
 )
@@ -125,9 +125,9 @@ def test_errors_have_the_levels_of_the_paper(stderr: str, level: int) -> None:
 def test_every_limit_has_a_level() -> None:
     from typing import get_args
 
-    from kgcheck.protocols.programs.record import ReachedLimit
+    from kgcheck.protocols.programs.sandbox import ReachedLimit
 
-    levels = program_rules().levels
+    levels = ProgramRules.shipped().levels
     assert sorted(limit for level in levels for limit in level.limits) == sorted(get_args(ReachedLimit))
     assert [level.level for level in levels] == [1, 2, 3, 4]
 

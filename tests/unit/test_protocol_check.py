@@ -15,10 +15,10 @@ from kgcheck.errors import InputFormat
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason
 from kgcheck.protocols.checking.check import CheckedProtocol, PaperStanding, StudyWorlds, check_protocol
-from kgcheck.protocols.checking.flow import StepFlow
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyState, check_rules
-from kgcheck.protocols.checking.rendering import FORMS, rendered_checks
+from kgcheck.protocols.checking.order import StepFlow
+from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyState
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol, read_protocol
+from kgcheck.protocols.rendering import FORMS, rendered_checks
 from tests.support import ROOT
 from tests.support.protocols import MADE, edge_task, fact, passage, protocol, step
 from tests.support.sarif import sarif_schema
@@ -78,8 +78,8 @@ def kinds(found: CheckedProtocol, step_: str = "S1.1") -> list[str]:
 
 
 def test_every_remark_has_its_words() -> None:
-    assert set(check_rules().remarks) == set(StudyRemark)
-    assert all(words.repair for words in check_rules().remarks.values() if words.state is not StudyState.HOLDS)
+    assert set(CheckRules.shipped().remarks) == set(StudyRemark)
+    assert all(words.repair for words in CheckRules.shipped().remarks.values() if words.state is not StudyState.HOLDS)
 
 
 REFUTED, SILENT = (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED), (Outcome.INSUFFICIENT, Reason.NOTHING_FOUND)
@@ -116,7 +116,7 @@ def test_what_became_of_a_fact(
     found = checked(study, facts=world)
 
     assert kinds(found) == [remark]
-    assert bool(found.fallen) == (check_rules().remarks[StudyRemark(remark)].state is StudyState.FALLEN)
+    assert bool(found.fallen) == (CheckRules.shipped().remarks[StudyRemark(remark)].state is StudyState.FALLEN)
     assert found.exit_code("open") == (0 if remark == "fact_verified" else 1)
     assert found.exit_code("never") == (3 if remark == "fact_unavailable" else 0)
 
@@ -438,7 +438,7 @@ def test_a_file_that_is_no_protocol_is_refused(tmp_path: Path) -> None:
 
 def test_the_page_has_every_remark() -> None:
     page = (ROOT / "docs/protocol_check.md").read_text(encoding="utf-8")
-    words = check_rules().remarks
+    words = CheckRules.shipped().remarks
     rows = [f"| `{r.value}` | `{words[r].state.value}` | {words[r].means} |" for r in StudyRemark]
     table = "\n".join(["| remark | state | what it means |", "| --- | --- | --- |", *rows])
 

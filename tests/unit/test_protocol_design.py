@@ -17,14 +17,17 @@ from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.outputs import write_text
+from kgcheck.protocols.design.by_model import Grounds
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.design_rules import design_rules, stage_of
-from kgcheck.protocols.design.grounds import Grounds
-from kgcheck.protocols.design.material import DesignMaterial, StudyNode, likeness, taken_sections
-from kgcheck.protocols.design.replay import design_again
+from kgcheck.protocols.design.designs import design_again
+from kgcheck.protocols.design.material import DesignMaterial, DesignRules, StudyNode, likeness, stage_of, taken_sections
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
+    ExperimentalReport,
+    NamedDataSet,
     Objective,
+    ReportSection,
+    ReportStep,
     StepParameter,
     StepTool,
     StudyDataSet,
@@ -33,8 +36,7 @@ from kgcheck.protocols.protocol import (
     read_objective,
     read_protocol,
 )
-from kgcheck.protocols.report import ExperimentalReport, NamedDataSet, ReportSection, ReportStep
-from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
+from kgcheck.protocols.search.run import FoundDataSet, FoundPaper, StudySearch, UnsearchedPlace
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support.audits import kgcheck
@@ -207,14 +209,14 @@ def test_referability_decides_where_somebody_judged_it() -> None:
     low, high = (TWO.sections[n].model_copy(update={"referability": r}) for n, r in ((0, 1), (1, 4)))
     judged = MATERIAL.model_copy(update={"reports": (TWO.model_copy(update={"sections": (low, high)}),)})
 
-    assert [taken.section for taken in taken_sections(judged)] == [1]
+    assert [taken.section for taken in taken_sections(judged)] == [high]
 
 
 def test_stages_by_words_and_likeness() -> None:
     assert stage_of("Statistical analysis", "Tests were two-sided.") == "statistics"
-    assert stage_of("", "Nothing of that.") == design_rules().otherwise
-    assert likeness(EXPRESSION, EXPRESSION.replace("0.05", "0.1")) >= design_rules().limits.alike
-    assert likeness(EXPRESSION, DOWNLOAD) < design_rules().limits.alike
+    assert stage_of("", "Nothing of that.") == DesignRules.shipped().otherwise
+    assert likeness(EXPRESSION, EXPRESSION.replace("0.05", "0.1")) >= DesignRules.shipped().limits.alike
+    assert likeness(EXPRESSION, DOWNLOAD) < DesignRules.shipped().limits.alike
 
 
 # With a model
@@ -377,7 +379,7 @@ def test_the_reviewer_is_heard_at_most_six_rounds_and_sees_what_was_thrown_away(
     made = desk.design(script(lambda _: [{**STEP, "sentences": [SENTENCE, bad]}], approve=lambda n: n <= 4))
     details = desk.asked("WrittenDetails")
 
-    assert len(details) == design_rules().limits.rounds
+    assert len(details) == DesignRules.shipped().limits.rounds
     assert "remarks" not in details[0]
     assert details[1]["remarks"] == ["Say more."]
     assert [d["text"] for d in details[1]["thrown_away"]] == ["Drink tea."]

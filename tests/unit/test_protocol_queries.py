@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.protocols.protocol import Objective, StudyDataSet
-from kgcheck.protocols.search.helpfulness import data_set_use, degrees, topic_of
+from kgcheck.protocols.search.judging import data_set_use, degrees, topic_of
 from kgcheck.protocols.search.queries import (
     SearchQuery,
     TermGroup,

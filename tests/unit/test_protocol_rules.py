@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from benchmarks.protocol_checks import order_score
 from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
-from kgcheck.protocols.checking.ordering import MARKS_ALONE, likely_order, order_agreement
-from kgcheck.protocols.checking.usual import odd_values, odd_words
+from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order, order_agreement
+from kgcheck.protocols.checking.remarks import odd_values, odd_words
 from tests.support.protocols import protocol, step
 from tests.support.spent import spent
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.protocols.checking.quality import MEASURES, StudyJudgement, brevity, measured, sentences_a_step
+from kgcheck.protocols.checking.quality import MEASURES, StudyJudgement, brevity, measured
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
 from tests.support.protocols import protocol, step
@@ -27,7 +27,7 @@ def judgement(judge: str = "one", **more: object) -> StudyJudgement:
 def test_the_measures_are_those_of_the_formulas() -> None:
     quality = measured(STUDY, "p", [judgement(added=("Do more.",), wrong=("S1.1",), misplaced=("S1.1", "S1.2"))])
 
-    assert sentences_a_step(STUDY) == pytest.approx(10 / 4)
+    assert quality.counts.sentences == pytest.approx(10 / 4)
     assert quality.measures == pytest.approx(
         {"completeness": 4 / 5, "detail": 0.5, "correctness": 0.5 * 3 / 4, "logical": 0.5, "structure": 1}
     )

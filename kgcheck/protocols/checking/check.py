@@ -1,51 +1,26 @@
 """A protocol checked whole: every remark, which steps fell, and what rests on them."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
-from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.ledger.verified import Verified
-from kgcheck.literature.polarity import stemmer
-from kgcheck.model import Change, CheckTask, CheckType, Outcome, Reason, Ref, Value
-from kgcheck.protocols.checking.flow import StepFlow, item_words
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, StudyState, check_rules, remarked
-from kgcheck.protocols.checking.usual import usual_remarks
-from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.protocol import (
-    DataSetState,
-    Objective,
-    StepParameter,
-    StudyDataSet,
-    StudyFact,
-    StudyPassage,
-    StudyProtocol,
-    StudyStep,
+from kgcheck.model import Change, CheckTask, CheckType, Outcome, Value
+from kgcheck.protocols.checking.order import StepFlow
+from kgcheck.protocols.checking.remarks import (
+    CheckRules,
+    StudyRemark,
+    StudyRemarked,
+    StudyState,
+    lack_remarks,
+    parameter_remarks,
+    remarked,
+    usual_remarks,
 )
-
-OUTDATED = frozenset(
-    {
-        Reason.ID_MERGED,
-        Reason.ID_DEMERGED,
-        Reason.ID_DELETED,
-        Reason.ID_PREVIOUS,
-        Reason.ID_WITHDRAWN,
-        Reason.ID_OBSOLETE,
-        Reason.ID_SECONDARY,
-        Reason.ID_RETIRED,
-        Reason.ID_SUPERSEDED,
-        Reason.UNKNOWN_ID,
-        Reason.ENDPOINT_MERGED,
-        Reason.ENDPOINT_DELETED,
-        Reason.ENDPOINT_UNKNOWN,
-    }
-)
-"""Reasons that speak against an id, and not against what is stated of it."""
+from kgcheck.protocols.protocol import DataSetState, Objective, StudyDataSet, StudyFact, StudyPassage, StudyProtocol
 
 
 class FactWorld(Protocol):
@@ -64,15 +39,18 @@ class FactWorld(Protocol):
         """Releases of the references as they are now, by source; of one that is not here, none."""
 
 
-def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> list[StudyRemarked]:
+def _by_step(remarks: Iterable[StudyRemarked], steps: Iterable[str]) -> Iterator[StudyRemarked]:
+    """The remarks once for each step that they concern; for the protocol as a whole where none is."""
+    own = list(steps) or [""]
+    return (remark.model_copy(update={"step": step}) for remark in remarks for step in own)
+
+
+def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> Iterator[StudyRemarked]:
     """Remark on the facts of a protocol, as they stand now."""
-    remarks = []
     resting = protocol.steps_by_ground()
     for fact in protocol.facts:
         steps = resting.get(fact.id, ())
-        found = _judged_remark(fact, world, is_ground=bool(steps))
-        remarks += [found.model_copy(update={"step": step}) for step in steps or ("",)]
-    return remarks
+        yield from _by_step([_judged_remark(fact, world, is_ground=bool(steps))], steps)
 
 
 def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> StudyRemarked:
@@ -95,11 +73,9 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
         case Outcome.SUPPORTED:
             newer = world.releases().get(now.source or "", frozenset())
             if newer and now.release not in newer:
-                shown = ", ".join(sorted(newer))
-                return _fact_remark(
-                    StudyRemark.FACT_STALE, fact, now, f"{now.source} is {shown} now; judged by {now.release or '?'}"
-                )
-            return _fact_remark(StudyRemark.FACT_VERIFIED, fact, now, found)
+                note = f"{now.source} is {', '.join(sorted(newer))} now; judged by {now.release or '?'}"
+                return _fact_remark(StudyRemark.FACT_STALE, fact, now, note)
+            kind = StudyRemark.FACT_VERIFIED
         case Outcome.UNAVAILABLE:
             return _fact_remark(StudyRemark.FACT_UNAVAILABLE, fact, now, found, unavailable=True)
         case Outcome.REFUTED:
@@ -107,7 +83,7 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
             return _fact_remark(kind, fact, now, found, repair=_repair(fact.task, world))
         case Outcome.INSUFFICIENT:
             kind = StudyRemark.FACT_UNVERIFIED if fact.verified else StudyRemark.FACT_UNDECIDED
-            return _fact_remark(kind, fact, now, found)
+    return _fact_remark(kind, fact, now, found)
 
 
 def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> Iterator[StudyRemarked]:
@@ -115,16 +91,17 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
     if not fact.verified:
         return
     ends: list[tuple[CheckTask, Verified | None]] = [(fact.task, now)]
-    if fact.task.type is not CheckType.EXISTENCE:
-        tasks = [
-            CheckTask(type=CheckType.EXISTENCE, subject=ref) for ref in (fact.task.subject, fact.task.object) if ref
-        ]
-        ends += [(task, world.judged(task)) for task in tasks]
+    for ref in (fact.task.subject, fact.task.object) if fact.task.type is not CheckType.EXISTENCE else ():
+        if ref:
+            task = CheckTask(type=CheckType.EXISTENCE, subject=ref)
+            ends.append((task, world.judged(task)))
+    outdated = CheckRules.shipped().outdated
     for task, judged in ends:
         if not judged or _is_older(judged, fact):
             continue
-        if judged.outcome is Outcome.REFUTED and judged.reason in OUTDATED:
-            note = f"{_named(task)}: {judged.reason.value.replace('_', ' ')}, by run {judged.run}"
+        if judged.outcome is Outcome.REFUTED and judged.reason in outdated:
+            named = str(task.subject) if task.type is CheckType.EXISTENCE else str(task)
+            note = f"{named}: {judged.reason.value.replace('_', ' ')}, by run {judged.run}"
             yield _fact_remark(StudyRemark.FACT_ID_OUTDATED, fact, judged, note, task=task, repair=_repair(task, world))
 
 
@@ -167,11 +144,6 @@ def _repair(task: CheckTask, world: FactWorld) -> str:
     return ""
 
 
-def _named(task: CheckTask) -> str:
-    subject: Ref = task.subject
-    return str(subject) if task.type is CheckType.EXISTENCE else str(task)
-
-
 class PaperStanding(Value):
     """Standing of a paper; ``text`` is empty if only its retraction could be looked up."""
 
@@ -193,17 +165,14 @@ DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 """The record of each of some ids; what could not be looked up is ``not_looked``, never ``missing``."""
 
 
-def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> list[StudyRemarked]:
+def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> Iterator[StudyRemarked]:
     """Remark on the papers of a protocol, as they stand now."""
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
     resting = protocol.steps_by_ground()
-    found = []
     for passage in protocol.passages:
-        if world is None and not passage.retracted:
-            continue
-        for remark in _of_passage(passage, standing.get(passage.paper, PaperStanding())):
-            found += [remark.model_copy(update={"step": step}) for step in resting.get(passage.id) or ("",)]
-    return found
+        if world or passage.retracted:
+            found = _of_passage(passage, standing.get(passage.paper, PaperStanding()))
+            yield from _by_step(found, resting.get(passage.id, ()))
 
 
 def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRemarked]:
@@ -221,23 +190,17 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
         yield remarked(StudyRemark.QUOTE_DIFFERS, f"{named}: {passage.quote[:80]!r} is not in the paper", **common)
 
 
-def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> list[StudyRemarked]:
-    """Check whether the data sets of a protocol exist and fit its objective."""
+def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
+    """Remark on data sets that are not there, or do not fit the objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
     resting = protocol.steps_by_ground()
-    found = []
     for data_set in protocol.data_sets:
-        now = data_set
-        if looked is not None:
-            now = looked.get(data_set.id) or StudyDataSet(id=data_set.id)
-            if now.state == "not_looked":
-                now = data_set.model_copy(
-                    update={"state": now.state, "remark": now.remark or "it could not be looked up"}
-                )
-        steps = resting.get(data_set.id) or ("",)
-        for remark in _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None):
-            found += [remark.model_copy(update={"step": step}) for step in steps]
-    return found
+        now = data_set if looked is None else looked.get(data_set.id) or StudyDataSet(id=data_set.id)
+        if looked is not None and now.state == "not_looked":
+            remark = now.remark or "it could not be looked up"
+            now = data_set.model_copy(update={"state": now.state, "remark": remark})
+        found = _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None)
+        yield from _by_step(found, resting.get(data_set.id, ()))
 
 
 def _of_data_set(
@@ -270,183 +233,10 @@ def _of_data_set(
 
 def _assays(texts: Iterable[str]) -> set[str]:
     """Kinds of data that texts name, with those that they may stand for; none where no kind is known."""
-    rules = check_rules()
+    rules = CheckRules.shipped()
     folded = [text.casefold() for text in texts]
     found = {kind for kind, words in rules.assays.items() for word in words for text in folded if word in text}
     return found | {other for kind in found for other in rules.assays_within.get(kind, ())}
-
-
-_LONGEST = 60
-
-
-def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Remark on controls, tests, corrections, evidence and versions that steps lack."""
-    for section in protocol.sections:
-        named = dict.fromkeys(("controls", "statistics", "corrections"), "")
-        # What a later step of the section names counts for those before it.
-        for step in reversed(section.steps):
-            text = _step_words(step)
-            named |= {kind: found for kind in named if (found := _has(kind, text))}
-            yield from _comparison(step, named)
-            if not step.facts and not step.passages and step.fixed not in design_rules().fixed:
-                yield remarked(StudyRemark.EVIDENCE_MISSING, _quoted_step(step), step=step.id)
-    yield from _versions(protocol)
-
-
-def _comparison(step: StudyStep, named: Mapping[str, str]) -> Iterator[StudyRemarked]:
-    """Remark on a control, test or correction that a comparing or testing step should name."""
-    done = " ".join((step.text, *step.statistics)).casefold()
-    if not (step.statistics or step.analysis or _has("compares", done)):
-        return
-    if not step.control and not named["controls"]:
-        yield remarked(StudyRemark.CONTROL_MISSING, _quoted_step(step), step=step.id)
-    # A ready analysis has its test within.
-    if step.analysis:
-        return
-    if not step.statistics and not named["statistics"]:
-        yield remarked(StudyRemark.STATISTICS_MISSING, _quoted_step(step), step=step.id)
-    if (many := _has("many_tests", done)) and not named["corrections"]:
-        yield remarked(StudyRemark.CORRECTION_MISSING, f"{many!r} in {_quoted_step(step)}", step=step.id)
-
-
-def _versions(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Software without a version anywhere, and with several."""
-    uses: dict[str, list[tuple[str, str, str]]] = {}
-    for step in protocol.steps:
-        for tool in step.tools:
-            uses.setdefault(tool.name.casefold(), []).append((step.id, tool.name, tool.version))
-    for found in uses.values():
-        versions = list(dict.fromkeys(version for _, _, version in found if version))
-        first, name, _ = found[0]
-        others = tuple(dict.fromkeys(place for place, _, _ in found[1:] if place != first))
-        if not versions:
-            yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
-        elif len(versions) > 1:
-            note = f"{name} {' and '.join(versions)}"
-            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
-
-
-def _quoted_step(step: StudyStep) -> str:
-    return repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
-
-
-def _step_words(step: StudyStep) -> str:
-    return " ".join((step.text, *step.statistics, step.control, step.rationale)).casefold()
-
-
-def _has(kind: str, text: str) -> str:
-    """The first of some words that a text has; nothing where it has none."""
-    found = _pattern(kind).search(text)
-    return found[0].strip() if found else ""
-
-
-@cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    words = sorted(check_rules().words[kind], key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})")
-
-
-class _SourceValue(NamedTuple):
-    """A value of a passage in the smallest unit of its kind."""
-
-    passage: str
-    value: Decimal
-    kind: str
-    written: str
-
-
-def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Parameters far from those of their sources; parameters and versions that the passage named for them lacks."""
-    values = {p.id: _source_values(p) for p in protocol.passages}
-    quotes = {p.id: p.quote for p in protocol.passages}
-    stems = {name: _stems(quote) for name, quote in quotes.items()}
-    taken = _taken(protocol)
-    for step in protocol.steps:
-        for parameter in step.parameters:
-            if parameter.number is None:
-                continue
-            if parameter.passage:
-                yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
-            elif words := _stems(parameter.name):
-                # Of passages of this step whose words have the whole name, and of steps that name their passage.
-                sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
-                yield from _against(step, parameter, [*taken.get(words, ()), *sources])
-        for tool in step.tools:
-            if tool.version and tool.passage and not _has_version(quotes[tool.passage], tool.version):
-                note = f"{tool.name} {tool.version}: {tool.passage} has no such version"
-                yield remarked(
-                    StudyRemark.VERSION_NOT_IN_SOURCE, note, step=step.id, about=tool.name, rests_on=tool.passage
-                )
-
-
-def _has_version(quote: str, version: str) -> bool:
-    """Tell whether a text has a version (``5``, ``v5``, ``v.5``), not as a part of another number."""
-    own = re.escape(" ".join(version.split()))
-    pattern = rf"(?<!\d)(?<!\d\.){own}(?!\w|\.\d)"
-    return re.search(pattern, " ".join(quote.split()), re.IGNORECASE) is not None
-
-
-def _taken(protocol: StudyProtocol) -> dict[frozenset[str], list[_SourceValue]]:
-    """Values that steps take from passages that they name, by the stems of their names."""
-    taken: dict[frozenset[str], list[_SourceValue]] = {}
-    for step in protocol.steps:
-        for known in step.parameters:
-            if known.passage and known.number is not None:
-                value, kind = _scaled(known.number, known.unit)
-                taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
-    return taken
-
-
-def _in_passage(
-    step: StudyStep, parameter: StepParameter, quote: str, values: list[_SourceValue]
-) -> Iterator[StudyRemarked]:
-    """The passage that is named must have the value, as it is written or as a number."""
-    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
-    if parameter.value in quote or any(v.value in (own, parameter.number) for v in values):
-        return
-    note = f"{parameter.name} = {parameter.value}: {parameter.passage} has no such value"
-    yield remarked(
-        StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
-    )
-
-
-def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
-    own, kind = _scaled(parameter.number or Decimal(0), parameter.unit)
-    far = Decimal(str(check_rules().far))
-    compared = [v for v in sources if v.value > 0 and v.kind == kind]
-    if own <= 0 or not compared or any(1 / far <= own / v.value <= far for v in compared):
-        return
-    nearest = min(compared, key=lambda v: max(own / v.value, v.value / own))
-    times = max(own / nearest.value, nearest.value / own)
-    way = "more" if own > nearest.value else "less"
-    note = f"{parameter.name} = {parameter.value}: {times:.3g} times {way} than {nearest.written} of {nearest.passage}"
-    yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
-
-
-def _source_values(passage: StudyPassage) -> list[_SourceValue]:
-    found = []
-    for quantity in quantities(passage.quote):
-        value, kind = _scaled(quantity.value, quantity.unit)
-        found.append(_SourceValue(passage.id, value, kind, passage.quote[quantity.start : quantity.end]))
-    return found
-
-
-def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
-    """A value in the smallest unit of what its unit measures, and what that is; of another unit, as it is."""
-    for kind, units in check_rules().units.items():
-        if unit in units:
-            return value * Decimal(str(units[unit])), kind
-    return value, unit
-
-
-def _stems(text: str) -> frozenset[str]:
-    return item_words(text) - _kinds()
-
-
-@cache
-def _kinds() -> frozenset[str]:
-    """Stems of words that tell the kind of a value, and not what it is of."""
-    return frozenset(stemmer().stemWords(sorted(kind_words())))
 
 
 _ORDER = list(StudyState)
@@ -482,7 +272,6 @@ class CheckedProtocol(Value):
 
     @cached_property
     def counts(self) -> Counter[StudyState]:
-        """Number of remarks in each state."""
         return Counter(r.state for r in self.remarks)
 
     @property
@@ -491,14 +280,12 @@ class CheckedProtocol(Value):
         return [r for r in self.remarks if r.state is not StudyState.HOLDS]
 
     def exit_code(self, least: str) -> int:
-        """Return the exit code of the command."""
         failing = [] if least == "never" else _ORDER[: _ORDER.index(StudyState(least)) + 1]
         if any(r.state in failing for r in self.remarks):
             return EXIT_FINDINGS
         return EXIT_INCOMPLETE if any(r.unavailable for r in self.remarks) else EXIT_CLEAN
 
     def as_row(self) -> dict[str, Any]:
-        """As `--format json` prints it."""
         row = self.model_dump(mode="json", exclude={"remarks"})
         remarks = [
             {"remark": r.remark.value, "state": r.state.value}
@@ -519,17 +306,20 @@ def check_protocol(
 ) -> CheckedProtocol:
     """Check a protocol."""
     flow = StepFlow(protocol)
-    found: list[StudyRemarked] = []
-    if worlds.facts:
-        found += fact_remarks(protocol, worlds.facts)
-    found += paper_remarks(protocol, worlds.papers)
-    found += data_set_remarks(protocol, worlds.data_sets)
-    found += flow.remarks()
-    found += lack_remarks(protocol)
-    found += parameter_remarks(protocol)
-    found += usual_remarks(protocol)
+    found = [
+        *(fact_remarks(protocol, worlds.facts) if worlds.facts else ()),
+        *paper_remarks(protocol, worlds.papers),
+        *data_set_remarks(protocol, worlds.data_sets),
+        *flow.remarks(),
+        *lack_remarks(protocol),
+        *parameter_remarks(protocol),
+        *usual_remarks(protocol),
+    ]
     fallen = _fallen(protocol, flow, found)
-    found += _following(flow, [f.step for f in fallen])
+    found += [
+        remarked(StudyRemark.FOLLOWS_FALLEN, f"what {maker} makes", step=step, about=maker)
+        for step, maker in flow.after([f.step for f in fallen]).items()
+    ]
     place = {step.id: number for number, step in enumerate(protocol.steps)}
     return CheckedProtocol(
         name=name,
@@ -556,11 +346,4 @@ def _fallen(protocol: StudyProtocol, flow: StepFlow, found: Iterable[StudyRemark
         )
         for step in protocol.steps
         if step.id in because
-    ]
-
-
-def _following(flow: StepFlow, fallen: list[str]) -> list[StudyRemarked]:
-    return [
-        remarked(StudyRemark.FOLLOWS_FALLEN, f"what {maker} makes", step=step, about=maker)
-        for step, maker in flow.after(fallen).items()
     ]

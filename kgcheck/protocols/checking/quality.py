@@ -4,54 +4,38 @@ What can be counted without a judge is counted: steps, sentences a step, the bre
 built.
 """
 
-import json
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
+from itertools import chain
 from statistics import fmean
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema
 from kgcheck.model import Value
-from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.protocols.checking.flow import StepFlow
-from kgcheck.protocols.checking.ordering import order_agreement
+from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
-from kgcheck.protocols.protocol import StudyProtocol, StudySection, StudyStep
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.protocol import StudyProtocol, StudyStep
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
 
 MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
 """The five measures, each from 0 to 1."""
 
 
-class BrevityRule(Value):
-    """From when on steps count as brief, and the least that is left of a measure then."""
+class QualityRules(ProtocolRules):
+    """From when on steps count as brief, the least that is left of a measure then, and the most in one question."""
 
+    file = "quality"
     length: float = Field(gt=0)
     words: int = Field(gt=0)
     floor: float = Field(ge=0, le=1)
-
-
-class JudgeRule(Value):
-    """Questions to a judge, and the most of a protocol in one of them."""
-
     steps: int = Field(gt=0)
     characters: int = Field(gt=0)
-    section: str
-    whole: str
-
-
-class QualityRules(Value):
-    """corpus/protocols/quality.toml."""
-
-    brevity: BrevityRule
-    judge: JudgeRule
 
 
 class StudyCounts(Value):
@@ -89,40 +73,16 @@ class StudyQuality(Value):
     missing: tuple[str, ...] = ()
 
 
-@cache
-def quality_rules() -> QualityRules:
-    """The rules, from corpus/protocols/quality.toml."""
-    return read_value(resource_dir("corpus") / "protocols" / "quality.toml", QualityRules)
-
-
-def completeness(steps: int, added: int) -> float:
-    """The share of the steps that are needed that are there.
-
-    >>> completeness(15, 5)
-    0.75
-    """
-    return steps / (steps + added)
-
-
 def brevity(length: float) -> float:
     """The brevity penalty.
 
     >>> brevity(5), round(brevity(4.0), 3), brevity(1), brevity(0)
     (1.0, 0.9, 0.5, 0.5)
     """
-    rule = quality_rules().brevity
+    rule = QualityRules.shipped()
     if length > rule.length:
         return 1.0
     return max(math.exp(1 - rule.length / length), rule.floor) if length else rule.floor
-
-
-def sentences_a_step(protocol: StudyProtocol) -> float:
-    """Average the number of sentences of more than six words a step."""
-    words = quality_rules().brevity.words
-    lengths = [
-        sum(len(step.text[start:end].split()) > words for start, end in sentences(step.text)) for step in protocol.steps
-    ]
-    return fmean(lengths) if lengths else 0.0
 
 
 def study_counts(protocol: StudyProtocol) -> StudyCounts:
@@ -142,7 +102,9 @@ def study_counts(protocol: StudyProtocol) -> StudyCounts:
         "steps whose inputs are made": _share([step.id not in loose for step in steps]),
         "steps with evidence": _share([bool(step.facts or step.passages) for step in steps]),
     }
-    length = sentences_a_step(protocol)
+    least = QualityRules.shipped().words
+    lengths = [sum(len(step.text[start:end].split()) > least for start, end in sentences(step.text)) for step in steps]
+    length = fmean(lengths) if lengths else 0.0
     return StudyCounts(steps=len(steps), sentences=length, brevity=brevity(length), built=built)
 
 
@@ -151,9 +113,18 @@ def _share(holds: Sequence[bool]) -> float:
 
 
 def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudgement] = ()) -> StudyQuality:
-    """The measures of a protocol."""
+    """Measure a protocol."""
     counts = study_counts(protocol)
-    by_judge = {j.judge: _measures(j, counts) for j in judgements}
+    by_judge = {
+        j.judge: {
+            "completeness": j.steps / (j.steps + len(j.added)),
+            "detail": j.detail,
+            "correctness": counts.brevity * (1 - len(set(j.wrong)) / j.steps),
+            "logical": 1 - len(set(j.misplaced)) / j.steps,
+            "structure": j.structure,
+        }
+        for j in judgements
+    }
     measures = {m: fmean(one[m] for one in by_judge.values()) if by_judge else None for m in MEASURES}
     there = [value for value in measures.values() if value is not None]
     return StudyQuality(
@@ -168,16 +139,6 @@ def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudge
     )
 
 
-def _measures(judged: StudyJudgement, counts: StudyCounts) -> dict[str, float]:
-    return {
-        "completeness": completeness(judged.steps, len(judged.added)),
-        "detail": judged.detail,
-        "correctness": counts.brevity * (1 - len(set(judged.wrong)) / judged.steps),
-        "logical": 1 - len(set(judged.misplaced)) / judged.steps,
-        "structure": judged.structure,
-    }
-
-
 _FEW_STEPS = 5
 """Most steps in one question to a weak model."""
 
@@ -188,10 +149,8 @@ _FEW_WRITTEN = 3
 """Entries of a list of its answers."""
 
 
-class SectionAnswer(BaseModel):
+class SectionAnswer(ModelForm):
     """The form of an answer about steps of a section."""
-
-    model_config = ConfigDict(extra="ignore")
 
     # Before the rest: a model that is bound to the order gives its reasons first.
     rationale: str = Field(min_length=1, max_length=1_000)
@@ -200,10 +159,8 @@ class SectionAnswer(BaseModel):
     misplaced: list[str] = Field(max_length=100)
 
 
-class WholeAnswer(BaseModel):
+class WholeAnswer(ModelForm):
     """The form of an answer about a protocol as a whole."""
-
-    model_config = ConfigDict(extra="ignore")
 
     rationale: str = Field(min_length=1, max_length=1_000)
     detail: float = Field(ge=0, le=1)
@@ -218,39 +175,41 @@ def judge_protocol(
 ) -> StudyJudgement:
     """Let a model judge a protocol."""
     small = client.small
-    lots = list(_lots(protocol, _FEW_STEPS if small else quality_rules().judge.steps))
-    added: list[str] = []
-    wrong: list[str] = []
-    misplaced: list[str] = []
-    rationale: list[str] = []
+    most = _FEW_STEPS if small else QualityRules.shipped().steps
+    longest = _FEW_CHARACTERS if small else QualityRules.shipped().characters
+    lots = [
+        (section, section.steps[start : start + most])
+        for section in protocol.sections
+        for start in range(0, len(section.steps), most)
+    ]
+    answers: list[SectionAnswer] = []
     with (progress or NoProgress()).step(f"judging with {client.model}", len(lots) + 1) as shown:
         for section, steps in lots:
-            form, question = _form_for(steps), _section_question(protocol, section, steps, small)
-            answer, _ = client.answer(question, _bound(form) if small else form, meter=meter)
-            added += answer.added
-            wrong += answer.wrong
-            misplaced += answer.misplaced
-            rationale.append(answer.rationale)
+            question: dict[str, Any] = {
+                "objective": protocol.objective.text,
+                "headings": [s.heading for s in protocol.sections],
+                "section": section.heading,
+                "steps": {step.id: step.text[:longest] for step in steps},
+            }
+            form = _form_for(steps)
+            messages = asked(model_task("judge a section"), question)
+            answers.append(client.answer(messages, _bound(form) if small else form, meter=meter)[0])
             shown.advance()
-        form_of_whole = _bound(WholeAnswer) if small else WholeAnswer
-        whole, _ = client.answer(_whole_question(protocol, small), form_of_whole, meter=meter)
+        room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
+        outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
+        messages = asked(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
+        whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter)
         shown.advance()
     return StudyJudgement(
         judge=client.model,
         steps=sum(len(steps) for _, steps in lots),
-        added=tuple(added),
-        wrong=tuple(dict.fromkeys(wrong)),
-        misplaced=tuple(dict.fromkeys(misplaced)),
+        added=tuple(chain.from_iterable(a.added for a in answers)),
+        wrong=tuple(dict.fromkeys(chain.from_iterable(a.wrong for a in answers))),
+        misplaced=tuple(dict.fromkeys(chain.from_iterable(a.misplaced for a in answers))),
         detail=whole.detail,
         structure=whole.structure,
-        rationale=(*rationale, whole.rationale),
+        rationale=(*(a.rationale for a in answers), whole.rationale),
     )
-
-
-def _lots(protocol: StudyProtocol, most: int) -> Iterator[tuple[StudySection, tuple[StudyStep, ...]]]:
-    for section in protocol.sections:
-        for start in range(0, len(section.steps), most):
-            yield section, section.steps[start : start + most]
 
 
 def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
@@ -272,32 +231,3 @@ def _bound(form: type[B]) -> type[B]:
         return found
 
     return with_schema(form, narrow)
-
-
-def _section_question(
-    protocol: StudyProtocol, section: StudySection, steps: tuple[StudyStep, ...], small: bool
-) -> list[dict[str, object]]:
-    rule = quality_rules().judge
-    return _question(
-        rule.section,
-        {
-            "objective": protocol.objective.text,
-            "headings": [s.heading for s in protocol.sections],
-            "section": section.heading,
-            "steps": {step.id: step.text[: _FEW_CHARACTERS if small else rule.characters] for step in steps},
-        },
-    )
-
-
-def _whole_question(protocol: StudyProtocol, small: bool) -> list[dict[str, object]]:
-    rule = quality_rules().judge
-    room = max(40, 10 * (_FEW_CHARACTERS if small else rule.characters) // max(1, len(list(protocol.steps))))
-    outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
-    return _question(rule.whole, {"objective": protocol.objective.text, "protocol": outline})
-
-
-def _question(task: str, content: dict[str, object]) -> list[dict[str, object]]:
-    return [
-        {"role": "system", "content": task.strip()},
-        {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
-    ]

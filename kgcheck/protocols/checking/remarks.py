@@ -1,13 +1,24 @@
-"""Remarks on a protocol: by step, each with its state and what to do."""
+"""Remarks on a protocol, each with its state and what to do; and those that steps give by themselves.
 
+A step may lack a control, a test, evidence or a version; its values may be far from those of its sources, or outside of
+what is usual. What is usual stands in corpus/protocols/usual.toml, by hand; of what is not in it, nothing is remarked.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from kgcheck.inputs import read_toml
-from kgcheck.model import Value
-from kgcheck.resources import resource_dir
+from kgcheck.grounding.quantities import kind_words, quantities
+from kgcheck.literature.polarity import stemmer
+from kgcheck.model import Reason, Value
+from kgcheck.protocols.design.material import DesignRules
+from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep, item_words
+from kgcheck.protocols.rules import ProtocolRules
 
 
 class StudyState(StrEnum):
@@ -25,53 +36,17 @@ class StudyState(StrEnum):
     HOLDS = "holds"
 
 
-class StudyRemark(StrEnum):
-    """Kinds of remarks. The one list; corpus/protocols/checks.toml has the state and the words of each."""
-
-    FACT_REFUTED = "fact_refuted"
-    FACT_UNVERIFIED = "fact_unverified"
-    FACT_ID_OUTDATED = "fact_id_outdated"
-    FACT_GONE = "fact_gone"
-    FACT_FALSE = "fact_false"
-    FACT_STALE = "fact_stale"
-    FACT_UNDECIDED = "fact_undecided"
-    FACT_NOT_LOOKED = "fact_not_looked"
-    FACT_NOT_LOOKED_SINCE = "fact_not_looked_since"
-    FACT_UNAVAILABLE = "fact_unavailable"
-    FACT_VERIFIED = "fact_verified"
-    FACT_AS_STATED = "fact_as_stated"
-
-    PAPER_RETRACTED = "paper_retracted"
-    PAPER_UNKNOWN = "paper_unknown"
-    PAPER_UNAVAILABLE = "paper_unavailable"
-    PAPER_STANDS = "paper_stands"
-    QUOTE_DIFFERS = "quote_differs"
-
-    DATA_SET_GONE = "data_set_gone"
-    DATA_SET_MISSING = "data_set_missing"
-    DATA_SET_NOT_SHOWN = "data_set_not_shown"
-    DATA_SET_OTHER_SPECIES = "data_set_other_species"
-    DATA_SET_OTHER_ASSAY = "data_set_other_assay"
-    DATA_SET_NOT_LOOKED = "data_set_not_looked"
-    DATA_SET_FOUND = "data_set_found"
-
-    MADE_LATER = "made_later"
-    IN_A_CIRCLE = "in_a_circle"
-    NOT_MADE = "not_made"
-
-    CONTROL_MISSING = "control_missing"
-    STATISTICS_MISSING = "statistics_missing"
-    CORRECTION_MISSING = "correction_missing"
-    VERSION_MISSING = "version_missing"
-    VERSION_DIFFERS = "version_differs"
-    VERSION_NOT_IN_SOURCE = "version_not_in_source"
-    PARAMETER_FAR = "parameter_far"
-    PARAMETER_NOT_IN_SOURCE = "parameter_not_in_source"
-    VALUE_UNUSUAL = "value_unusual"
-    RATIONALE_DIFFERS = "rationale_differs"
-    EVIDENCE_MISSING = "evidence_missing"
-
-    FOLLOWS_FALLEN = "follows_fallen"
+StudyRemark = StrEnum(
+    "StudyRemark",
+    "FACT_REFUTED FACT_UNVERIFIED FACT_ID_OUTDATED FACT_GONE FACT_FALSE FACT_STALE FACT_UNDECIDED FACT_NOT_LOOKED"
+    " FACT_NOT_LOOKED_SINCE FACT_UNAVAILABLE FACT_VERIFIED FACT_AS_STATED"
+    " PAPER_RETRACTED PAPER_UNKNOWN PAPER_UNAVAILABLE PAPER_STANDS QUOTE_DIFFERS"
+    " DATA_SET_GONE DATA_SET_MISSING DATA_SET_NOT_SHOWN DATA_SET_OTHER_SPECIES DATA_SET_OTHER_ASSAY"
+    " DATA_SET_NOT_LOOKED DATA_SET_FOUND MADE_LATER IN_A_CIRCLE NOT_MADE"
+    " CONTROL_MISSING STATISTICS_MISSING CORRECTION_MISSING VERSION_MISSING VERSION_DIFFERS VERSION_NOT_IN_SOURCE"
+    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN",
+)
+"""Kinds of remarks. The one list; corpus/protocols/checks.toml has the state and the words of each."""
 
 
 class RemarkWords(Value):
@@ -82,22 +57,17 @@ class RemarkWords(Value):
     repair: str
 
 
-class CheckRules(Value):
-    """corpus/protocols/checks.toml."""
+class CheckRules(ProtocolRules):
+    """The words of remarks, and those by which a check knows a step."""
 
+    file = "checks"
+    far: float = Field(gt=1)
+    outdated: frozenset[Reason] = Field(description="reasons that speak against an id, and not against its facts")
     remarks: dict[StudyRemark, RemarkWords]
     words: dict[str, tuple[str, ...]]
     assays: dict[str, tuple[str, ...]]
     assays_within: dict[str, tuple[str, ...]]
-    far: float = Field(gt=1)
     units: dict[str, dict[str, float]]
-
-
-@cache
-def check_rules() -> CheckRules:
-    """The rules of checks."""
-    raw = read_toml(resource_dir("corpus") / "protocols" / "checks.toml")
-    return CheckRules.model_validate(raw | {"far": raw.pop("parameters")["far"]})
 
 
 class StudyRemarked(Value):
@@ -115,11 +85,291 @@ class StudyRemarked(Value):
 
     @property
     def state(self) -> StudyState:
-        """Severity of the remark."""
-        return check_rules().remarks[self.remark].state
+        return CheckRules.shipped().remarks[self.remark].state
 
 
 def remarked(remark: StudyRemark, note: str, **more: object) -> StudyRemarked:
     """A remark with the usual repair, unless another one is given."""
-    fields = {"repair": check_rules().remarks[remark].repair} | more
+    fields = {"repair": CheckRules.shipped().remarks[remark].repair} | more
     return StudyRemarked.model_validate({"remark": remark, "note": note} | fields)
+
+
+_LONGEST = 60
+
+
+def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Remark on controls, tests, corrections, evidence and versions that steps lack."""
+    for section in protocol.sections:
+        named = dict.fromkeys(("controls", "statistics", "corrections"), "")
+        # What a later step of the section names counts for those before it.
+        for step in reversed(section.steps):
+            text = " ".join((step.text, *step.statistics, step.control, step.rationale)).casefold()
+            named |= {kind: found for kind in named if (found := _has(kind, text))}
+            quoted = repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
+            for remark, words in _lacks(step, named):
+                yield remarked(remark, f"{words}{quoted}", step=step.id)
+    uses: dict[str, list[tuple[str, StepTool]]] = {}
+    for step in protocol.steps:
+        for tool in step.tools:
+            uses.setdefault(tool.name.casefold(), []).append((step.id, tool))
+    for own in uses.values():
+        versions = list(dict.fromkeys(tool.version for _, tool in own if tool.version))
+        first, name = own[0][0], own[0][1].name
+        others = tuple(dict.fromkeys(place for place, _ in own[1:] if place != first))
+        if not versions:
+            yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
+        elif len(versions) > 1:
+            note = f"{name} {' and '.join(versions)}"
+            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
+
+
+def _lacks(step: StudyStep, named: Mapping[str, str]) -> Iterator[tuple[StudyRemark, str]]:
+    """What a step lacks: the control, test or correction of one that compares or tests, and evidence."""
+    done = " ".join((step.text, *step.statistics)).casefold()
+    if step.statistics or step.analysis or _has("compares", done):
+        if not step.control and not named["controls"]:
+            yield StudyRemark.CONTROL_MISSING, ""
+        # A ready analysis has its test within.
+        if not (step.analysis or step.statistics or named["statistics"]):
+            yield StudyRemark.STATISTICS_MISSING, ""
+        if not step.analysis and (many := _has("many_tests", done)) and not named["corrections"]:
+            yield StudyRemark.CORRECTION_MISSING, f"{many!r} in "
+    if not step.facts and not step.passages and step.fixed not in DesignRules.shipped().fixed:
+        yield StudyRemark.EVIDENCE_MISSING, ""
+
+
+def _has(kind: str, text: str) -> str:
+    """The first of some words that a text has; nothing where it has none."""
+    found = _pattern(kind).search(text)
+    return found[0].strip() if found else ""
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    words = sorted(CheckRules.shipped().words[kind], key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})")
+
+
+class _SourceValue(NamedTuple):
+    """A value of a passage in the smallest unit of its kind."""
+
+    passage: str
+    value: Decimal
+    kind: str
+    written: str
+
+
+def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Parameters far from those of their sources; parameters and versions that the passage named for them lacks."""
+    values = {
+        p.id: [_SourceValue(p.id, *_scaled(q.value, q.unit), p.quote[q.start : q.end]) for q in quantities(p.quote)]
+        for p in protocol.passages
+    }
+    quotes = {p.id: p.quote for p in protocol.passages}
+    stems = {name: _stems(quote) for name, quote in quotes.items()}
+    # Values that steps take from passages that they name, by the stems of their names.
+    taken: dict[frozenset[str], list[_SourceValue]] = {}
+    for step in protocol.steps:
+        for known in step.parameters:
+            if known.passage and known.number is not None:
+                value, kind = _scaled(known.number, known.unit)
+                taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
+    for step in protocol.steps:
+        for parameter in step.parameters:
+            if parameter.number is None:
+                continue
+            if parameter.passage:
+                yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
+            elif words := _stems(parameter.name):
+                # Of passages of this step whose words have the whole name, and of steps that name their passage.
+                sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
+                yield from _against(step, parameter, [*taken.get(words, ()), *sources])
+        for tool in step.tools:
+            # A version as it stands, or as v5 or v.5, not as a part of another number.
+            own = rf"(?<!\d)(?<!\d\.){re.escape(' '.join(tool.version.split()))}(?!\w|\.\d)"
+            if (
+                tool.version
+                and tool.passage
+                and not re.search(own, " ".join(quotes[tool.passage].split()), re.IGNORECASE)
+            ):
+                note = f"{tool.name} {tool.version}: {tool.passage} has no such version"
+                yield remarked(
+                    StudyRemark.VERSION_NOT_IN_SOURCE, note, step=step.id, about=tool.name, rests_on=tool.passage
+                )
+
+
+def _in_passage(
+    step: StudyStep, parameter: StepParameter, quote: str, values: list[_SourceValue]
+) -> Iterator[StudyRemarked]:
+    """The passage that is named must have the value, as it is written or as a number."""
+    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
+    if parameter.value in quote or any(v.value in (own, parameter.number) for v in values):
+        return
+    note = f"{parameter.name} = {parameter.value}: {parameter.passage} has no such value"
+    yield remarked(
+        StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+    )
+
+
+def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
+    own, kind = _scaled(parameter.number or Decimal(0), parameter.unit)
+    far = Decimal(str(CheckRules.shipped().far))
+    compared = [v for v in sources if v.value > 0 and v.kind == kind]
+    if own <= 0 or not compared or any(1 / far <= own / v.value <= far for v in compared):
+        return
+    nearest = min(compared, key=lambda v: max(own / v.value, v.value / own))
+    times = max(own / nearest.value, nearest.value / own)
+    way = "more" if own > nearest.value else "less"
+    note = f"{parameter.name} = {parameter.value}: {times:.3g} times {way} than {nearest.written} of {nearest.passage}"
+    yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
+
+
+def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """A value in the smallest unit of what its unit measures, and what that is; of another unit, as it is."""
+    for kind, units in CheckRules.shipped().units.items():
+        if unit in units:
+            return value * Decimal(str(units[unit])), kind
+    return value, unit
+
+
+def _stems(text: str) -> frozenset[str]:
+    return item_words(text) - _kinds()
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    """Stems of words that tell the kind of a value, and not what it is of."""
+    return frozenset(stemmer().stemWords(sorted(kind_words())))
+
+
+ErrorKind = Literal["parameter", "reagent", "operation"]
+"""Kind of an error in a step, as BioProBench parts them."""
+
+_MOST = 4_000
+
+_CLOSE = 25
+"""So many characters may stand between a value and what it is of."""
+
+_NUMBER = r"(?<![\w.,/-])(?P<number>-?\d{1,3}(?:,\d{3})+|-?\d{1,9}(?:\.\d{1,6})?)"
+
+_BREAK = re.compile(r"[;]|\.\s|\band\b|,\s")
+
+
+class UsualValue(Value):
+    """Usual range of one quantity in one unit."""
+
+    of: tuple[str, ...] = Field(min_length=1)
+    unit: str
+    least: float
+    most: float
+    kind: ErrorKind
+    with_: tuple[str, ...] = Field(default=(), alias="with")
+    without: tuple[str, ...] = ()
+
+    @cached_property
+    def named(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{'|'.join(self.of)})(?!\w)", re.IGNORECASE)
+
+    def fits(self, text: str) -> bool:
+        """Tell whether a text has the required words and none of the excluded ones."""
+        return not (self.with_ and not _any_of(self.with_, text)) and not (self.without and _any_of(self.without, text))
+
+
+class UsualRules(ProtocolRules):
+    """Usual values, and words that stand for each other."""
+
+    file = "usual"
+    units: dict[str, tuple[str, ...]]
+    value: tuple[UsualValue, ...]
+    alike: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def numbers(self) -> dict[str, re.Pattern[str]]:
+        units = {
+            unit: rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
+            for unit, spellings in self.units.items()
+        }
+        return {unit: re.compile(_NUMBER + pattern) for unit, pattern in units.items()}
+
+    @cached_property
+    def kinds(self) -> list[list[re.Pattern[str]]]:
+        """The words of each kind; an abbreviation in capitals is one only so."""
+        return [
+            [re.compile(rf"(?<!\w)(?:{w})(?!\w)", re.IGNORECASE if w == w.lower() else 0) for w in words]
+            for words in self.alike.values()
+        ]
+
+
+class OddValue(NamedTuple):
+    """A value that is outside what is usual."""
+
+    of: str
+    written: str
+    least: float
+    most: float
+    kind: ErrorKind
+
+
+def odd_values(text: str) -> list[OddValue]:
+    """Values of a text that are outside what is usual.
+
+    >>> [(odd.of, odd.written) for odd in odd_values("Lyse the pellet in buffer with 10 mM PMSF.")]
+    [('PMSF', '10 mM')]
+    >>> odd_values("Lyse the pellet in buffer with 1 mM PMSF.")
+    []
+    """
+    shown = text[:_MOST]
+    found = []
+    for rule in UsualRules.shipped().value:
+        if not rule.fits(shown) or not (numbers := list(UsualRules.shipped().numbers[rule.unit].finditer(shown))):
+            continue
+        for named in rule.named.finditer(shown):
+            number = _nearest(shown, named, numbers)
+            if number and not rule.least <= float(number["number"].replace(",", "")) <= rule.most:
+                found.append(OddValue(named[0], number[0].strip(), rule.least, rule.most, rule.kind))
+    return found
+
+
+def odd_words(text: str, rationale: str) -> list[tuple[str, str]]:
+    """Words of a text, each with the one of the same kind that its rationale has in its place.
+
+    >>> odd_words("Inject it subcutaneously.", "An intraperitoneal injection")
+    [('subcutaneously', 'intraperitoneal')]
+    """
+    found = []
+    for patterns in UsualRules.shipped().kinds:
+        own = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(text[:_MOST]))}
+        other = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(rationale[:_MOST]))}
+        if len(own) == 1 and len(other) == 1 and set(own) != set(other):
+            found.append((next(iter(own.values())), next(iter(other.values()))))
+    return found
+
+
+def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Values that are unusual, and words in which a step and its rationale differ."""
+    for step in protocol.steps:
+        for odd in odd_values(step.text):
+            note = f"{odd.of} {odd.written}; usual are {odd.least:g} to {odd.most:g}"
+            yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
+        for written, other in odd_words(step.text, step.rationale):
+            note = f"{written!r}, and {other!r} in its rationale"
+            yield remarked(StudyRemark.RATIONALE_DIFFERS, note, step=step.id, about=written)
+
+
+def _nearest(text: str, named: re.Match[str], numbers: list[re.Match[str]]) -> re.Match[str] | None:
+    """The value nearest to a name, if it is close and nothing else is named between."""
+    best, least = None, _CLOSE + 1
+    for number in numbers:
+        if number.end() <= named.start():
+            between = text[number.end() : named.start()]
+        elif number.start() >= named.end():
+            between = text[named.end() : number.start()]
+        else:
+            continue
+        if len(between) < least and not _BREAK.search(between):
+            best, least = number, len(between)
+    return best
+
+
+def _any_of(patterns: tuple[str, ...], text: str) -> bool:
+    return re.search("|".join(patterns), text, re.IGNORECASE) is not None

@@ -10,7 +10,7 @@ from kgcheck.context import Context, noting
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.grounding.grounder import open_works
-from kgcheck.ledger.verified import Verified, VerifiedReader
+from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.store import DocumentStore
 from kgcheck.literature.works import Works
@@ -18,7 +18,7 @@ from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.model import Change, CheckTask, CheckType, Triple
 from kgcheck.options import Spending
 from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup, PaperStanding, StudyWorlds, check_protocol
-from kgcheck.protocols.checking.quality import StudyQuality, measured
+from kgcheck.protocols.checking.quality import StudyQuality, judge_protocol, measured
 from kgcheck.protocols.protocol import StudyProtocol, read_protocol
 from kgcheck.protocols.search.look_up import look_up
 from kgcheck.providers.http import Http
@@ -31,11 +31,7 @@ def check_files(
     bibliography: Path | None = None,
     data_sets: DataSetLookup | None = None,
 ) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
-    """Check protocols in files: their facts again, papers, data sets, the order of their steps, and what they lack.
-
-    Data sets are looked up at their repositories where the context is live; else what the protocols have of them is
-    taken.
-    """
+    """Check protocols in files; data sets are looked up where the context is live, else taken as they stand there."""
     # All are read before anything is opened or asked.
     protocols = [(path, read_protocol(path)) for path in files]
     named = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]
@@ -89,7 +85,6 @@ def score_file(
     if not any(protocol.steps):
         raise UsageError(f"{file} has no step to judge", "design one with steps")
     from kgcheck.llm.client import ChatClient
-    from kgcheck.protocols.checking.quality import judge_protocol
 
     total = total_meter(context.settings, spending)
     judgements = []
@@ -138,16 +133,10 @@ class _Facts:
     """Facts in ledger, graph and snapshot; see FactWorld."""
 
     def __init__(
-        self,
-        context: Context,
-        reader: VerifiedReader,
-        graph: GraphStore | None,
-        releases: Mapping[str, frozenset[str]],
+        self, context: Context, reader: VerifiedReader, graph: GraphStore | None, releases: dict[str, frozenset[str]]
     ) -> None:
-        self._context, self._reader, self._graph, self._releases = context, reader, graph, releases
-
-    def judged(self, task: CheckTask) -> Verified | None:
-        return self._reader.of(task)
+        self._context, self._graph, self._releases = context, graph, releases
+        self.judged = reader.of
 
     def there(self, task: CheckTask) -> bool | None:
         if self._graph is None:
@@ -187,29 +176,32 @@ class _Papers:
         return found | self._in_works([p for p in papers if not found[p].retracted], found) if self._works else found
 
     def _in_index(self, papers: Sequence[str]) -> dict[str, PaperStanding]:
+        store = self._store
+        if store is None:
+            return dict.fromkeys(papers, PaperStanding())
         found = {}
         for paper in papers:
-            standing = PaperStanding()
-            names = list(dict.fromkeys((paper, paper.casefold(), _folded(paper))))
-            if self._store:
-                gone = bool(self._store.retracted(names))
-                number = next((n for name in names if (n := self._store.number_of(name)) is not None), None)
-                parts = self._store.documents([] if number is None else self._store.parts(_id_of(names, self._store)))
-                standing = PaperStanding(
-                    known=number is not None,
-                    retracted=gone or any(d.retracted for d in parts.values()),
-                    where="index" if gone or number is not None else "",
-                    text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
-                )
-            found[paper] = standing
+            kind, colon, name = paper.partition(":")
+            # As it is given, and with its prefix in small letters, as indexes have it.
+            names = list(dict.fromkeys((paper, paper.casefold(), f"{kind.casefold()}{colon}{name}")))
+            known = next((name for name in names if store.number_of(name) is not None), None)
+            parts = store.documents(store.parts(known) if known else [])
+            gone = bool(store.retracted(names))
+            found[paper] = PaperStanding(
+                known=known is not None,
+                retracted=gone or any(d.retracted for d in parts.values()),
+                where="index" if gone or known else "",
+                text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
+            )
         return found
 
     def _in_works(self, papers: list[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
-        references = []
-        for paper in papers:
-            kind, _, name = paper.partition(":")
-            if kind.casefold() in ("doi", "pmid") and name:
-                references.append(CitedWork.model_validate({"key": paper, kind.casefold(): name}))
+        named = [(paper, *paper.partition(":")) for paper in papers]
+        references = [
+            CitedWork.model_validate({"key": paper, kind.casefold(): name})
+            for paper, kind, _, name in named
+            if kind.casefold() in ("doi", "pmid") and name
+        ]
         if self._works is None or not references:
             return {}
         found = {}
@@ -225,13 +217,3 @@ class _Papers:
                 }
             )
         return found
-
-
-def _id_of(names: Sequence[str], store: DocumentStore) -> str:
-    return next(name for name in names if store.number_of(name) is not None)
-
-
-def _folded(paper: str) -> str:
-    """An id with its prefix in small letters, as indexes have it."""
-    kind, colon, name = paper.partition(":")
-    return f"{kind.casefold()}{colon}{name}"

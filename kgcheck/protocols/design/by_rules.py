@@ -6,23 +6,238 @@ verified facts and ready analyses.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from kgcheck.errors import UsageError
 from kgcheck.literature.names import naming
-from kgcheck.protocols.design.assembling import UNNUMBERED, QuotedPassages, assembled
-from kgcheck.protocols.design.design_rules import StudyStage, design_rules, stage_of
-from kgcheck.protocols.design.from_graph import analysis_step, distinct, fitting_analyses, graph_steps
-from kgcheck.protocols.design.material import DesignMaterial, facts_named, fitting_reports, likeness, taken_sections
+from kgcheck.model import CheckType, Outcome, Reason
+from kgcheck.protocols.design.material import (
+    AnalysisUse,
+    DesignMaterial,
+    DesignRules,
+    StepPattern,
+    StudyNode,
+    StudyStage,
+    facts_named,
+    fitting_reports,
+    likeness,
+    stage_of,
+    taken_sections,
+)
+from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import (
+    ExperimentalReport,
+    ReportSection,
+    ReportStep,
+    StepItem,
     StepParameter,
     StepTool,
+    StudyFact,
     StudyPassage,
     StudyProtocol,
     StudySection,
     StudyStep,
     few,
 )
-from kgcheck.protocols.report import ExperimentalReport, ReportSection, ReportStep
+
+UNNUMBERED = "S1.1"
+"""The id of a step that has no place yet."""
+
+P = TypeVar("P", StepParameter, StepTool)
+
+
+class QuotedPassages:
+    """The passages of a protocol, each once, numbered as they come."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], StudyPassage] = {}
+
+    def add(self, report: ExperimentalReport, section: ReportSection, step: ReportStep) -> StudyPassage:
+        key = (report.paper, step.text)
+        if key not in self._found:
+            self._found[key] = StudyPassage(
+                id=f"Q{len(self._found) + 1}",
+                paper=report.paper,
+                title=report.title,
+                year=report.year,
+                url=report.url,
+                section=section.kind,
+                heading=" > ".join(section.path) or section.heading,
+                quote=step.text,
+                retracted=report.retracted,
+            )
+        return self._found[key]
+
+    def all(self) -> tuple[StudyPassage, ...]:
+        return tuple(self._found.values())
+
+
+def assembled(
+    material: DesignMaterial,
+    sections: Iterable[StudySection],
+    passages: Sequence[StudyPassage],
+    notes: Iterable[str],
+) -> StudyProtocol:
+    """The protocol: sections without steps are left out, and so are passages and data sets that no step rests on."""
+    with_steps = [section for section in sections if section.steps]
+    if not with_steps:
+        raise UsageError(
+            "no step of a protocol was found: the graph knows no name of the objective, and no paper gives a step",
+            "name genes, diseases or drugs of the graph under 'about', or give papers with --reports or --search",
+        )
+    used = dict.fromkeys(i for section in with_steps for step in section.steps for i in step.quoted)
+    new = {old: f"Q{n}" for n, old in enumerate((p.id for p in passages if p.id in used), 1)}
+
+    def renamed(part: P) -> P:
+        return part.model_copy(update={"passage": new.get(part.passage, "")})
+
+    numbered = []
+    for number, section in enumerate(with_steps, 1):
+        steps = [
+            step.model_copy(
+                update={
+                    "id": f"S{number}.{place}",
+                    "passages": tuple(new[i] for i in dict.fromkeys(step.passages)),
+                    "parameters": tuple(map(renamed, step.parameters)),
+                    "tools": tuple(map(renamed, step.tools)),
+                }
+            )
+            for place, step in enumerate(section.steps, 1)
+        ]
+        numbered.append(section.model_copy(update={"id": f"S{number}", "steps": tuple(steps)}))
+    named = {i for section in numbered for step in section.steps for i in step.data_sets}
+    return StudyProtocol(
+        objective=material.objective,
+        made_at=material.made_at,
+        made_by=material.made_by,
+        sections=tuple(numbered),
+        facts=material.facts,
+        passages=tuple(p.model_copy(update={"id": new[p.id]}) for p in passages if p.id in new),
+        data_sets=tuple(d for d in material.data_sets if d.id in named),
+        notes=tuple(dict.fromkeys((*material.notes, *notes))),
+    )
+
+
+VERIFIED_EDGES = StepItem(name="verified edges", kind="network")
+"""Input of ready analyses beside their own, by its name in ``design.toml``."""
+
+_LONGEST = 100
+"""Characters of the title of a data set."""
+
+
+def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
+    """The steps that take data sets, and nodes and verified edges of the graph, with the stage of each."""
+    found = [one for one in material.data_sets if one.state == "found"]
+    if found:
+        about = ((one.repository, one.assay, one.title[:_LONGEST]) for one in found)
+        names = [f"{one.id} ({', '.join(filter(None, words))})" for one, words in zip(found, about, strict=True)]
+        stage, step = _of_graph("data_sets", material, names, ())
+        yield stage, step.model_copy(update={"data_sets": tuple(one.id for one in found)})
+    uses = DesignRules.shipped().analyses.values()
+    sets = {
+        "gene_set": material.of_labels(label for use in uses for label in use.members),
+        "targets": material.of_labels(label for name in DesignRules.shipped().analyses for label in _targets(name)),
+    }
+    for name, nodes in sets.items():
+        refs = {node.ref for node in nodes}
+        named = [f"{node.name} ({node.ref})" for node in distinct(nodes)]
+        if nodes:
+            existing = [f for f in material.facts if f.task.type is CheckType.EXISTENCE and f.task.subject in refs]
+            yield _of_graph(name, material, named, existing)
+    edges = [fact for fact in material.facts if fact.verified and fact.task.type is CheckType.TRIPLE]
+    if edges:
+        yield _of_graph("verified_edges", material, [fact.stated for fact in edges], edges)
+    not_verified = [fact for fact in material.facts if not fact.verified]
+    if not_verified:
+        names = [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified]
+        yield _of_graph("left_out", material, names, not_verified)
+
+
+def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUse]]:
+    """The ready analyses that fit the objective, by the nodes that it is about."""
+    for name, use in DesignRules.shipped().analyses.items():
+        members = distinct(material.of_labels(use.members))
+        targets = _targets(name)
+        if len(members) >= use.least and (not targets or material.of_labels(targets)):
+            yield name, use
+
+
+def _of_graph(
+    name: str, material: DesignMaterial, names: Sequence[str], facts: Sequence[StudyFact]
+) -> tuple[str, StudyStep]:
+    rules = DesignRules.shipped()
+    pattern, most = rules.graph_steps[name], rules.limits.named
+    more = f"; and {len(names) - most:,} more" if len(names) > most else ""
+    text = pattern.text.format(count=f"{len(names):,}", names="; ".join(names[:most]) + more)
+    return pattern.stage, StudyStep(
+        id=UNNUMBERED,
+        text=text,
+        inputs=pattern.inputs,
+        outputs=pattern.outputs,
+        facts=tuple(fact.id for fact in facts if fact.verified),
+        fixed=name,
+        rationale=pattern.rationale,
+    )
+
+
+def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
+    """A step of a ready analysis."""
+    ready = ready_analysis(name)
+    links = {(link.relation, link.label) for link in (*ready.links, *ready.targets)}
+    rests_on = tuple(
+        fact.id
+        for fact in material.facts
+        if fact.verified
+        and fact.task.object
+        and fact.task.subject.label == ready.member
+        and (fact.task.relation, fact.task.object.label) in links
+    )
+    return StudyStep(
+        id=UNNUMBERED,
+        text=pattern.text,
+        inputs=(*ready.inputs, VERIFIED_EDGES) if pattern.runs else pattern.inputs,
+        outputs=ready.outputs if pattern.runs else pattern.outputs,
+        parameters=pattern.parameters,
+        statistics=ready.statistics if pattern.runs else pattern.statistics,
+        facts=rests_on if pattern.runs else (),
+        analysis=name if pattern.runs else "",
+        fixed=name,
+        control=pattern.control,
+        rationale=pattern.rationale,
+    )
+
+
+def _targets(name: str) -> list[str]:
+    """Labels of what a ready analysis holds a set against."""
+    return [link.label for link in ready_analysis(name).targets]
+
+
+def standing_of_fact(fact: StudyFact) -> str:
+    """Describe the standing of a fact in a few words."""
+    reason = fact.reason.value.replace("_", " ") if fact.reason else ""
+    match fact.outcome:
+        case Outcome.SUPPORTED:
+            return "verified"
+        case None:
+            return "never looked at"
+        case Outcome.UNAVAILABLE:
+            return f"could not be looked at: {reason}"
+        case Outcome.REFUTED:
+            return f"refuted: {reason}"
+        case _:
+            return f"contested: {reason}" if fact.reason is Reason.CONFLICTING_EVIDENCE else f"undecided: {reason}"
+
+
+def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
+    """One node a name: a gene and its protein may both answer to a symbol."""
+    kept: list[StudyNode] = []
+    seen: set[str] = set()
+    for node in nodes:
+        names = {name.casefold() for name in node.called}
+        if not names & seen:
+            kept.append(node)
+        seen |= names
+    return kept
 
 
 class TakenStep(NamedTuple):
@@ -40,26 +255,27 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
     notes: list[str] = []
     for stage, step in graph_steps(material):
         by_stage[stage].append(step)
+    headings = {stage.name: stage.heading for stage in DesignRules.shipped().stages}
     taken, wet = _steps_of_papers(material)
     for stage, steps in taken.items():
-        most = design_rules().limits.steps
+        most = DesignRules.shipped().limits.steps
         groups = _alike(steps)
         by_stage[stage] += [_of_papers(group, passages, material) for group in groups[:most]]
         if len(groups) > most:
-            notes.append(f"steps of papers left out of {_heading(stage)}, which has {most}: {len(groups) - most:,}")
+            notes.append(f"steps of papers left out of {headings[stage]}, which has {most}: {len(groups) - most:,}")
     if wet:
         notes.append(f"steps at the bench, which a dry-lab protocol does not take over: {wet:,}")
     for name, use in fitting_analyses(material):
         for pattern in use.steps:
             by_stage[pattern.stage].append(analysis_step(name, pattern, material))
-    sections = [_section(stage, by_stage[stage.name]) for stage in design_rules().stages]
+    sections = [_section(stage, by_stage[stage.name]) for stage in DesignRules.shipped().stages]
     return with_alternatives(assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)]))
 
 
 def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
     """List in words the parts that a protocol should have and lacks."""
     steps = [step for own in by_stage.values() for step in own]
-    most = design_rules().limits.named
+    most = DesignRules.shipped().limits.named
     if not material.reports:
         yield "no paper was read: what others did is not in this protocol"
     elif not any(step.passages for step in steps):
@@ -84,7 +300,7 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
         yield "no step has a control"
     if not any(step.statistics for step in steps):
         yield "no step names a statistical test"
-    for stage in design_rules().stages:
+    for stage in DesignRules.shipped().stages:
         if not by_stage.get(stage.name):
             yield f"there is no step of the stage {stage.heading!r}"
     methods = " ".join(step.text for n in fitting for part in material.reports[n].sections for step in part.steps)
@@ -103,7 +319,7 @@ def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
         steps = []
         for step in section.steps:
             lines = dict.fromkeys(
-                f"Another paper sets the {p.name} otherwise: {_setting(other)} [{other.passage}]."
+                f"Another paper sets the {p.name} otherwise: {other.written} [{other.passage}]."
                 for p in step.parameters
                 if p.passage
                 for key, other in known
@@ -124,21 +340,15 @@ def _differs(one: StepParameter, other: StepParameter) -> bool:
     return same_name and (one.comparator, one.value) != (other.comparator, other.value)
 
 
-def _setting(parameter: StepParameter) -> str:
-    sign = "" if parameter.comparator in ("=", parameter.value[:1]) else f"{parameter.comparator} "
-    return f"{sign}{parameter.value}"
-
-
 def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[TakenStep]], int]:
     """The steps of the sections that are taken, by stage, the best section first; and how many are left as wet."""
     found: dict[str, list[TakenStep]] = defaultdict(list)
     wet = 0
     for taken in taken_sections(material):
-        report = material.reports[taken.report]
-        section = report.sections[taken.section]
-        for step in section.steps:
+        for step in taken.section.steps:
             if step.dry:
-                found[stage_of(section.heading, step.text)].append(TakenStep(report, section, step))
+                own = TakenStep(taken.report, taken.section, step)
+                found[stage_of(taken.section.heading, step.text)].append(own)
             else:
                 wet += 1
     return found, wet
@@ -149,7 +359,7 @@ def _alike(steps: Iterable[TakenStep]) -> list[list[TakenStep]]:
     groups: list[list[TakenStep]] = []
     for taken in steps:
         text = taken.step.text
-        same = next((g for g in groups if likeness(g[0].step.text, text) >= design_rules().limits.alike), None)
+        same = next((g for g in groups if likeness(g[0].step.text, text) >= DesignRules.shipped().limits.alike), None)
         if same is None:
             groups.append([taken])
         else:
@@ -169,8 +379,8 @@ def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: D
         text=f"\u201c{first.text}\u201d",
         inputs=first.inputs,
         outputs=first.outputs,
-        parameters=_parameters(quoted),
-        tools=_tools(quoted),
+        parameters=_with_passage(((p, q.id) for s, q in quoted for p in s.parameters), "name", "comparator", "value"),
+        tools=_with_passage(((t, q.id) for s, q in quoted for t in s.tools), "name", "version"),
         statistics=tuple(dict.fromkeys(name for s, _ in quoted for name in s.statistics)),
         data_sets=tuple(dict.fromkeys(d.id for s, _ in quoted for d in s.data_sets if d.id in known)),
         facts=facts_named(first.text, material),
@@ -179,24 +389,13 @@ def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: D
     )
 
 
-def _parameters(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepParameter, ...]:
-    found: dict[tuple[str, str, str], StepParameter] = {}
-    for step, passage in quoted:
-        for own in step.parameters:
-            found.setdefault((own.name, own.comparator, own.value), own.model_copy(update={"passage": passage.id}))
+def _with_passage(parts: Iterable[tuple[P, str]], *fields: str) -> tuple[P, ...]:
+    """Parameters or tools, each once, with the first passage that has it."""
+    found: dict[tuple[str, ...], P] = {}
+    for part, passage in parts:
+        key = tuple(getattr(part, name) for name in fields)
+        found.setdefault(key, part.model_copy(update={"passage": passage}))
     return tuple(found.values())
-
-
-def _tools(quoted: Iterable[tuple[ReportStep, StudyPassage]]) -> tuple[StepTool, ...]:
-    found: dict[tuple[str, str], StepTool] = {}
-    for step, passage in quoted:
-        for own in step.tools:
-            found.setdefault((own.name, own.version), own.model_copy(update={"passage": passage.id}))
-    return tuple(found.values())
-
-
-def _heading(stage: str) -> str:
-    return next(s.heading for s in design_rules().stages if s.name == stage)
 
 
 def _section(stage: StudyStage, steps: Sequence[StudyStep]) -> StudySection:

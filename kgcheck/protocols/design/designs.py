@@ -1,45 +1,41 @@
-"""Protocols of dry-lab studies, designed from a context: its graph and ledger, its papers, and a search."""
+"""Protocols of dry-lab studies, designed from a context: its graph and ledger, its papers, and a search; and again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from kgcheck import clock
 from kgcheck.audit.verified_facts import tasks_between, tasks_of_node
 from kgcheck.context import Context, noting
-from kgcheck.errors import InputFormat
+from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.grounding.brief import stated
-from kgcheck.literature.search import LiteratureIndex
+from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import Limits, RunMeter, spent_note
+from kgcheck.locks import only_one
 from kgcheck.model import CheckType, Ref
 from kgcheck.options import Spending
+from kgcheck.outputs import temporary_folder
+from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.conversation import DesignFolder
-from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.design.material import DesignMaterial, StudyNode, named_data_sets, study_facts
-from kgcheck.protocols.protocol import Objective, StudyDataSet, StudyFact, StudyProtocol, read_formatted
+from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, StudyNode, study_facts
+from kgcheck.protocols.protocol import (
+    ExperimentalReport,
+    Objective,
+    StudyDataSet,
+    StudyFact,
+    StudyProtocol,
+    read_formatted,
+)
 from kgcheck.protocols.rendering import write
-from kgcheck.protocols.report import ExperimentalReport
-from kgcheck.protocols.reports.analysis import analyse_all
-from kgcheck.protocols.reports.experimental import experimental_report
-from kgcheck.protocols.reports.reading import PaperFound, whole_papers
-from kgcheck.protocols.search.found import StudySearch
+from kgcheck.protocols.reports.papers import PaperFound, experimental_report, grade_reports, whole_papers
 from kgcheck.protocols.search.look_up import look_up
-from kgcheck.protocols.search.run import SEARCH_FILE
+from kgcheck.protocols.search.run import SEARCH_FILE, StudySearch
 from kgcheck.providers.http import Http
 from kgcheck.questions.resolver import taken_names
 
 MOST_PAPERS = 10
 """Papers of an index that fit an objective best, which are read."""
-
-
-class StudySources(NamedTuple):
-    """Reports of papers, data sets, notes, and the sources that could not be looked at."""
-
-    reports: tuple[ExperimentalReport, ...]
-    data_sets: tuple[StudyDataSet, ...]
-    notes: tuple[str, ...]
-    unavailable: tuple[str, ...]
 
 
 class DesignedProtocol(NamedTuple):
@@ -59,18 +55,10 @@ def design_protocol(
     search: Path | None = None,
     spending: Spending | None = None,
 ) -> DesignedProtocol:
-    """Design a protocol, and write it with all that it rests on into a folder.
-
-    With the brain ``rules``, every step is a quoted sentence of a paper or a fixed one about verified facts and
-    ready analyses. With ``llm`` a model writes and reviews it, and what it writes counts where passages and facts
-    bear it out; the same call goes on where one was stopped. Beside the files of whole papers, those of the context
-    that fit best are read, and the papers and data sets that a search for this objective kept.
-    """
-
-    def gather() -> DesignMaterial:
-        return _material(context, objective, _study_sources(context, objective, papers, reports, search))
-
-    with DesignFolder(out) as folder:
+    """Design a protocol, and write it with all that it rests on into a folder; the same call goes on there."""
+    gather = partial(_material, context, objective, papers, reports, search)
+    folder = DesignFolder(out)
+    with only_one(out, "designs a protocol"):
         if context.brain == "rules":
             material = gather()
             folder.begin(material)
@@ -89,8 +77,6 @@ def _by_model(
     spending: Spending,
 ) -> tuple[DesignMaterial, StudyProtocol]:
     from kgcheck.llm.client import ChatClient
-    from kgcheck.protocols.design.by_model import ModelDesigner
-    from kgcheck.protocols.design.conversation import DesignConversation
 
     with noting() as notes, ChatClient(context.settings) as client:
         material = folder.read()
@@ -110,21 +96,6 @@ def _by_model(
             notes += spent_note(total)
 
 
-def _material(context: Context, objective: Objective, found: StudySources) -> DesignMaterial:
-    notes = [*found.notes, *found.unavailable]
-    nodes = _study_nodes(context, objective, notes)
-    return DesignMaterial(
-        objective=objective,
-        made_at=clock.now(),
-        nodes=nodes,
-        facts=_study_facts(context, nodes, notes),
-        reports=found.reports,
-        data_sets=found.data_sets,
-        notes=tuple(dict.fromkeys(notes)),
-        unavailable=found.unavailable,
-    )
-
-
 def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tuple[StudyNode, ...]:
     """The nodes that an objective is about; a note for each name that the graph does not have."""
     found: dict[Ref, str] = {}
@@ -137,7 +108,7 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
         notes += map(str, taken_names(taken))
         if not taken:
             notes.append(f"the graph has no node called {name!r}")
-    most = design_rules().limits.nodes
+    most = DesignRules.shipped().limits.nodes
     if len(found) > most:
         notes.append(f"the objective is about {len(found):,} nodes, of which the first {most} are looked at")
     names = context.names()
@@ -157,7 +128,7 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
     reader = context.verified_if_there()
     if reader is None:
         notes.append("there is no ledger: nobody has looked at the facts of the graph")
-    most = design_rules().limits.facts
+    most = DesignRules.shipped().limits.facts
     refs = [node.ref for node in nodes]
     # Of a node with many edges the first ones are taken; those to other nodes of the objective must be among them.
     found = [
@@ -177,23 +148,32 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
     )
 
 
-def _study_sources(
+def _material(
     context: Context,
     objective: Objective,
     papers: Sequence[Path],
     reports: Sequence[ExperimentalReport],
     search: Path | None,
-) -> StudySources:
+) -> DesignMaterial:
     """Gather what a protocol is designed from."""
     notes: list[str] = []
     unavailable: list[str] = []
     found: list[PaperFound] = [one for file in papers for one in whole_papers(file, (), notes)]
     index = context.index(notes) if context.literature else None
     if index is not None:
-        found += _of_index(index, objective, notes)
+        # The whole papers of the index that fit the objective best.
+        hits = index.search(objective.text, limit=MOST_PAPERS)
+        ids = list(dict.fromkeys(hit.document.paper_id for hit in hits))
+        whole = [id_ for id_ in ids if index.store.paper(id_) is not None]
+        if lost := len(ids) - len(whole):
+            notes.append(f"papers of which the index has the abstract alone, so that no method is read: {lost}")
+        found += whole_papers(index.folder, whole, notes) if whole else ()
     data_sets: dict[str, StudyDataSet] = {}
     if search is not None:
-        searched = _read_search(search, objective)
+        file = search / SEARCH_FILE
+        searched = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
+        if searched.objective != objective:
+            raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
         found += [PaperFound(p.paper, p.paper.retracted, "") for p in searched.kept if p.whole]
         data_sets |= {one.data_set.id: one.data_set for one in searched.usable}
         unavailable += [f"{u.place} could not be looked at: {u.reason}" for u in searched.unsearched]
@@ -202,31 +182,45 @@ def _study_sources(
     made = [experimental_report(one.paper, retracted=one.retracted, url=one.url) for one in reversed(read.values())]
     given = {report.paper for report in made}
     made += [report for report in reports if report.paper not in given]
-    judged = analyse_all(made, objective, index.embedder if index else None)
-    named = {one.id: one for one in named_data_sets(judged)}
+    judged = grade_reports(made, objective, index.embedder if index else None)
+    steps = (step for report in judged for section in report.sections for step in section.steps)
+    named = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
     if context.live and (lacking := [i for i in named if i not in data_sets]):
         with Http(context.settings) as http:
             looked = look_up(lacking, http)
         named |= {one.id: one for one in looked}
         unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
-    return StudySources(judged, tuple((named | data_sets).values()), tuple(notes), tuple(dict.fromkeys(unavailable)))
+    notes += unavailable
+    nodes = _study_nodes(context, objective, notes)
+    return DesignMaterial(
+        objective=objective,
+        made_at=clock.now(),
+        nodes=nodes,
+        facts=_study_facts(context, nodes, notes),
+        reports=judged,
+        data_sets=tuple((named | data_sets).values()),
+        notes=tuple(dict.fromkeys(notes)),
+        unavailable=tuple(dict.fromkeys(unavailable)),
+    )
 
 
-def _of_index(index: LiteratureIndex, objective: Objective, notes: list[str]) -> Iterator[PaperFound]:
-    """The whole papers of an index that fit an objective best."""
-    hits = index.search(objective.text, limit=MOST_PAPERS)
-    ids = list(dict.fromkeys(hit.document.paper_id for hit in hits))
-    whole = [id_ for id_ in ids if index.store.paper(id_) is not None]
-    if len(whole) < len(ids):
-        notes.append(
-            f"papers of which the index has the abstract alone, so that no method is read: {len(ids) - len(whole)}"
-        )
-    return whole_papers(index.folder, whole, notes) if whole else iter(())
+FILE = "protocol.json"
 
 
-def _read_search(folder: Path, objective: Objective) -> StudySearch:
-    file = folder / SEARCH_FILE
-    found = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
-    if found.objective != objective:
-        raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
-    return found
+def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
+    """Design a protocol again."""
+    design = DesignFolder(folder)
+    material = design.read() if folder.is_dir() else None
+    if material is None:
+        raise InputMissing(f"there is no design in {folder}", "name a folder of kgcheck protocol design")
+    if material.made_by == "rules":
+        protocol = design_by_rules(material)
+    else:
+        talk = DesignConversation(design)
+        protocol = ModelDesigner(material, talk).design()
+        if not talk.whole:
+            raise InputFormat(f"the transcript in {folder} has answers to nothing", "design it again in another folder")
+    with temporary_folder() as place:
+        write(protocol, place)
+        same = read_whole(folder / FILE) == read_whole(place / FILE)
+    return protocol, same

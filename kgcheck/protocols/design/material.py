@@ -1,29 +1,133 @@
-"""Material of a design: objective, nodes it is about, verified facts, reports of papers, data sets.
+"""Material of a design, and the rules by which a protocol is made of it.
 
-It is kept as one value beside the protocol, so that the protocol can be made again from it, byte by byte.
+It is kept as one value beside the protocol, with the answers of a model, so that the protocol can be made again from
+it, byte by byte.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import Literal, NamedTuple, Self
 
-import numpy as np
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.ledger.verified import Verified
-from kgcheck.literature.lexical import Lexical, content_words, stems
+from kgcheck.literature.lexical import content_words, stems
 from kgcheck.literature.names import naming
+from kgcheck.llm.budget import PartCost
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
-from kgcheck.protocols.design.design_rules import design_rules
-from kgcheck.protocols.protocol import Objective, StudyDataSet, StudyFact
-from kgcheck.protocols.report import ExperimentalReport, ReportSection
+from kgcheck.outputs import write_text
+from kgcheck.protocols.protocol import (
+    ExperimentalReport,
+    Objective,
+    ReportSection,
+    StepItem,
+    StepParameter,
+    StudyDataSet,
+    StudyFact,
+    read_formatted,
+)
+from kgcheck.protocols.reports.papers import relevances
+from kgcheck.protocols.rules import ProtocolRules
+
+
+class DesignLimits(Value):
+    """Limits of a design, and thresholds for likeness and support."""
+
+    referability: int = Field(ge=1, le=5)
+    relevance: float = Field(ge=0, le=1)
+    paper: float = Field(ge=0, le=1)
+    paper_of_few: float = Field(ge=0, le=1)
+    few: int = Field(gt=0)
+    sections: int = Field(gt=0)
+    steps: int = Field(gt=0)
+    alike: float = Field(gt=0, le=1)
+    facts: int = Field(gt=0)
+    nodes: int = Field(gt=0)
+    rounds: int = Field(gt=0)
+    named: int = Field(gt=0)
+    bound: float = Field(ge=0, le=1)
+    sentence: int = Field(gt=0)
+    heading: int = Field(gt=0)
+
+
+class StudyStage(Value):
+    """A stage of a dry-lab study."""
+
+    name: str
+    heading: str
+    purpose: str
+    summary: str
+    words: tuple[str, ...]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return stems(self.words)
+
+
+class StepPattern(Value):
+    """A step that kgcheck writes itself."""
+
+    stage: str
+    text: str
+    rationale: str
+    control: str = ""
+    runs: bool = Field(default=False, description="a ready analysis is this step")
+    inputs: tuple[StepItem, ...] = ()
+    outputs: tuple[StepItem, ...] = ()
+    parameters: tuple[StepParameter, ...] = ()
+    statistics: tuple[str, ...] = ()
+
+
+class AnalysisUse(Value):
+    """Conditions for a ready analysis, and the steps that it makes."""
+
+    members: tuple[str, ...] = Field(min_length=1, description="labels of the nodes that it takes")
+    least: int = Field(gt=0, description="so many of them")
+    steps: tuple[StepPattern, ...] = Field(min_length=1)
+
+
+class DesignRules(ProtocolRules):
+    """Words and limits of designs."""
+
+    file = "design"
+    otherwise: str
+    limits: DesignLimits
+    temperatures: dict[str, float] = Field(description="of sampling, by the role of a model")
+    stages: tuple[StudyStage, ...] = Field(min_length=1)
+    graph_steps: dict[str, StepPattern]
+    analyses: dict[str, AnalysisUse]
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Names of the steps that kgcheck writes itself: of the graph, and of ready analyses."""
+        return frozenset({*self.graph_steps, *self.analyses})
+
+    @model_validator(mode="after")
+    def _names_stages(self) -> Self:
+        steps = [*self.graph_steps.values(), *(s for a in self.analyses.values() for s in a.steps)]
+        named = {self.otherwise, *(s.stage for s in steps)}
+        if unknown := named - {stage.name for stage in self.stages}:
+            raise ValueError(f"there is no stage {min(unknown)}")
+        return self
+
+
+def stage_of(heading: str, text: str) -> str:
+    """The stage of a study that a step belongs to.
+
+    >>> stage_of("Statistical analysis", "P-values were corrected by the method of Benjamini and Hochberg.")
+    'statistics'
+    """
+    above, within = stems(content_words(heading)), stems(content_words(text))
+    counts = {s.name: 2 * len(s.stems & above) + len(s.stems & within) for s in DesignRules.shipped().stages}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else DesignRules.shipped().otherwise
+
 
 _REPORTS = TypeAdapter(list[ExperimentalReport])
-
-KnownFact = tuple[CheckTask, str, Verified | None]
-"""A task, what it states, and how the newest run that looked judged it."""
 
 
 class StudyNode(Value):
@@ -35,7 +139,6 @@ class StudyNode(Value):
 
     @property
     def called(self) -> tuple[str, ...]:
-        """All that it is called, its id among it."""
         return tuple(dict.fromkeys((self.name, self.ref.id, *self.names)))
 
 
@@ -55,45 +158,37 @@ class DesignMaterial(Value):
     unavailable: tuple[str, ...] = Field(default=(), description="sources that could not be looked at")
 
     def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
-        """The nodes of some labels."""
         wanted = set(labels)
         return tuple(node for node in self.nodes if node.ref.label in wanted)
 
 
-class TakenSection(Value):
-    """A section of a report that a protocol takes from."""
+class TakenSection(NamedTuple):
+    """A section that a protocol takes from, with its report; its id tells their places in the material."""
 
-    report: int = Field(ge=0, description="place of the report in the material")
-    section: int = Field(ge=0, description="place of the section in its report")
-    relevance: float
+    id: str
+    report: ExperimentalReport
+    section: ReportSection
 
 
 def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
-    """The sections that a protocol takes from: of papers that fit the objective, those that are referable, best first.
-
-    A retracted paper is no ground. Where nobody judged how referable a section is, its relevance alone decides.
-    """
-    limits = design_rules().limits
-    fitting = fitting_reports(material)
+    """The sections that a protocol takes from, the best first: referable, or relevant where nobody judged that."""
+    limits = DesignRules.shipped().limits
     places = [
         (r, s)
-        for r in fitting
+        for r in fitting_reports(material)
         for s, section in enumerate(material.reports[r].sections)
         if any(step.dry for step in section.steps)
     ]
-    texts = [_text(material.reports[r].sections[s]) for r, s in places]
+    sections = [material.reports[r].sections[s] for r, s in places]
     found = []
-    for (r, s), relevance in zip(places, relevances(material.objective.text, texts), strict=True):
-        referable = material.reports[r].sections[s].referability
-        enough = relevance >= limits.relevance if referable is None else referable >= limits.referability
-        if enough:
-            found.append(TakenSection(report=r, section=s, relevance=round(relevance, 4)))
-
-    def rank(taken: TakenSection) -> tuple[float, ...]:
-        referable = material.reports[taken.report].sections[taken.section].referability
-        return (-(referable or 0), -taken.relevance, taken.report, taken.section)
-
-    return tuple(sorted(found, key=rank)[: limits.sections])
+    for (r, s), section, relevance in zip(
+        places, sections, relevances(material.objective.text, map(_text, sections)), strict=True
+    ):
+        grade = section.referability
+        if relevance >= limits.relevance if grade is None else grade >= limits.referability:
+            taken = TakenSection(f"R{r + 1}.{s + 1}", material.reports[r], section)
+            found.append((-(grade or 0), -round(relevance, 4), r, s, taken))
+    return tuple(taken for *_, taken in sorted(found, key=lambda one: one[:4])[: limits.sections])
 
 
 def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
@@ -101,7 +196,7 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
 
     How rare a word is among the papers counts, so that the least is lower where there are few of them.
     """
-    limits = design_rules().limits
+    limits = DesignRules.shipped().limits
     places = [
         n for n, own in enumerate(material.reports) if not own.retracted and any(part.steps for part in own.sections)
     ]
@@ -109,21 +204,6 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
     least = limits.paper if len(texts) >= limits.few else limits.paper_of_few
     found = relevances(material.objective.text, texts)
     return tuple(n for n, relevance in zip(places, found, strict=True) if relevance >= least)
-
-
-def relevances(text: str, others: Sequence[str]) -> list[float]:
-    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
-    if not others:
-        return []
-    own, *rest = Lexical.of([text, *others]).scores(text).tolist()
-    return [float(np.clip(score / own, 0, 1)) if own else 0.0 for score in rest]
-
-
-def named_data_sets(reports: Iterable[ExperimentalReport]) -> tuple[StudyDataSet, ...]:
-    """The data sets that reports name, each once; nobody has looked for them."""
-    steps = (step for report in reports for section in report.sections for step in section.steps)
-    found = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
-    return tuple(found.values())
 
 
 def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
@@ -141,35 +221,21 @@ def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
     return tuple(found)
 
 
-def study_facts(known: Iterable[KnownFact]) -> tuple[StudyFact, ...]:
-    """Facts as a protocol has them: that nodes exist, then edges; the verified ones first."""
+def study_facts(known: Iterable[tuple[CheckTask, str, Verified | None]]) -> tuple[StudyFact, ...]:
+    """Facts with what they state and their newest judgement: that nodes exist, then edges; the verified ones first."""
 
-    def rank(entry: KnownFact) -> tuple[bool, bool]:
+    def rank(entry: tuple[CheckTask, str, Verified | None]) -> tuple[bool, bool]:
         task, _, verified = entry
         return task.type is not CheckType.EXISTENCE, verified is None or verified.outcome is not Outcome.SUPPORTED
 
-    return tuple(
-        StudyFact(
-            id=f"F{number}",
-            task=task,
-            stated=stated,
-            **(
-                {
-                    "outcome": verified.outcome,
-                    "reason": verified.reason,
-                    "finding": task.fingerprint,
-                    "source": verified.source or "",
-                    "release": verified.release or "",
-                    "record": verified.record or "",
-                    "run": verified.run,
-                    "at": verified.at,
-                }
-                if verified
-                else {}
-            ),
-        )
-        for number, (task, stated, verified) in enumerate(sorted(known, key=rank), 1)
-    )
+    facts = []
+    for number, (task, stated, verified) in enumerate(sorted(known, key=rank), 1):
+        judged = {name: getattr(verified, name) or "" for name in ("source", "release", "record")} if verified else {}
+        if verified:
+            judged |= {"outcome": verified.outcome, "reason": verified.reason, "run": verified.run, "at": verified.at}
+            judged |= {"finding": task.fingerprint}
+        facts.append(StudyFact(id=f"F{number}", task=task, stated=stated, **judged))
+    return tuple(facts)
 
 
 def likeness(one: str, other: str) -> float:
@@ -184,11 +250,8 @@ def likeness(one: str, other: str) -> float:
 
 def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
     """The verified facts that a sentence is about: it names every node that they are of."""
-    named = set()
-    for node in material.nodes:
-        pattern = naming(node.called)
-        if pattern and pattern.search(text):
-            named.add(node.ref)
+    patterns = ((node.ref, naming(node.called)) for node in material.nodes)
+    named = {ref for ref, pattern in patterns if pattern and pattern.search(text)}
     return tuple(
         fact.id
         for fact in material.facts
@@ -198,3 +261,53 @@ def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
 
 def _text(section: ReportSection) -> str:
     return " ".join((section.heading, *(step.text for step in section.steps)))
+
+
+DesignRole = Literal["designer", "reviewer"]
+
+
+class DesignAnswer(Value):
+    """An answer of a model; one that was stopped has none, and only its cost counts."""
+
+    role: DesignRole
+    stage: str
+    question: str = Field(description="SHA-256 of all that the model was given")
+    answer: str = Field(default="", description="JSON of the form that was wanted")
+    stopped: str = Field(default="", description="why there is no answer")
+    cost: PartCost = PartCost()
+
+
+class DesignFolder:
+    """Folder of a design."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.answers: list[DesignAnswer] = []
+
+    def begin(self, material: DesignMaterial) -> None:
+        """Keep what a design rests on, in place of what an earlier one left."""
+        self.answers = []
+        (self.path / "answers.jsonl").unlink(missing_ok=True)
+        text = material.model_dump_json(indent=2, exclude_defaults=True) + "\n"
+        write_text(self.path / "material.json", text, secret=True)
+
+    def read(self) -> DesignMaterial | None:
+        """Read the material and the answers of a design begun here; None if there is none."""
+        file = self.path / "material.json"
+        if not file.is_file():
+            return None
+        material = read_formatted(file, DesignMaterial, "material of a design", "name another --out")
+        answers = self.path / "answers.jsonl"
+        try:
+            lines = read_whole(answers).splitlines() if answers.is_file() else []
+            self.answers = [DesignAnswer.model_validate_json(line) for line in lines]
+        except ValueError as error:
+            raise InputFormat(
+                f"{answers} has no answers of a design: {wrong_parts(error)}"[:300], "name another --out"
+            ) from None
+        return material
+
+    def add(self, answer: DesignAnswer) -> None:
+        self.answers.append(answer)
+        lines = "".join(f"{a.model_dump_json(exclude_defaults=True)}\n" for a in self.answers)
+        write_text(self.path / "answers.jsonl", lines, secret=True)

@@ -4,18 +4,16 @@ import csv
 import io
 import json
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, UnknownName, UsageError
-from kgcheck.inputs import read_toml
+from kgcheck.errors import UnknownName, UsageError
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import StepItem
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.rules import ProtocolRules
 
 AnalysisMethod = Literal["enrichment", "expansion", "proximity"]
 
@@ -29,7 +27,6 @@ class AnalysisParameter(Value):
     meaning: str
 
     def read(self, name: str, text: str) -> int | float:
-        """A value as it was written."""
         try:
             number = int(text) if isinstance(self.default, int) and self.least >= 1 else float(text)
         except ValueError:
@@ -122,15 +119,16 @@ class AnalysisResult(Value):
         return {"about": about, "results": figures, **tables}
 
 
-@cache
+class AnalysisRules(ProtocolRules):
+    """The ready analyses."""
+
+    file = "analyses"
+    analyses: tuple[ReadyAnalysis, ...]
+
+
 def ready_analyses() -> dict[str, ReadyAnalysis]:
     """All ready analyses, by name."""
-    path = resource_dir("corpus") / "protocols/analyses.toml"
-    try:
-        listed = [ReadyAnalysis.model_validate(entry) for entry in read_toml(path)["analyses"]]
-    except (ValidationError, KeyError, ValueError) as error:
-        raise ConfigurationError(f"{path} declares no analyses: {error}", INSTALL_AGAIN) from error
-    return {analysis.name: analysis for analysis in listed}
+    return {analysis.name: analysis for analysis in AnalysisRules.shipped().analyses}
 
 
 def ready_analysis(name: str) -> ReadyAnalysis:

@@ -1,6 +1,7 @@
 """Experiments in deep cycles of an improvement: a ready analysis for a manuscript, a program over it."""
 
 import ast
+import importlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +41,10 @@ class GraphExperiments:
         self._context, self._client, self._meter = context, client, meter
 
     def run(self, request: ExperimentRequest) -> Experiment:
-        """Run the next analysis that there is something for."""
         try:
-            from kgcheck.protocols.programs import statistics
+            importlib.import_module("kgcheck.protocols.programs.methods")
         except MissingExtra as error:
             return Experiment("", None, f"{error.message} ({error.hint}): nothing was run")
-        del statistics
         try:
             named = _named(self._context, request.text)
         except StoreMissing:
@@ -53,7 +52,11 @@ class GraphExperiments:
         analysis, genes, target = _chosen(request, named)
         if analysis is None:
             return Experiment("", None, f"no analysis is left for the {len(genes)} genes of the text: nothing was run")
-        no_program = _unconfined()
+        no_program = ""
+        try:
+            best_guard()
+        except ProgramError as error:
+            no_program = error.message
         protocol = _protocol(request, analysis, genes, with_program=not no_program)
         options = RunOptions(genes=genes, target=target, writer=(self._client, self._meter))
         outcomes: dict[str, StepOutcome] = {}
@@ -151,8 +154,8 @@ def _computed(request: ExperimentRequest) -> tuple[dict[str, Any], int]:
         for node in ast.walk(ast.parse(program))
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
     }
-    numbers = {name: value for name, value in found.items() if _number(value) is not None}
-    kept = {name: value for name, value in numbers.items() if abs(_number(value) or 0) not in stated}
+    numbers = {name: number for name, value in found.items() if (number := _number(value)) is not None}
+    kept = {name: found[name] for name, number in numbers.items() if abs(number) not in stated}
     return kept, len(numbers) - len(kept)
 
 
@@ -160,12 +163,3 @@ def _number(value: Any) -> int | float | None:
     """A number, or that of a result with its unit."""
     own = value.get("value") if isinstance(value, dict) else value
     return own if isinstance(own, int | float) and not isinstance(own, bool) else None
-
-
-def _unconfined() -> str:
-    """Return the reason why programs cannot be run here; empty where they can."""
-    try:
-        best_guard()
-    except ProgramError as error:
-        return error.message
-    return ""

@@ -1,7 +1,11 @@
-"""The methods of ready analyses, over any graph store: edges in, minus those that an audit refuted, figures out."""
+"""The methods of ready analyses, over any graph store: edges in, minus those that an audit refuted, figures out.
+
+Tests and random sets are computed by scipy.
+"""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,19 +14,185 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck import clock
-from kgcheck.errors import UsageError
+from kgcheck.errors import MissingExtra, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Triple
 from kgcheck.profile.schema import Pattern
-from kgcheck.protocols.programs import statistics as st
-from kgcheck.protocols.programs.analyses import (
-    AnalysisLink,
-    AnalysisResult,
-    ReadyAnalysis,
-    ResultFigure,
-    ResultTable,
-)
+from kgcheck.protocols.programs.analyses import AnalysisLink, AnalysisResult, ReadyAnalysis, ResultFigure, ResultTable
 from kgcheck.questions.resolver import NameResolver
+
+try:
+    from scipy import sparse, stats
+    from scipy.sparse import csgraph
+except ImportError as error:
+    raise MissingExtra("an analysis", "protocols") from error
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_LEAST_BIN = 100
+"""Nodes of nearly the same degree among which a random one is taken, as Guney et al. (2016) have it."""
+
+_RESAMPLES = 2_000
+_LEAST_FOR_INTERVAL = 3
+
+
+class Enrichment(NamedTuple):
+    """One row a tested term, the same place in each."""
+
+    terms: Ints
+    hits: Ints
+    sizes: Ints
+    p: Floats
+    adjusted: Floats
+    odds: Floats
+    drawn: int
+    background: int
+
+
+def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -> Enrichment:
+    """Test terms for over-representation in a set against its background."""
+    kept = np.asarray(has.sum(axis=1)).ravel() > 0
+    sizes = np.asarray(has.sum(axis=0), dtype=np.int64).ravel()
+    hits = np.asarray(has[chosen & kept].sum(axis=0), dtype=np.int64).ravel()
+    background, drawn = int(kept.sum()), int((chosen & kept).sum())
+    tested = np.flatnonzero((sizes >= least) & (sizes <= most))
+    return _over_represented(tested, hits[tested], sizes[tested], drawn, background)
+
+
+def expansion(adjacency: Any, seeds: Ints) -> Enrichment:
+    """Test nodes for more links to some seeds than their degrees explain."""
+    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.int64).ravel()
+    linked = np.asarray(adjacency[:, seeds].sum(axis=1), dtype=np.int64).ravel()
+    linked[seeds] = 0
+    near = np.flatnonzero(linked)
+    background = int((degrees > 0).sum()) - 1
+    drawn = int((degrees[seeds] > 0).sum())
+    return _over_represented(near, linked[near], degrees[near], drawn, background)
+
+
+def _over_represented(terms: Ints, hits: Ints, sizes: Ints, drawn: int, background: int) -> Enrichment:
+    # Fisher's exact test to one side is the upper tail of the hypergeometric distribution.
+    p = np.clip(stats.hypergeom.sf(hits - 1, background, sizes, drawn), 0.0, 1.0)
+    adjusted = stats.false_discovery_control(p) if len(p) else p
+    inside, outside = hits * (background - sizes - drawn + hits), (drawn - hits) * (sizes - hits)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = inside / outside
+    return Enrichment(terms, hits, sizes, p, adjusted, odds, drawn, background)
+
+
+def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[float, float] | None:
+    """The 95 % interval of the conditional odds ratio; none where it has no end."""
+    table = [[hits, drawn - hits], [size - hits, background - size - drawn + hits]]
+    found = stats.contingency.odds_ratio(np.array(table)).confidence_interval(0.95)
+    low, high = float(found.low), float(found.high)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+class Proximity(NamedTuple):
+    """Network proximity of two sets, against random sets of the same sizes and degrees."""
+
+    distance: float
+    interval: tuple[float, float] | None
+    mean: float
+    deviation: float
+    z: float | None
+    p: float
+    permutations: int
+
+
+def largest_component(adjacency: Any) -> Ints:
+    """Places of the nodes of the largest part of a network that hangs together."""
+    _, part = csgraph.connected_components(adjacency, directed=False)
+    return np.flatnonzero(part == np.bincount(part).argmax())
+
+
+def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed: int) -> Proximity:
+    """Measure the network proximity of two sets of nodes, by the closest measure of Guney et al. (2016)."""
+    random = np.random.default_rng(seed)
+    steps = _steps_to(adjacency, second)[first]
+    distance = float(steps.mean())
+    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    alike = _alike(degrees)
+    others = np.array(
+        [
+            _steps_to(adjacency, _redrawn(second, alike, random))[_redrawn(first, alike, random)].mean()
+            for _ in range(permutations)
+        ]
+    )
+    deviation = float(others.std(ddof=1))
+    # Means that are equal may differ in the last digit.
+    nearer = int((others <= distance + 1e-9).sum())
+    return Proximity(
+        distance=distance,
+        interval=_interval(steps, random),
+        mean=float(others.mean()),
+        deviation=deviation,
+        z=(distance - float(others.mean())) / deviation if deviation > 0 else None,
+        p=(nearer + 1) / (permutations + 1),
+        permutations=permutations,
+    )
+
+
+def _steps_to(adjacency: Any, targets: Ints) -> Floats:
+    """The steps from each node to the nearest target."""
+    found: Floats = csgraph.dijkstra(adjacency, directed=False, indices=targets, unweighted=True, min_only=True)
+    return found
+
+
+def _alike(degrees: npt.NDArray[Any]) -> list[Ints]:
+    """By node, the nodes of nearly the same degree: those of equal degrees together, and at least so many."""
+    by_degree = np.argsort(degrees, kind="stable")
+    cuts = np.flatnonzero(np.diff(degrees[by_degree])) + 1
+    starts = [0]
+    for cut in cuts:
+        if cut - starts[-1] >= _LEAST_BIN and len(degrees) - cut >= _LEAST_BIN:
+            starts.append(int(cut))
+    groups = np.split(by_degree, starts[1:])
+    of_node: list[Ints] = [by_degree] * len(degrees)
+    for group in groups:
+        for node in group:
+            of_node[node] = group
+    return of_node
+
+
+def _redrawn(nodes: Ints, alike: list[Ints], random: np.random.Generator) -> Ints:
+    """Other nodes of the same degrees, none twice."""
+    drawn: set[int] = set()
+    for node in nodes:
+        pick = int(random.choice(alike[node]))
+        while pick in drawn and not drawn.issuperset(alike[node].tolist()):
+            pick = int(random.choice(alike[node]))
+        drawn.add(pick)
+    return np.array(sorted(drawn), dtype=np.int64)
+
+
+def _interval(steps: Floats, random: np.random.Generator) -> tuple[float, float] | None:
+    if len(steps) < _LEAST_FOR_INTERVAL or float(np.ptp(steps)) == 0.0:
+        return None
+    found = stats.bootstrap(
+        (steps,), np.mean, n_resamples=_RESAMPLES, method="percentile", rng=random
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of zeros and ones; pairs that come twice count once."""
+    made = sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
+    made.sum_duplicates()
+    made.data[:] = 1
+    return made
+
+
+def with_ancestors(has: Any, parents: Any) -> Any:
+    """Add to each member the ancestors of its terms; cycles do no harm."""
+    while True:
+        more = has + has @ parents
+        more.data[:] = 1
+        if more.nnz == has.nnz:
+            return more
+        has = more
+
 
 _DIGITS = 6
 _BETWEEN = "\x1f"
@@ -95,7 +265,7 @@ class AnalysisGraph:
         apart = rows != columns
         rows, columns = rows[apart], columns[apart]
         both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        return ids, st.matrix(*both, (len(ids), len(ids)))
+        return ids, matrix(*both, (len(ids), len(ids)))
 
     def terms(self, label: str, link: AnalysisLink) -> tuple[list[str], list[str], Any]:
         """Return ids of members, ids of terms, and the matrix of both, with ancestors if wanted."""
@@ -103,15 +273,14 @@ class AnalysisGraph:
         members, (rows,) = _numbered(heads)
         if not link.up:
             terms, (columns,) = _numbered(tails)
-            return members, terms, st.matrix(rows, columns, (len(members), len(terms)))
+            return members, terms, matrix(rows, columns, (len(members), len(terms)))
         children, parents = self.pairs(self.store.schema.pattern(link.label, link.up, link.label))
         terms, (columns, below, above) = _numbered(tails, children, parents)
         size = len(terms)
-        has = st.matrix(rows, columns, (len(members), size))
-        return members, terms, st.with_ancestors(has, st.matrix(below, above, (size, size)))
+        has = matrix(rows, columns, (len(members), size))
+        return members, terms, with_ancestors(has, matrix(below, above, (size, size)))
 
     def names(self, label: str, ids: list[str]) -> dict[str, str]:
-        """Look up the names of nodes, by id."""
         found = self.store.nodes(self.store.schema.label(label), ids)
         return {id_: str(node.get("name") or id_) for id_, node in found.items()}
 
@@ -143,7 +312,8 @@ def run_analysis(
         raise UsageError(
             f"the graph has no {analysis.member} of the gene set: {missing}", "name them by id, or as the graph does"
         )
-    figures, tables, notes = _METHODS[analysis.method](analysis, graph, genes, target, numbers, seed)
+    run = _Run(analysis, graph, list(genes.found.values()), target, numbers, seed)
+    {"enrichment": run.enrich, "expansion": run.expand, "proximity": run.measure}[analysis.method]()
     return AnalysisResult(
         analysis=analysis.name,
         title=analysis.title,
@@ -157,90 +327,140 @@ def run_analysis(
         several=genes.several,
         edges=graph.edges,
         left_out=graph.left_out,
-        figures=figures,
-        tables=tuple(tables),
-        notes=tuple(notes),
+        figures=run.figures,
+        tables=tuple(run.tables),
+        notes=tuple(run.notes),
     )
 
-
-_Found = tuple[dict[str, ResultFigure], list[ResultTable], list[str]]
 
 _ROW = ("hits", "size", "p_value", "adjusted_p_value", "odds_ratio", "odds_ratio_low", "odds_ratio_high", "members")
 
 
-def _enrichment(
-    analysis: ReadyAnalysis,
-    graph: AnalysisGraph,
-    genes: GeneSet,
-    target: str,
-    numbers: dict[str, int | float],
-    seed: int,
-) -> _Found:
-    figures: dict[str, ResultFigure] = {}
-    tables, notes = [], []
-    called = graph.names(analysis.member, list(genes.found.values()))
-    for link in analysis.links:
-        members, terms, has = graph.terms(analysis.member, link)
-        chosen = np.isin(members, list(genes.found.values()))
-        kind = link.label.replace("_", " ")
-        if not chosen.any():
-            notes.append(f"no gene of the set has a {kind}")
-            continue
-        found = st.enrichment(has, chosen, int(numbers["least_members"]), int(numbers["most_members"]))
-        rows = _best(found, numbers)
-        ids = [terms[found.terms[row]] for row in rows]
-        names = graph.names(link.label, ids)
-        of_term = has[chosen].tocsc()
-        set_ids = [id_ for id_, is_in in zip(members, chosen, strict=True) if is_in]
-        listed = []
-        for row, id_ in zip(rows, ids, strict=True):
-            place = int(found.terms[row])
-            having = of_term.indices[of_term.indptr[place] : of_term.indptr[place + 1]]
-            who = ", ".join(sorted(called.get(set_ids[m], set_ids[m]) for m in having))
-            listed.append((id_, names.get(id_, id_), *_cells(found, row), who))
-        tables.append(ResultTable(name=kind, columns=("id", "name", *_ROW), rows=tuple(listed)))
-        figures |= {
-            f"{kind}: terms tested": ResultFigure(value=len(found.terms)),
-            f"{kind}: terms enriched": ResultFigure(
-                value=int((found.adjusted <= numbers["false_discovery_rate"]).sum()),
-                description="adjusted p value after Benjamini and Hochberg up to the false discovery rate",
-            ),
-            f"{kind}: genes with annotation": ResultFigure(value=found.drawn),
-            f"{kind}: background": ResultFigure(
-                value=found.background, description="members of the graph with any annotation of the kind"
-            ),
-        }
-    return figures, tables, notes
+@dataclass
+class _Run:
+    """One analysis of a set of genes, by their ids, with what it has found."""
 
+    analysis: ReadyAnalysis
+    graph: AnalysisGraph
+    genes: list[str]
+    target: str
+    numbers: dict[str, int | float]
+    seed: int
+    figures: dict[str, ResultFigure] = field(default_factory=dict)
+    tables: list[ResultTable] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-def _expansion(
-    analysis: ReadyAnalysis,
-    graph: AnalysisGraph,
-    genes: GeneSet,
-    target: str,
-    numbers: dict[str, int | float],
-    seed: int,
-) -> _Found:
-    ids, adjacency = graph.network(analysis.member, _scored(analysis, numbers))
-    seeds = np.flatnonzero(np.isin(ids, list(genes.found.values())))
-    found = st.expansion(adjacency, seeds)
-    rows = _best(found, numbers)
-    best = [ids[found.terms[row]] for row in rows]
-    names = graph.names(analysis.member, [*best, *(ids[place] for place in seeds)])
-    listed = []
-    for row, id_ in zip(rows, best, strict=True):
-        near = [names.get(ids[place], ids[place]) for place in seeds if adjacency[int(found.terms[row]), place]]
-        listed.append((id_, names.get(id_, id_), *_cells(found, row), ", ".join(sorted(near))))
-    figures = {
-        "genes in the network": ResultFigure(value=len(seeds)),
-        "nodes of the network": ResultFigure(value=len(ids)),
-        "edges of the network": ResultFigure(value=int(adjacency.nnz) // 2),
-        "edges between genes of the set": ResultFigure(value=int(adjacency[seeds][:, seeds].nnz) // 2),
-        "neighbours tested": ResultFigure(value=len(found.terms)),
-        "neighbours found": ResultFigure(value=int((found.adjusted <= numbers["false_discovery_rate"]).sum())),
-    }
-    table = ResultTable(name="expanded gene set", columns=("id", "name", *_ROW), rows=tuple(listed))
-    return figures, [table], [] if len(seeds) else ["no gene of the set has an edge in the network"]
+    def enrich(self) -> None:
+        """Terms of which the genes have more than others of the graph."""
+        called = self.graph.names(self.analysis.member, self.genes)
+        for link in self.analysis.links:
+            members, terms, has = self.graph.terms(self.analysis.member, link)
+            chosen = np.isin(members, self.genes)
+            kind = link.label.replace("_", " ")
+            if not chosen.any():
+                self.notes.append(f"no gene of the set has a {kind}")
+                continue
+            least, most = int(self.numbers["least_members"]), int(self.numbers["most_members"])
+            found = enrichment(has, chosen, least, most)
+            of_term = has[chosen].tocsc()
+            set_names = [called.get(id_, id_) for id_, is_in in zip(members, chosen, strict=True) if is_in]
+
+            def who(term: int, of_term: Any = of_term, names: list[str] = set_names) -> Iterable[str]:
+                return (names[m] for m in of_term.indices[of_term.indptr[term] : of_term.indptr[term + 1]])
+
+            self._tabulate(kind, link.label, terms, found, who)
+            self._count(f"{kind}: terms tested", len(found.terms))
+            passed = int((found.adjusted <= self.numbers["false_discovery_rate"]).sum())
+            rate = "adjusted p value after Benjamini and Hochberg up to the false discovery rate"
+            self._count(f"{kind}: terms enriched", passed, rate)
+            self._count(f"{kind}: genes with annotation", found.drawn)
+            members_of = "members of the graph with any annotation of the kind"
+            self._count(f"{kind}: background", found.background, members_of)
+
+    def expand(self) -> None:
+        """Nodes that are linked to more of the genes than their degrees explain."""
+        ids, adjacency = self._network()
+        seeds = np.flatnonzero(np.isin(ids, self.genes))
+        found = expansion(adjacency, seeds)
+        called = self.graph.names(self.analysis.member, [ids[place] for place in seeds])
+
+        def near(node: int) -> Iterable[str]:
+            return (called.get(ids[place], ids[place]) for place in seeds if adjacency[node, place])
+
+        self._tabulate("expanded gene set", self.analysis.member, ids, found, near)
+        self._count("genes in the network", len(seeds))
+        self._count("nodes of the network", len(ids))
+        self._count("edges of the network", int(adjacency.nnz) // 2)
+        self._count("edges between genes of the set", int(adjacency[seeds][:, seeds].nnz) // 2)
+        self._count("neighbours tested", len(found.terms))
+        self._count("neighbours found", int((found.adjusted <= self.numbers["false_discovery_rate"]).sum()))
+        if not len(seeds):
+            self.notes.append("no gene of the set has an edge in the network")
+
+    def measure(self) -> None:
+        """The network proximity of the genes to those of a target."""
+        link, node = target_of(self.analysis, self.graph.resolver, self.target)
+        pattern = self.graph.store.schema.pattern(self.analysis.member, link.relation, link.label)
+        heads, tails = self.graph.pairs(pattern, self._least(link))
+        of_target = heads.filter(pc.equal(tails, node)).to_pylist()
+        ids, adjacency = self._network()
+        hint = "lower the least score"
+        if not of_target or not ids:
+            raise UsageError(f"the graph has no {self.analysis.member} of {self.target} with that score", hint)
+        within = largest_component(adjacency)
+        ids = [ids[place] for place in within]
+        adjacency = adjacency[within][:, within]
+        first = np.flatnonzero(np.isin(ids, self.genes))
+        second = np.flatnonzero(np.isin(ids, of_target))
+        if not len(first) or not len(second):
+            there = f"{len(first)} genes of the set and {len(second)} of {self.target} are in the network"
+            raise UsageError(there, hint)
+        found = proximity(adjacency, first, second, int(self.numbers["permutations"]), self.seed)
+        mean = "steps from a gene of the set to the nearest gene of the target, mean"
+        self._count("network proximity", _rounded(found.distance), mean, "steps")
+        random = "mean of random sets of the same degrees"
+        self._count("random network proximity", _rounded(found.mean), random, "steps")
+        self._count("random network proximity deviation", _rounded(found.deviation), unit="steps")
+        self._count("p value", _rounded(found.p), "permutation test, as near or nearer")
+        self._count("permutations", found.permutations)
+        self._count("genes of the set in the network", len(first))
+        self._count("genes of the target in the network", len(second))
+        self._count("genes in both", len(np.intersect1d(first, second)))
+        self._count("nodes of the network", len(ids))
+        if found.z is not None:
+            self._count("z-score", _rounded(found.z))
+        else:
+            self.notes.append("random sets are all as near: there is no z-score")
+        for name, end in zip(("low", "high"), found.interval or (), strict=False):
+            interval = "95 % interval by bootstrap over the set"
+            self._count(f"network proximity {name}", _rounded(end), interval, "steps")
+
+    def _count(self, name: str, value: int | float, description: str = "", unit: str = "") -> None:
+        self.figures[name] = ResultFigure(value=value, unit=unit, description=description)
+
+    def _least(self, link: AnalysisLink) -> float | None:
+        return float(self.numbers[link.least]) if link.least else None
+
+    def _network(self) -> tuple[list[str], Any]:
+        return self.graph.network(self.analysis.member, [(link, self._least(link)) for link in self.analysis.links])
+
+    def _tabulate(
+        self, name: str, label: str, ids: list[str], found: Enrichment, who: Callable[[int], Iterable[str]]
+    ) -> None:
+        """The rows that are reported, the surest first, each with the genes that speak for it."""
+        passed = np.flatnonzero((found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits > 0))
+        order = passed[np.lexsort((found.terms[passed], -found.hits[passed], found.p[passed]))]
+        best = order[: int(self.numbers["rows"])].tolist()
+        names = self.graph.names(label, [ids[found.terms[row]] for row in best])
+        rows = []
+        for row in best:
+            term, hits, size = int(found.terms[row]), int(found.hits[row]), int(found.sizes[row])
+            interval = odds_interval(hits, size, found.drawn, found.background) or (math.nan, math.nan)
+            numbers = (found.p[row], found.adjusted[row], found.odds[row], *interval)
+            cells = [_rounded(float(number)) if math.isfinite(number) else None for number in numbers]
+            named = names.get(ids[term], ids[term])
+            rows.append((ids[term], named, hits, size, *cells, ", ".join(sorted(who(term)))))
+        self.tables.append(ResultTable(name=name, columns=("id", "name", *_ROW), rows=tuple(rows)))
 
 
 def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tuple[AnalysisLink, str]:
@@ -252,84 +472,6 @@ def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tup
         if found := gene_set(resolver, link.label, [name]).found:
             return link, found[name]
     raise UsageError(f"the graph has no one node {name!r} to hold a gene set against", f"name one by its id: {labels}")
-
-
-def _proximity(
-    analysis: ReadyAnalysis,
-    graph: AnalysisGraph,
-    genes: GeneSet,
-    target: str,
-    numbers: dict[str, int | float],
-    seed: int,
-) -> _Found:
-    link, node = target_of(analysis, graph.resolver, target)
-    least = float(numbers[link.least]) if link.least else None
-    heads, tails = graph.pairs(graph.store.schema.pattern(analysis.member, link.relation, link.label), least)
-    of_target = set(heads.filter(pc.equal(tails, node)).to_pylist())
-    ids, adjacency = graph.network(analysis.member, _scored(analysis, numbers))
-    if not of_target or not ids:
-        raise UsageError(f"the graph has no {analysis.member} of {target} with that score", "lower the least score")
-    within = st.largest_component(adjacency)
-    ids = [ids[place] for place in within]
-    adjacency = adjacency[within][:, within]
-    first = np.flatnonzero(np.isin(ids, list(genes.found.values())))
-    second = np.flatnonzero(np.isin(ids, list(of_target)))
-    if not len(first) or not len(second):
-        raise UsageError(
-            f"{len(first)} genes of the set and {len(second)} of {target} are in the network", "lower the least score"
-        )
-    found = st.proximity(adjacency, first, second, int(numbers["permutations"]), seed)
-    about = "steps from a gene of the set to the nearest gene of the target, mean"
-    figures = {
-        "network proximity": ResultFigure(value=_rounded(found.distance), unit="steps", description=about),
-        "random network proximity": ResultFigure(
-            value=_rounded(found.mean), unit="steps", description="mean of random sets of the same degrees"
-        ),
-        "random network proximity deviation": ResultFigure(value=_rounded(found.deviation), unit="steps"),
-        "p value": ResultFigure(value=_rounded(found.p), description="permutation test, as near or nearer"),
-        "permutations": ResultFigure(value=found.permutations),
-        "genes of the set in the network": ResultFigure(value=len(first)),
-        "genes of the target in the network": ResultFigure(value=len(second)),
-        "genes in both": ResultFigure(value=len(np.intersect1d(first, second))),
-        "nodes of the network": ResultFigure(value=len(ids)),
-    }
-    if found.z is not None:
-        figures["z-score"] = ResultFigure(value=_rounded(found.z))
-    if found.interval:
-        figures["network proximity low"], figures["network proximity high"] = (
-            ResultFigure(value=_rounded(end), unit="steps", description="95 % interval by bootstrap over the set")
-            for end in found.interval
-        )
-    notes = [] if found.z is not None else ["random sets are all as near: there is no z-score"]
-    return figures, [], notes
-
-
-_METHODS = {"enrichment": _enrichment, "expansion": _expansion, "proximity": _proximity}
-
-
-def _scored(analysis: ReadyAnalysis, numbers: Mapping[str, int | float]) -> list[tuple[AnalysisLink, float | None]]:
-    return [(link, float(numbers[link.least]) if link.least else None) for link in analysis.links]
-
-
-def _best(found: st.Enrichment, numbers: Mapping[str, int | float]) -> list[int]:
-    """The rows that are reported, the surest first."""
-    passed = np.flatnonzero((found.adjusted <= numbers["false_discovery_rate"]) & (found.hits > 0))
-    order = passed[np.lexsort((found.terms[passed], -found.hits[passed], found.p[passed]))]
-    return [int(row) for row in order[: int(numbers["rows"])]]
-
-
-def _cells(found: st.Enrichment, row: int) -> tuple[int | float | None, ...]:
-    hits, size, odds = int(found.hits[row]), int(found.sizes[row]), float(found.odds[row])
-    low, high = st.odds_interval(hits, size, found.drawn, found.background) or (None, None)
-    return (
-        hits,
-        size,
-        _rounded(float(found.p[row])),
-        _rounded(float(found.adjusted[row])),
-        _rounded(odds) if math.isfinite(odds) else None,
-        None if low is None else _rounded(low),
-        None if high is None else _rounded(high),
-    )
 
 
 def _rounded(number: float) -> float:

@@ -1,11 +1,20 @@
-"""Steps of a protocol, run over a context: ready analyses of what stands in its graph, and programs in the sandbox."""
+"""Steps of a protocol, run over a context: ready analyses of what stands in its graph, and programs in the sandbox.
 
+A program is for a task that is read out of a step; it is given, or a model writes it, again with its errors until one
+does the task.
+"""
+
+import ast
 import hashlib
+import importlib.util
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from kgcheck.context import Context
 from kgcheck.curation.findings import list_findings
@@ -13,32 +22,253 @@ from kgcheck.errors import InputError, InputFormat, LedgerError, ProgramError, U
 from kgcheck.inputs import read_whole
 from kgcheck.ledger.run import Run
 from kgcheck.llm.budget import Limits, Meter, total_meter
-from kgcheck.model import CheckType, Outcome, Triple
+from kgcheck.llm.client import ChatClient
+from kgcheck.model import CheckType, Outcome, Triple, Value
 from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
-from kgcheck.protocols.programs.record import Language, ProgramLimits, read_program_results
-from kgcheck.protocols.programs.sandbox import run_program
-from kgcheck.protocols.programs.tasks import (
-    RESULTS,
-    ProgramAttempt,
-    ProgramRecord,
-    ProgramTask,
-    attempt_of,
-    checked,
-    program_tasks,
-    write_program,
-)
-from kgcheck.protocols.protocol import StudyProtocol, StudyStep, digest_of_things
+from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
+from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol, StudyStep, digest_of_things
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
 
 if TYPE_CHECKING:
-    from kgcheck.llm.client import ChatClient
+    pass
+
+LONGEST_PROGRAM = 100_000
+
+RESULTS = "results.json"
+
+
+class TaskFile(Value):
+    """Input or output file of a program: its kind, and the step that made it, if any."""
+
+    name: str
+    kind: ItemKind
+    file: str
+    step: str = Field(default="", description="id of the step that leaves it; empty where it is given")
+
+
+class ProgramTask(Value):
+    """Task for a program."""
+
+    id: str = Field(description="of the step")
+    description: str
+    language: Language = "python"
+    inputs: tuple[TaskFile, ...] = ()
+    outputs: tuple[TaskFile, ...] = ()
+    parameters: tuple[StepParameter, ...] = ()
+    statistics: tuple[str, ...] = ()
+
+
+class ProgramAttempt(Value):
+    """One program for a task: why it was not run, how it ran, what it lacks, and how bad that is."""
+
+    problems: tuple[str, ...] = Field(default=(), description="why it was not run")
+    run: ProgramRun | None = None
+    lacks: tuple[str, ...] = Field(default=(), description="files that it should have left, and what is wrong in them")
+    level: Literal[1, 2, 3, 4] | None = Field(default=None, description="none where all is well")
+
+
+class ProgramRecord(Value):
+    """All attempts at a task, the last one last."""
+
+    task: ProgramTask
+    written_by: str = Field(default="", description="a model, or empty: the program was given")
+    attempts: tuple[ProgramAttempt, ...]
+
+    @property
+    def success(self) -> bool:
+        """Tell whether the last program came to its end and left what it should."""
+        return bool(self.attempts) and self.attempts[-1].level is None
+
+
+class ErrorLevel(Value):
+    """The signs of errors of a level."""
+
+    level: Literal[1, 2, 3, 4]
+    meaning: str
+    errors: frozenset[str]
+    words: tuple[str, ...]
+    limits: frozenset[str]
+
+
+class ProgramRules(ProtocolRules):
+    """Names of files, and levels of errors."""
+
+    file = "programs"
+    suffixes: dict[ItemKind, str]
+    levels: tuple[ErrorLevel, ...]
+
+
+def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tuple[ProgramTask, ...]:
+    """The tasks of a protocol: its steps that make something and that no ready analysis runs."""
+    made: dict[str, TaskFile] = {}
+    tasks = []
+    for step in protocol.steps:
+        outputs = tuple(_file(item, step.id) for item in step.outputs)
+        if outputs and not step.analysis:
+            inputs = tuple(made.get(item.name.casefold()) or _file(item) for item in step.inputs)
+            tasks.append(
+                ProgramTask(
+                    id=step.id,
+                    description=step.text,
+                    language=language,
+                    inputs=inputs,
+                    outputs=outputs,
+                    parameters=step.parameters,
+                    statistics=step.statistics,
+                )
+            )
+        # A ready analysis leaves its results as one file, whatever its outputs are called.
+        left = {"file": RESULTS} if step.analysis else {}
+        made |= {output.name.casefold(): output.model_copy(update=left) for output in outputs}
+    return tuple(tasks)
+
+
+def _file(item: StepItem, step: str = "") -> TaskFile:
+    """Name the file of an item: letters and digits of its name, and the suffix of its kind."""
+    stem = re.sub(r"[^a-z0-9]+", "_", item.name.casefold()).strip("_")[:60] or "item"
+    return TaskFile(name=item.name, kind=item.kind, file=stem + ProgramRules.shipped().suffixes[item.kind], step=step)
+
+
+def problems_of(program: str, language: Language) -> tuple[str, ...]:
+    """List the problems of a program that can be seen without running it."""
+    if not program.strip() or len(program) > LONGEST_PROGRAM:
+        return (f"SyntaxError: a program has from 1 to {LONGEST_PROGRAM:,} characters",)
+    if language != "python":
+        return ()
+    imported: set[str] = set()
+    try:
+        for node in ast.walk(ast.parse(program)):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.split(".")[0])
+    except SyntaxError as error:
+        return (f"SyntaxError: {error.msg} in line {error.lineno or 1}",)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return (f"SyntaxError: {error or 'it nests too deep'}",)
+    return tuple(f"ModuleNotFoundError: there is no module {n!r}" for n in sorted(imported) if not _is_there(n))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        # Of a name without points, nothing is imported to find it.
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttempt:
+    """Evaluate the run of a program as an attempt at a task."""
+    if not run.clean:
+        return ProgramAttempt(run=run, level=error_level(run.stderr, run.limit or ""))
+    left = {file.name for file in run.files}
+    lacks = [f"it left no {output.file}" for output in task.outputs if output.file not in left]
+    try:
+        read_program_results(folder)
+    except InputFormat as error:
+        lacks.append(error.message.replace(str(folder), "").lstrip("/"))
+    return ProgramAttempt(run=run, lacks=tuple(lacks), level=4 if lacks else None)
+
+
+def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
+    r"""Grade the severity of an error, after the paper's table.
+
+    >>> error_level("Traceback …\nKeyError: 'gene'")
+    3
+    >>> error_level("", limit="seconds")
+    1
+    """
+    levels = ProgramRules.shipped().levels
+    if limit:
+        return next((level.level for level in levels if limit in level.limits), 4)
+    lines = [line.strip() for line in stderr[-2_000:].splitlines() if line.strip()]
+    # The exception stands at the beginning of the last line that names one; a message may go on over several.
+    names = [line.split(":")[0].rpartition(".")[2] for line in reversed(lines[-10:])]
+    if found := next((level.level for name in names for level in levels if name in level.errors), None):
+        return found
+    last = "\n".join(lines[-10:])
+    return next((level.level for level in levels if any(words in last for words in level.words)), 4)
+
+
+class ProgramFigures(Value):
+    """Figures of the programs of a protocol."""
+
+    tasks: int
+    successes: int
+    levels: dict[int, int] = Field(description="tasks that were not completed, by the level of their last error")
+
+
+def program_figures(records: Iterable[ProgramRecord]) -> ProgramFigures:
+    """Count how programs fared: the paper's success rate, and the levels of what was not completed."""
+    listed = list(records)
+    last = [record.attempts[-1].level or 4 for record in listed if not record.success and record.attempts]
+    return ProgramFigures(
+        tasks=len(listed),
+        successes=sum(record.success for record in listed),
+        levels={level: last.count(level) for level in sorted(set(last))},
+    )
+
+
+MOST_ATTEMPTS = 4
+
+_SHOWN = 2_000
+"""Characters of what a program wrote to stderr that go back to the writer."""
+
+_LIBRARIES = {
+    "python": "There are numpy, pandas, scipy and statsmodels.",
+    "r": "There is base R with the package stats.",
+}
+
+
+class ProgramAnswer(ModelForm):
+    """The form of an answer."""
+
+    program: str = Field(min_length=1, max_length=LONGEST_PROGRAM)
+
+
+def write_program(
+    task: ProgramTask,
+    client: "ChatClient",
+    meter: Meter,
+    attempt: Callable[[str], ProgramAttempt],
+    most: int = MOST_ATTEMPTS,
+) -> tuple[str, ProgramRecord]:
+    """Have a program written for a task, and written again with its errors, until one does it."""
+    system = model_task("write a program").format(language=task.language, libraries=_LIBRARIES[task.language])
+    question: dict[str, Any] = {"task": task.model_dump(mode="json", exclude={"language"})}
+    attempts: list[ProgramAttempt] = []
+    program = ""
+    while len(attempts) < most and (not attempts or attempts[-1].level is not None):
+        if attempts:
+            last = attempts[-1]
+            errors = [*last.problems, *last.lacks]
+            if last.run and last.run.limit:
+                errors.append(f"it was ended: {last.run.limit} limit")
+            if last.run and not last.run.clean:
+                errors.append(f"exit {last.run.exit}: {last.run.stderr[-_SHOWN:]}")
+            question["before"] = {"program": program, "errors": errors}
+        answer, _ = client.answer(asked(system, question), ProgramAnswer, meter=meter)
+        program = answer.program
+        attempts.append(checked(program, task, attempt))
+    return program, ProgramRecord(task=task, written_by=client.model, attempts=tuple(attempts))
+
+
+def checked(program: str, task: ProgramTask, attempt: Callable[[str], ProgramAttempt]) -> ProgramAttempt:
+    """Look a program over, and run it if nothing is wrong with it."""
+    if problems := problems_of(program, task.language):
+        return ProgramAttempt(problems=problems, level=error_level(problems[0]))
+    return attempt(program)
+
 
 KEY = "run.json"
 """File that tells what the results beside it were made of."""
 
 RECORD, FILES = "record.json", "files"
+
 StepState = Literal["done", "kept", "failed", "skipped"]
+
 _SUFFIXES: dict[str, Language] = {".py": "python", ".R": "r", ".r": "r"}
 
 
@@ -70,27 +300,22 @@ class StepPrograms:
     """Runs programs for the steps of a protocol."""
 
     def __init__(self, context: Context, protocol: StudyProtocol, out: Path, given: RunOptions) -> None:
-        self._context = context
-        self._out = out
-        self._given = given
+        self._context, self._out, self._given = context, out, given
         self._limits: ProgramLimits = given.limits or ProgramLimits()
         self._tasks = {task.id: task for task in program_tasks(protocol)}
         self._meter = total_meter(context.settings) if context.brain == "llm" else None
         self._model = given.writer[0].model if given.writer else context.settings.llm_model
 
     def run(self, step: str) -> StepOutcome:
-        """Run the program of a step, or have one written."""
         task, program = self._tasks.get(step), self._program(step)
         if program:
             # A program that is given is run, whatever its step says that it makes.
-            task = (task or ProgramTask(id=step, description="")).model_copy(
-                update={"language": _SUFFIXES[program.suffix]}
-            )
+            known = task or ProgramTask(id=step, description="")
+            task = known.model_copy(update={"language": _SUFFIXES[program.suffix]})
         if task is None or (program is None and self._meter is None and self._given.writer is None):
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
-
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
         model = "" if program else self._model
         key = digest_of_things([task.model_dump(mode="json"), text, digests, self._limits.model_dump(), model])
@@ -108,7 +333,7 @@ class StepPrograms:
 
         # What a program left is data of others: it goes on only as what it was read as.
         results = read_program_results(folder / FILES)
-        write_text(folder / "results.json", json.dumps(results, indent=2, allow_nan=False) + "\n")
+        write_text(folder / RESULTS, json.dumps(results, indent=2, allow_nan=False) + "\n")
         write_text(folder / KEY, key)
         return StepOutcome(step, "done", folder, record=record)
 
@@ -156,12 +381,12 @@ class StepPrograms:
 def is_kept(folder: Path, key: str) -> bool:
     """Tell whether a folder has results made from exactly these inputs."""
     kept = folder / KEY
-    return (folder / "results.json").is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == key
+    return (folder / RESULTS).is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == key
 
 
 def forget(folder: Path) -> None:
     """Take away the results of an earlier run: they would stand beside a record that is not theirs."""
-    for name in (KEY, "results.json"):
+    for name in (KEY, RESULTS):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -172,12 +397,6 @@ def _last_line(attempt: ProgramAttempt) -> str:
         return f"it was ended by its limit of {attempt.run.limit}"
     lines = attempt.run.stderr.strip().splitlines()
     return lines[-1] if lines else f"it ended with {attempt.run.signal or attempt.run.exit}"
-
-
-class _Refuted(NamedTuple):
-    edges: list[Triple]
-    run: Run | None
-    notes: tuple[str, ...]
 
 
 def analyse(
@@ -193,23 +412,19 @@ def analyse(
     from kgcheck.protocols.programs.methods import AnalysisGraph, run_analysis
 
     analysis = ready_analysis(name)
-    refuted = _refuted(context, analysis)
-    graph = AnalysisGraph(context.graph, refuted.edges, context.resolver())
+    refuted, run, notes = _refuted(context, analysis)
+    graph = AnalysisGraph(context.graph, refuted, context.resolver())
     found = run_analysis(analysis, graph, genes, target=target, parameters=parameters, seed=seed)
-    about: dict[str, object] = {"notes": (*found.notes, *refuted.notes)}
-    if refuted.run:
-        about |= {"run": refuted.run.id, "releases": {r.source: r.release for r in refuted.run.releases}}
-    return found.model_copy(update=about)
+    more: dict[str, object] = {"notes": (*found.notes, *notes)}
+    if run:
+        more |= {"run": run.id, "releases": {r.source: r.release for r in run.releases}}
+    return found.model_copy(update=more)
 
 
 def run_steps(
     context: Context, protocol: StudyProtocol, out: Path, options: RunOptions | None = None
 ) -> Iterator[StepOutcome]:
-    """Run the steps of a protocol that a ready analysis or a program runs; each into a folder of its own.
-
-    A step whose folder has the results of the same analysis over the same graph, or of the same program over the same
-    inputs, is not run again. With the brain ``llm``, a model writes the programs that are not given.
-    """
+    """Run the steps of a protocol, each into a folder of its own; one that was run with the same things is kept."""
     given = options or RunOptions()
     known = {step.id: step for step in protocol.steps}
     if given.only and given.only not in known:
@@ -255,13 +470,12 @@ def _run_analysis(
     return StepOutcome(step.id, "done", folder)
 
 
-def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:
+def _refuted(context: Context, analysis: ReadyAnalysis) -> tuple[list[Triple], Run | None, tuple[str, ...]]:
     """Edges that the newest run that looked at them refuted, without those of findings that a person rejected."""
-    relations = {link.relation for link in analysis.links} | {link.up for link in analysis.links}
-    relations |= {link.relation for link in analysis.targets}
+    relations = {name for link in (*analysis.links, *analysis.targets) for name in (link.relation, link.up)}
     reader = context.verified_if_there()
     if reader is None:
-        return _Refuted([], None, ("there is no ledger: nobody has looked at the edges",))
+        return [], None, ("there is no ledger: nobody has looked at the edges",)
     store_id = context.graph.store_id()
     with context.reading() as ledger:
         runs = [run for run in ledger.runs() if run.store_id == store_id]
@@ -273,7 +487,7 @@ def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:
         }
     newest = next((run for run in runs if not run.is_check), None)
     if newest is None:
-        return _Refuted([], None, ("no audit of this graph is in the ledger: nobody has looked at the edges",))
+        return [], None, ("no audit of this graph is in the ledger: nobody has looked at the edges",)
     rejected: set[str] = set()
     with suppress(UnknownName), context.reading() as ledger:
         listed = list_findings(ledger, newest.id, types=["triple"], outcomes=["refuted"], decisions=["rejected"])
@@ -284,4 +498,4 @@ def _refuted(context: Context, analysis: ReadyAnalysis) -> _Refuted:
         stands = judged is not None and judged.outcome is not Outcome.REFUTED
         if not stands and fingerprint not in rejected and task.relation and task.object:
             edges.append(Triple(head=task.subject, relation=task.relation, tail=task.object))
-    return _Refuted(edges, newest, ())
+    return edges, newest, ()

@@ -7,17 +7,15 @@ patients or samples there were, and what came out, is none.
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import takewhile
 
 from pydantic import Field
 
 from kgcheck.grounding.quantities import WrittenNumber, quantities
 from kgcheck.literature.documents import Span
-from kgcheck.model import Value
-from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import StepParameter
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, Words, either
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words, either
 
 _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6})(?![\w:/]|\.\d)")
 _DAY = re.compile(r"\b[Dd]ays? (?P<value>\d{1,3}(?:\s?(?:[-\u2013]|to|or|and)\s?\d{1,3})?)(?![\w.,/]\d|\w)")
@@ -67,12 +65,14 @@ def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParamete
             found.append((match.start(), StepParameter(name="dilution", value=match[0])))
     for match in _DAY.finditer(text):
         left_out.append(match.span("value"))
-        found.append((match.start(), StepParameter(name="day", value=match["value"], number=_only(match["value"]))))
+        day = match["value"]
+        number = Decimal(day) if day.isdecimal() and day.isascii() else None
+        found.append((match.start(), StepParameter(name="day", value=day, number=number)))
     numbers = {q.start: q for q in (*_like_years(text), *quantities(text, left_out))}
     for setting in _joined(text, [_Setting(text, numbers[at]) for at in sorted(numbers)]):
         if name := setting.name():
             found.append((setting.start, setting.parameter(name)))
-    for match in _words().defaults.finditer(text):
+    for match in ParameterWords.shipped().defaults.finditer(text):
         found.append((match.start(), StepParameter(name=match[1].lower(), value="default")))
     return tuple(dict.fromkeys(p for _, p in sorted(found, key=lambda f: f[0])))
 
@@ -81,12 +81,8 @@ def _like_years(text: str) -> Iterator[WrittenNumber]:
     """Numbers that are no years, for a unit follows that only methods have: 2000 rpm."""
     for match in re.finditer(r"(?<![\w.,/^+:-])(?:1[5-9]|20)\d\d(?![\d.,]*\d)", text):
         start, end = match.span()
-        if _words().unit.match(text, end):
+        if ParameterWords.shipped().unit.match(text, end):
             yield WrittenNumber(start, end, end, Decimal(match[0]), Decimal(1))
-
-
-def _only(value: str) -> Decimal | None:
-    return Decimal(value) if value.isdecimal() and value.isascii() else None
 
 
 class _Setting:
@@ -103,10 +99,10 @@ class _Setting:
         self.comparator = sign[1] if sign and number.comparator == "=" else number.comparator
         if sign:
             self.start = sign.start()
-        if own := _words().unit.match(text, number.number_end):
+        if own := ParameterWords.shipped().unit.match(text, number.number_end):
             # "10,000 x g" is no factor, and "2 mg/kg" no mass.
             if own.end() > self.end or not self.unit:
-                self.unit, self.end = _words().units[own[1]], own.end()
+                self.unit, self.end = ParameterWords.shipped().units[own[1]], own.end()
         if self.unit == "g" and self.number >= _LEAST_SPUN and _SPUN.search(text):
             self.unit = "\u00d7 g"
         if self.unit == "°C" and text[max(0, number.start - 2) : number.start] in (" \u2013", "(\u2013"):
@@ -135,17 +131,15 @@ class _Setting:
     def name(self) -> str:  # noqa: PLR0911
         """Name the setting of the number; empty if it is no setting."""
         # A mean with its deviation is what came out.
-        if "±" in self.text[max(0, self.value_start - 1) : self.value_start + 1] or self.text[
-            self.end :
-        ].lstrip().startswith("±"):
+        around = self.text[max(0, self.value_start - 1) : self.value_start + 1]
+        if "±" in around or self.text[self.end :].lstrip().startswith("±"):
             return ""
         if self.unit == "%" and self.text.startswith(" of ", self.end):
             return ""
-        if _OF_ALL.match(self.text, self.end) or _RESULT_OF_TEST.search(
-            self.text, max(0, self.start - 24), self.start + 2
-        ):
+        of_test = _RESULT_OF_TEST.search(self.text, max(0, self.start - 24), self.start + 2)
+        if of_test or _OF_ALL.match(self.text, self.end):
             return ""
-        known = _words()
+        known = ParameterWords.shipped()
         last = self.words[-1].lower().strip("'\u2019") if self.words else ""
         # One letter may be a unit, too: "for 3 h at 37°C".
         if last in known.results and (len(last) > 1 or self.compared or not self.unit):
@@ -163,9 +157,8 @@ class _Setting:
         if not self.unit and _WITHOUT_NAME.match(self.text, self.end):
             return ""
         plainly = self.unit or self.joined or self.compared or last in known.direct
-        if (plainly and (last in known.nouns or last.removesuffix("s") in known.nouns)) or (
-            self.compared and self._is_symbol()
-        ):
+        noun = last in known.nouns or last.removesuffix("s") in known.nouns
+        if (plainly and noun) or (self.compared and self._is_symbol()):
             return self._phrase()
         if self.unit:
             return self._of_unit()
@@ -174,10 +167,6 @@ class _Setting:
         if "significan" in self.text[max(0, self.start - 60) : self.start].lower() and 0 < self.number < 1:
             return "significance level"
         return ""
-
-    def _stands_alone(self) -> bool:
-        """Tell whether no word or comma stands between the number and the word before it: "zincol 10 mg"."""
-        return not self.joined and self.text[max(0, self.start - 2) : self.start - 1].isalnum()
 
     def may_share(self, unit: str) -> bool:
         """Tell whether it may be in a list whose last member has the unit: it has neither one nor a name."""
@@ -188,43 +177,46 @@ class _Setting:
     def _is_symbol(self) -> bool:
         """Tell whether a name stands before a sign, as in ``minDepth = 5``."""
         last = self.words[-1] if self.words else ""
-        return last[:1].isalpha() and last.lower() not in _words().stop and not (last.endswith("ed") and last.islower())
+        return (
+            last[:1].isalpha()
+            and last.lower() not in ParameterWords.shipped().stop
+            and not (last.endswith("ed") and last.islower())
+        )
 
     def _phrase(self) -> str:
         """The name before the number with the words that say more of it."""
         words = [self.words[-1]]
         if len(words[0]) == 1:
             return words[0]
+        known = ParameterWords.shipped()
         for word in reversed(self.words[:-1]):
-            if (
-                word.lower() in _words().stop
-                or not word[0].isalpha()
-                or word in _words().units
-                or word.endswith((",", "."))
-            ):
+            if word.lower() in known.stop or word in known.units or not word[0].isalpha() or word.endswith((",", ".")):
                 break
             words.insert(0, word)
         return " ".join(words[-3:])[:200]
 
     def _of_unit(self) -> str:
         """Name a number with a unit: by what it is a number of, or by the unit."""
-        known = _words()
+        known = ParameterWords.shipped()
         kind = known.kinds.get(self.unit) or known.kinds.get(self.unit.partition("/")[0], "")
         if "/" in self.unit and self.unit not in known.kinds:
-            kind = (
-                "rate"
-                if self.unit.endswith(("/min", "/s", "/h", "/day"))
-                else "concentration"
-                if kind in _NAMES_A_MATERIAL
-                else kind
-            )
-        if kind in _NAMES_A_MATERIAL and (bracket := self._before_bracket()):
-            return bracket
-        if kind in _NAMES_A_MATERIAL and (after := _NEXT_WORDS.match(self.text, self.end)):
-            if words := self._material(after[1].split()):
-                return " ".join(words)[:200]
-        if kind in _NAMES_A_MATERIAL and kind != "share" and self._is_symbol() and self._stands_alone():
-            return self.words[-1]
+            if self.unit.endswith(("/min", "/s", "/h", "/day")):
+                kind = "rate"
+            elif kind in _NAMES_A_MATERIAL:
+                kind = "concentration"
+        if kind in _NAMES_A_MATERIAL:
+            if bracket := self._before_bracket():
+                return bracket
+            after = _NEXT_WORDS.match(self.text, self.end)
+            words = after[1].split() if after else []
+            # Up to one that names no material.
+            named = takewhile(lambda w: w.lower() not in known.stop and w.lower() not in ("ph", "per"), words)
+            if material := " ".join(named)[:200]:
+                return material
+            # No word or comma stands between the number and the word before it: "zincol 10 mg".
+            alone = not self.joined and self.text[max(0, self.start - 2) : self.start - 1].isalnum()
+            if kind != "share" and self._is_symbol() and alone:
+                return self.words[-1]
         if kind == "share":
             # Without a name or a material it is what came out.
             return "share" if self.compared else ""
@@ -239,35 +231,23 @@ class _Setting:
         found = _IN_BRACKET.search(self.text, max(0, self.start - 90), self.start)
         if found is None or not _BRACKET_ENDS.match(self.text, self.end):
             return ""
-        words = [
-            w for w in (found[1] or found[2]).split() if w.lower() not in _words().stop and w not in _words().units
-        ]
-        return " ".join(words)
-
-    def _material(self, words: list[str]) -> list[str]:
-        """The words after a number that name a material, up to one that does not."""
-        known = _words()
-        taken: list[str] = []
-        for word in words:
-            if word.lower() in known.stop or word.lower() in ("ph", "per"):
-                break
-            taken.append(word)
-        return taken
+        known, words = ParameterWords.shipped(), (found[1] or found[2]).split()
+        return " ".join(w for w in words if w.lower() not in known.stop and w not in known.units)
 
     def _counted(self) -> str:
         """Name the things that a bare number counts, if that is set and not found: permutations, cycles."""
         after = _AFTER.match(self.text, self.end)
         words = after[1].split() if after else []
-        counted = _words().counted | _words().many
+        known = ParameterWords.shipped()
+        counted = known.counted | known.many
         place = next((n for n, w in enumerate(words) if w.strip("-.") in counted), None)
-        if place is None or any(w in _words().stop for w in words[:place]):
+        if place is None or any(w in known.stop for w in words[:place]):
             return ""
-        if words[place] in _words().many:
+        if words[place] in known.many:
             return words[place] if self.number >= _MANY else ""
         return " ".join(words[: place + 1]).rstrip(".") if 0 < self.number < _COUNTS_NOTHING else ""
 
     def parameter(self, name: str) -> StepParameter:
-        """The setting under a name."""
         value = self.text[self.value_start : self.end].strip(" <>=≤≥~≈\u223c")
         return StepParameter(
             name=name,
@@ -308,9 +288,10 @@ def _is_range(text: str, first: "_Setting", between: str) -> bool:
     return between.strip() != "and" or bool(re.search(r"\bbetween $", text[max(0, first.start - 9) : first.start]))
 
 
-class ParameterWords(Value):
-    """The file ``parameters.toml``."""
+class ParameterWords(ProtocolRules):
+    """Words beside numbers, and units."""
 
+    file = "parameters"
     nouns: Words
     direct: Words
     results: Words
@@ -323,26 +304,17 @@ class ParameterWords(Value):
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """Units by how they are written."""
         return {spelling: unit for unit, spellings in self.spellings.items() for spelling in spellings}
 
     @cached_property
     def unit(self) -> re.Pattern[str]:
-        """A unit behind a number."""
         return re.compile(rf"[ \u00a0\u2009\u202f-]?({either(self.units)})(?![^\W\d_])")
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """Measured quantity by unit."""
         return {unit: kind for kind, members in self.members.items() for unit in members}
 
     @cached_property
     def defaults(self) -> re.Pattern[str]:
-        """Pattern of settings left at their default."""
         nouns = either(words.split()[-1] for words in self.default)
         return re.compile(rf"\b(?:default|standard) ((?:{nouns}))\b", re.IGNORECASE)
-
-
-@cache
-def _words() -> ParameterWords:
-    return read_value(resource_dir("corpus") / "protocols" / "parameters.toml", ParameterWords)

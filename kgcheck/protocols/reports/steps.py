@@ -2,20 +2,16 @@
 
 import re
 from collections import Counter
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
+from pydantic import Field
+
 from kgcheck.literature.documents import Span
-from kgcheck.model import Value
-from kgcheck.profile.toml_files import read_value
-from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter
-from kgcheck.protocols.report import ReportStep
-from kgcheck.protocols.reports.data_sets import data_set_ids
+from kgcheck.protocols.protocol import ItemKind, ReportStep, StepItem, StepParameter
+from kgcheck.protocols.reports.named import data_set_ids, statistics_in, tools_in
 from kgcheck.protocols.reports.parameters import parameters_in
-from kgcheck.protocols.reports.statistic_names import statistics_in
-from kgcheck.protocols.reports.tools import tools_in
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, AnyCase, Words, either
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.rules import MOST_CHARACTERS, AnyCase, ProtocolRules, Words, either
 
 _ADVERBS = (
     r"(?:\s(?:\w{2,20}ly|then|also|next|further|again|not|all|each|both|either|thus|therefore|always|once|twice|often|first"
@@ -50,6 +46,7 @@ _PHRASE_ENDS = re.compile(
     r"|between|within|through|via|under|over|after|before|was|were|is|are|during|until|based|according|per|if|had|have|has)\b",
     re.IGNORECASE,
 )
+_HEAD_ENDS = re.compile(r"\s(?:of|from|in|for|with|on|at|to|by|between|among|within)\s")
 _FROM = re.compile(r"\bfrom\s", re.IGNORECASE)
 _INTO = re.compile(r"\binto\s", re.IGNORECASE)
 _DETERMINER = re.compile(
@@ -79,9 +76,9 @@ def deeds_of(text: str) -> tuple[Deed, ...]:
     ((), ())
     """
     text = text[:MOST_CHARACTERS]
-    words = step_words()
-    found = [d for m in _PASSIVE.finditer(text) if (d := _passive(m, words))]
-    found += [d for m in _PASSIVE_AFTER_A_WORD.finditer(text) if (d := _passive(m, words))]
+    words = StepWords.shipped()
+    passive = (m for pattern in (_PASSIVE, _PASSIVE_AFTER_A_WORD) for m in pattern.finditer(text))
+    found = [d for m in passive if (d := _passive(m, words))]
     found += [d for m in _PERFECT.finditer(text) if (d := _passive(m, words)) and d.verb.split()[0] in words.perfect]
     found += [d for m in _ACTIVE.finditer(text) if (d := _active(m, words))]
     found += [
@@ -101,10 +98,9 @@ def _passive(match: re.Match[str], words: "StepWords") -> Deed | None:
     verb = match["verb"].lower()
     if verb in words.states or not words.is_participle(verb):
         return None
-    if match["be"].lower() in ("is", "are") and words.base(verb) not in words.present:
-        return None
-    if match["be"].lower() in ("is", "are") and _holds_of_all(match.string, match.start()):
-        return None
+    if match["be"].lower() in ("is", "are"):
+        if words.base(verb) not in words.present or _holds_of_all(match.string, match.start()):
+            return None
     return Deed(verb + (match["out"] or ""), match.span("verb"), passive=True)
 
 
@@ -155,24 +151,17 @@ def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_hea
 
 def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
     """Tell whether a sentence without a deed gives settings: "95°C for 5 min, then 35 cycles at 60°C"."""
-    if step_words().refusal.search(text):
-        return False
-    set_by_hand = [
-        p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in _UNITS_OF_PEOPLE
-    ]
-    return len(set_by_hand) >= 3
-
-
-_UNITS_OF_PEOPLE = frozenset(("year", "month", "kg", "kg/m2", "cm", "mmHg", "%", "fold"))
-"""Those of results and of descriptions."""
+    words = StepWords.shipped()
+    by_hand = [p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in words.people_units]
+    return len(by_hand) >= 3 and not words.refusal.search(text)
 
 
 def is_dry(text: str, *, computing: int = 0) -> bool:
     """Tell whether the work in a sentence is done by computing."""
-    places = step_words().places
+    known = StepWords.shipped()
     words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
-    wet = sum(words[w] for w in words.keys() & places.wet)
-    dry = sum(words[w] for w in words.keys() & places.dry) + computing
+    wet = sum(words[w] for w in words.keys() & known.wet)
+    dry = sum(words[w] for w in words.keys() & known.dry) + computing
     return dry > wet
 
 
@@ -212,80 +201,55 @@ def _after(text: str, start: int) -> str:
 def _phrase(words: str) -> str:
     """A thing without what only points to it; the last words where there are many."""
     plain = _DETERMINER.sub("", " ".join(words.split()))
-    head = (
-        re.split(r"\s(?:of|from|in|for|with|on|at|to|by|between|among|within)\s", plain)[0]
-        if len(plain.split()) > _MOST_WORDS
-        else plain
-    )
-    kept = head.split()[-_MOST_WORDS:]
-    return " ".join(kept)[:200] if any(c.isalpha() for c in head) else ""
+    head = _HEAD_ENDS.split(plain)[0] if len(plain.split()) > _MOST_WORDS else plain
+    return " ".join(head.split()[-_MOST_WORDS:])[:200] if any(c.isalpha() for c in head) else ""
 
 
 def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tuple[StepItem, ...]]:
     """Extract the inputs and outputs of a step, as far as its verbs say."""
-    words = step_words()
+    words = StepWords.shipped()
     taken: list[str] = []
     made: list[str] = []
     for deed in deeds:
         thing = _object(text, deed)
         if thing and thing.lower() not in _PRONOUNS:
-            (made if deed.verb in words.verbs.makes else taken if deed.verb in words.verbs.takes else []).append(thing)
+            (made if deed.verb in words.makes else taken if deed.verb in words.takes else []).append(thing)
         rest = text[deed.span[1] : deed.span[1] + 80]
-        if deed.verb in words.verbs.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
+        if deed.verb in words.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
             # "Cells were obtained from Somebody Ltd" names who sold them.
             taken += [thing] if not all(w[0].isupper() for w in thing.split()) else []
-        if deed.verb in words.verbs.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
+        if deed.verb in words.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
             made.append(thing)
     return _kinds(taken), _kinds(made)
 
 
 def _kinds(names: list[str]) -> tuple[StepItem, ...]:
-    return tuple(dict.fromkeys(StepItem(name=name, kind=_kind(name)) for name in names))
-
-
-def _kind(name: str) -> ItemKind:
-    words = name.lower().split()
-    kinds = step_words().kinds
-    return next((kinds[w] for w in reversed(words) if w in kinds), "other")
+    """Items of some names, each once, of the kind that the last of their words tells."""
+    kinds = StepWords.shipped().kinds
+    found = {name: (kinds[w] for w in reversed(name.lower().split()) if w in kinds) for name in names}
+    return tuple(StepItem(name=name, kind=next(kind, "other")) for name, kind in found.items())
 
 
 def species_in(text: str) -> Counter[str]:
     """Count the mentions of each organism in a text, by its scientific name."""
-    pattern, names = _species()
-    return Counter(names[m[0].lower()] for m in pattern.finditer(text))
+    words = StepWords.shipped()
+    return Counter(words.species_names[m[0].lower()] for m in words.organism.finditer(text))
 
 
-@cache
-def _species() -> tuple[re.Pattern[str], dict[str, str]]:
-    names = {word: name for name, words in step_words().species.items() for word in words}
-    return re.compile(rf"(?<!\w)(?:{either(names)})(?!\w)", re.IGNORECASE), names
+class StepWords(ProtocolRules):
+    """Words of steps."""
 
-
-class StepVerbs(Value):
-    """Verbs by what becomes of their object."""
-
-    makes: Words
-    takes: Words
-
-
-class StepPlaces(Value):
-    """Words of work at a bench and of computing."""
-
-    wet: Words
-    dry: Words
-
-
-class StepWords(Value):
-    """The file ``steps.toml``."""
-
+    file = "steps"
     states: Words
     active_states: Words
     no_participles: Words
     irregular: Words
     irregular_past: Words
+    irregular_present: dict[str, str] = Field(description="verbs that count in the present, by their participles")
     present: frozenset[str]
     orders: frozenset[str]
     people: str
+    people_units: frozenset[str] = Field(description="units of results and of descriptions")
     people_verbs: str
     things: str
     things_verbs: str
@@ -297,18 +261,26 @@ class StepWords(Value):
     headings: AnyCase
     no_studies: tuple[str, ...]
     items: dict[ItemKind, tuple[str, ...]]
-    verbs: StepVerbs
-    places: StepPlaces
+    makes: Words = Field(description="verbs whose object is made")
+    takes: Words = Field(description="verbs whose object is taken")
+    wet: Words = Field(description="words of work at a bench")
+    dry: Words = Field(description="words of computing")
     species: dict[str, tuple[str, ...]]
 
     @cached_property
     def kinds(self) -> dict[str, ItemKind]:
-        """Kinds of items by word."""
         return {word: kind for kind, members in self.items.items() for word in members}
 
     @cached_property
+    def species_names(self) -> dict[str, str]:
+        return {word: name for name, words in self.species.items() for word in words}
+
+    @cached_property
+    def organism(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\w)(?:{either(self.species_names)})(?!\w)", re.IGNORECASE)
+
+    @cached_property
     def refusal(self) -> re.Pattern[str]:
-        """Words of sentences that tell of no step."""
         return re.compile(either(self.not_steps), re.IGNORECASE)
 
     @cached_property
@@ -327,7 +299,6 @@ class StepWords(Value):
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
     def is_participle(self, verb: str) -> bool:
-        """Tell whether a word may be a participle."""
         return verb in self.irregular or (verb.endswith("ed") and len(verb) > 3 and verb not in self.no_participles)
 
     def base(self, verb: str) -> str:
@@ -340,18 +311,4 @@ class StepWords(Value):
             return short[:-1]
         if short.endswith("i") and short[:-1] + "y" in self.present:
             return short[:-1] + "y"
-        return {
-            "made": "use",
-            "run": "run",
-            "chosen": "choose",
-            "drawn": "draw",
-            "built": "build",
-            "taken": "take",
-            "kept": "keep",
-        }.get(verb, verb)
-
-
-@cache
-def step_words() -> StepWords:
-    """The words of steps."""
-    return read_value(resource_dir("corpus") / "protocols" / "steps.toml", StepWords)
+        return self.irregular_present.get(verb, verb)

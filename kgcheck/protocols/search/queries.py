@@ -6,7 +6,7 @@ made it, a rule or a model, it is balanced, has no other operators, and names no
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -15,9 +15,8 @@ from kgcheck.literature.documents import clean
 from kgcheck.literature.lexical import stems
 from kgcheck.literature.names import naming
 from kgcheck.model import Value
-from kgcheck.profile.toml_files import read_value
 from kgcheck.protocols.protocol import Objective
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.rules import ProtocolRules
 
 ConceptKind = Literal["subject", "facet", "method"]
 """Kind of a concept: the subject of a search, a side of it, or the method and data."""
@@ -55,12 +54,6 @@ class PaperRules(Value):
     concepts: dict[ConceptKind, float]
 
 
-class DataSetRules(Value):
-    """Requirements for a usable data set."""
-
-    samples: int = Field(ge=0)
-
-
 class SearchWords(Value):
     """Words by what they are taken for."""
 
@@ -78,21 +71,30 @@ class KnownMethod(Value):
     data: tuple[str, ...]
 
 
-class SearchRules(Value):
-    """The file."""
+class SearchRules(ProtocolRules):
+    """Words and limits of searches."""
 
+    file = "search"
+    samples: int = Field(ge=0, description="least samples of a data set that can be used")
     limits: SearchLimits
     papers: PaperRules
-    data_sets: DataSetRules
     words: SearchWords
     species: dict[str, tuple[str, ...]]
     methods: tuple[KnownMethod, ...]
 
+    @cached_property
+    def method_stems(self) -> tuple[tuple[frozenset[str], KnownMethod], ...]:
+        """The stems of every word for a method, the longest word first."""
+        words = [(word, method) for method in self.methods for word in (method.name, *method.words)]
+        words.sort(key=lambda w: -len(w[0]))
+        return tuple((parts, method) for word, method in words if (parts := stems(words_of(word))))
 
-@cache
-def search_rules() -> SearchRules:
-    """The rules that are shipped."""
-    return read_value(resource_dir("corpus") / "protocols" / "search.toml", SearchRules)
+    @cached_property
+    def generic_stems(self) -> frozenset[str]:
+        """The stems of words that name nothing."""
+        from bm25s.stopwords import STOPWORDS_EN
+
+        return stems((*STOPWORDS_EN, *self.words.generic))
 
 
 Synonyms = Callable[[str], tuple[str, ...]]
@@ -125,7 +127,6 @@ class SearchConcept(Value):
 
     @property
     def name(self) -> str:
-        """Name of the concept in the objective."""
         return self.terms[0]
 
     @cached_property
@@ -137,7 +138,6 @@ class SearchConcept(Value):
         return tuple(stems(words_of(t)) for t in self.terms if not _is_symbol(t))
 
     def named_in(self, text: str, text_stems: frozenset[str]) -> bool:
-        """Tell whether a text names the concept."""
         if any(own and own <= text_stems for own in self._stems):
             return True
         return self._symbols is not None and bool(self._symbols.search(text))
@@ -181,15 +181,7 @@ def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept
 def method_named(text: str) -> KnownMethod | None:
     """The method that a text names; of several the one with the longest word."""
     own = stems(words_of(text))
-    return next((method for parts, method in _method_words() if parts <= own), None)
-
-
-@cache
-def _method_words() -> tuple[tuple[frozenset[str], KnownMethod], ...]:
-    """The stems of every word for a method, the longest word first."""
-    words = [(word, method) for method in search_rules().methods for word in (method.name, *method.words)]
-    words.sort(key=lambda w: -len(w[0]))
-    return tuple((parts, method) for word, method in words if (parts := stems(words_of(word))))
+    return next((method for parts, method in SearchRules.shipped().method_stems if parts <= own), None)
 
 
 def _own_words(phrase: str, method: KnownMethod) -> Iterator[str]:
@@ -205,7 +197,7 @@ def _put(found: dict[str, SearchConcept], kind: ConceptKind, names: tuple[str, .
             terms.setdefault(term.casefold(), term)
     if not terms or any(term in found for term in terms):
         return
-    kept = tuple(terms.values())[: search_rules().limits.terms]
+    kept = tuple(terms.values())[: SearchRules.shipped().limits.terms]
     concept = SearchConcept(kind=kind, terms=kept)
     found |= {term: concept for term in terms}
 
@@ -213,31 +205,26 @@ def _put(found: dict[str, SearchConcept], kind: ConceptKind, names: tuple[str, .
 def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple[SearchConcept, ...]:
     """Each once: subjects, facets, methods; without a subject, the phrase that is named most often is taken for it."""
     known = list(dict.fromkeys(found.values()))
-    known = [c for c in known if c.kind != "facet" or not any(_is_within(c, other) for other in known)]
-    if not any(c.kind == "subject" for c in known):
-        facets = [c for c in known if c.kind == "facet"]
-        if facets:
-            first = max(facets, key=lambda c: _weight(c.name, objective))
-            known[known.index(first)] = first.model_copy(update={"kind": "subject"})
-    order = ("subject", "facet", "method")
+    # A facet that is some of the words of another concept is none.
+    words = {c: [stems(words_of(term)) for term in c.terms] for c in known}
+    known = [
+        c
+        for c in known
+        if c.kind != "facet" or not any(words[c][0] <= own for other in known if other != c for own in words[other])
+    ]
+    facets = [c for c in known if c.kind == "facet"]
+    if facets and not any(c.kind == "subject" for c in known):
+        first = max(facets, key=lambda c: _weight(c.name, objective))
+        known[known.index(first)] = first.model_copy(update={"kind": "subject"})
     about = [search_term(name) for name in objective.about]
 
     def place(concept: SearchConcept) -> tuple[int, int, int]:
         if concept.kind != "subject":
-            return order.index(concept.kind), 0, 0
-        return (
-            0,
-            about.index(concept.name) if concept.name in about else len(about),
-            -_weight(concept.name, objective)[0],
-        )
+            return ("subject", "facet", "method").index(concept.kind), 0, 0
+        named = about.index(concept.name) if concept.name in about else len(about)
+        return 0, named, -_weight(concept.name, objective)[0]
 
     return tuple(sorted(known, key=place))
-
-
-def _is_within(facet: SearchConcept, other: SearchConcept) -> bool:
-    """Tell whether a facet is some of the words of another concept."""
-    own = stems(words_of(facet.name))
-    return facet != other and any(own <= stems(words_of(term)) for term in other.terms)
 
 
 def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
@@ -286,15 +273,9 @@ def _phrases(text: str) -> list[tuple[str, ...]]:
 
 
 def _names_nothing(word: str) -> bool:
-    return bool(_MEASURE.fullmatch(word.casefold())) or bool(stems(words_of(word)) <= _generic())
-
-
-@cache
-def _generic() -> frozenset[str]:
-    """The stems of words that name nothing."""
-    from bm25s.stopwords import STOPWORDS_EN
-
-    return stems((*STOPWORDS_EN, *search_rules().words.generic))
+    return bool(_MEASURE.fullmatch(word.casefold())) or bool(
+        stems(words_of(word)) <= SearchRules.shipped().generic_stems
+    )
 
 
 def _plain(text: str) -> str:
@@ -342,7 +323,6 @@ class SearchQuery(Value):
 
     @property
     def pubmed(self) -> str:
-        """In the language of PubMed: title and abstract."""
         return _boolean(self.groups, lambda term: f'"{term}"[tiab]')
 
     @property
@@ -352,7 +332,6 @@ class SearchQuery(Value):
 
     @property
     def europepmc(self) -> str:
-        """In the language of Europe PMC: title and abstract."""
         return _boolean(self.groups, lambda term: f'TITLE_ABS:"{term}"')
 
     def geo(self, species: str) -> str:
@@ -375,7 +354,7 @@ def queries_of(concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
     for purpose, groups in _combined(concepts):
         query = SearchQuery(purpose=purpose[:300], groups=groups)
         found.setdefault(frozenset(g.terms for g in groups), query)
-    return tuple(found.values())[: search_rules().limits.queries]
+    return tuple(found.values())[: SearchRules.shipped().limits.queries]
 
 
 def _combined(concepts: Sequence[SearchConcept]) -> Iterator[tuple[str, tuple[TermGroup, ...]]]:
@@ -394,7 +373,7 @@ def _combined(concepts: Sequence[SearchConcept]) -> Iterator[tuple[str, tuple[Te
         yield f"{first.name} and {one.name}", both(one)
     for one, other in zip(sides[:1], (*methods[:1], *sides[1:2]), strict=False):
         yield f"{one.name} and {other.name}, elsewhere", both(one, other)[1:]
-    yield f"data of {first.name}", (subject, TermGroup(terms=search_rules().words.data, data=True))
+    yield f"data of {first.name}", (subject, TermGroup(terms=SearchRules.shipped().words.data, data=True))
     for one in (*methods[1:], *sides[2:]):
         yield f"{first.name} and {one.name}", both(one)
     yield first.name, (subject,)

@@ -6,11 +6,15 @@ twice.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from pydantic import Field
+
+from kgcheck.context import Context, noting
 from kgcheck.errors import SourceError, UsageError
 from kgcheck.literature.documents import Document, Rejected, clean
 from kgcheck.literature.embed import Embedder
@@ -19,20 +23,15 @@ from kgcheck.literature.papers import WholePaper, paper_of_abstract, paper_of_re
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.step_log import StepLog
+from kgcheck.llm.budget import Limits, Meter, total_meter
+from kgcheck.model import Value
+from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.protocols.protocol import Objective, digest_of_things
-from kgcheck.protocols.search.found import FoundDataSet, FoundPaper, SearchPlace, StudySearch, UnsearchedPlace
-from kgcheck.protocols.search.helpfulness import (
-    PaperDegree,
-    abstract_of,
-    data_set_use,
-    degrees,
-    topic_of,
-)
+from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
+from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees, topic_of
 from kgcheck.protocols.search.look_up import study_data_set
-from kgcheck.protocols.search.model_search import JudgedRecord, SearchModel
-from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, Synonyms, concepts_of, queries_of, search_rules
+from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.gathered import PaperRecord, RecordPage, open_licence
@@ -40,6 +39,66 @@ from kgcheck.providers.http import Http
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.providers.repositories import Geo
+
+SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]
+"""``index``: the local literature index."""
+
+
+class FoundPaper(Value):
+    """A paper that was found; ``whole`` says that its sections are here, and not its abstract alone."""
+
+    paper: WholePaper
+    places: tuple[SearchPlace, ...]
+    queries: tuple[int, ...] = Field(description="numbers of the queries that found it, from 1")
+    degree: int = Field(ge=1, le=5, description="how helpful it is")
+    relevance: float = Field(default=0.0, description="likeness to the objective, by vectors or by words")
+    reasons: tuple[str, ...] = ()
+    judged_by: str = "rules"
+    kept: bool = False
+    whole: bool = False
+
+
+class FoundDataSet(Value):
+    """A data set that was found."""
+
+    data_set: StudyDataSet
+    description: str = ""
+    papers: tuple[str, ...] = Field(default=(), description="ids of the papers that its record names")
+    queries: tuple[int, ...] = ()
+    usable: bool = False
+    reasons: tuple[str, ...] = ()
+    judged_by: str = "rules"
+
+
+class UnsearchedPlace(Value):
+    """A place that could not be looked at, for a query or, with the number 0, for something else."""
+
+    place: SearchPlace
+    query: int
+    reason: str
+
+
+class StudySearch(Value):
+    """Results of a search for an objective, as ``search.json`` has them."""
+
+    format: int = Field(default=1, description="a reader refuses a newer one")
+    objective: Objective
+    day: str = Field(description="the day that the answers are of")
+    queries: tuple[SearchQuery, ...]
+    queries_by: str = "rules"
+    papers: tuple[FoundPaper, ...] = ()
+    data_sets: tuple[FoundDataSet, ...] = ()
+    unsearched: tuple[UnsearchedPlace, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> tuple[FoundPaper, ...]:
+        """The papers that are helpful, the most helpful first."""
+        return tuple(p for p in self.papers if p.kept)
+
+    @property
+    def usable(self) -> tuple[FoundDataSet, ...]:
+        return tuple(d for d in self.data_sets if d.usable)
 
 
 @dataclass
@@ -72,7 +131,6 @@ class MetPapers:
         return list({id(m): m for m in self._by_id.values()}.values())
 
     def retract(self, listed: Callable[[Iterable[str]], set[str]]) -> None:
-        """Mark papers as retracted."""
         gone = listed(self._by_id)
         for met in self.every():
             if gone.intersection(met.paper.ids):
@@ -99,27 +157,22 @@ PaperSearch = Callable[[SearchQuery, int], PapersFound]
 """The papers of a place that fit a query best, at most so many, best first."""
 
 
-def _pubmed(http: Http, day: str) -> PaperSearch:
-    service = PubMed(http, http.settings, day)
-    return lambda query, most: _found(service.relevant(query.pubmed, most), "pubmed")
+def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
+    """Searches of services; PMC with the abstracts that PubMed has of its papers."""
+    pubmed, pmc = PubMed(http, http.settings, day), Pmc(http, http.settings, day)
+    europepmc = EuropePmc(http, http.settings, day)
 
-
-def _europepmc(http: Http, day: str) -> PaperSearch:
-    service = EuropePmc(http, http.settings, day)
-    return lambda query, most: _found(service.page(query.europepmc, "", most), "europepmc")
-
-
-def _pmc(http: Http, day: str) -> PaperSearch:
-    """PMC, with the abstracts that PubMed has of its papers."""
-    service, abstracts = Pmc(http, http.settings, day), PubMed(http, http.settings, day)
-
-    def search(query: SearchQuery, most: int) -> PapersFound:
-        page = service.relevant(query.pmc, most)
+    def search_pmc(query: SearchQuery, most: int) -> PapersFound:
+        page = pmc.relevant(query.pmc, most)
         pmids = [i for record in page.records for i in record.ids if i.startswith("pmid:")]
-        known = abstracts.records(pmids) if pmids else {}
+        known = pubmed.records(pmids) if pmids else {}
         return _found(page._replace(records=tuple(_with_abstract(record, known) for record in page.records)), "pmc")
 
-    return search
+    return {
+        "pubmed": lambda query, most: _found(pubmed.relevant(query.pubmed, most), "pubmed"),
+        "pmc": search_pmc,
+        "europepmc": lambda query, most: _found(europepmc.page(query.europepmc, "", most), "europepmc"),
+    }
 
 
 def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> PapersFound:
@@ -158,19 +211,10 @@ SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
 _LOG_FILE = "search.log.jsonl"
 
-_PAPER_PLACES: dict[SearchPlace, Callable[[Http, str], PaperSearch]] = {
-    "pubmed": _pubmed,
-    "pmc": _pmc,
-    "europepmc": _europepmc,
-}
-
 
 @dataclass(frozen=True)
 class SearchMeans:
-    """Services, index and models of a search.
-
-    ``http`` asks services; without it, and where none can be looked at, ``index`` is searched instead.
-    """
+    """Services, index and models of a search; without services, or where none answers, the index is searched."""
 
     synonyms: Synonyms
     http: Http | None = None
@@ -230,7 +274,6 @@ class _Search:
         self._notes: list[str] = []
 
     def run(self) -> StudySearch:
-        """Search, judge, fetch."""
         model = self.means.model
         queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
         for number, query in enumerate(queries, 1):
@@ -253,7 +296,8 @@ class _Search:
         http = self.means.http
         if http is None:
             return
-        searches = {name: _PAPER_PLACES[name](http, self.day) for name in self.means.places if name in _PAPER_PLACES}
+        known = _searches(http, self.day)
+        searches = {name: known[name] for name in self.means.places if name in known}
         geo = Geo(http, http.settings, self.day) if "geo" in self.means.places else None
         with self.progress.step("searching", len(queries) * len(self.means.places)) as step:
             for number, query in enumerate(queries, 1):
@@ -283,7 +327,7 @@ class _Search:
 
     def _search(self, place: SearchPlace, search: PaperSearch, number: int, query: SearchQuery) -> None:
         try:
-            found = search(query, search_rules().limits.results)
+            found = search(query, SearchRules.shipped().limits.results)
         except SourceError as error:
             self._could_not(place, number, error)
             return
@@ -302,7 +346,7 @@ class _Search:
 
     def _search_data_sets(self, geo: Geo, number: int, query: SearchQuery) -> None:
         try:
-            page = geo.relevant(query.geo(self.objective.species), search_rules().limits.results)
+            page = geo.relevant(query.geo(self.objective.species), SearchRules.shipped().limits.results)
         except SourceError as error:
             self._could_not("geo", number, error)
             return
@@ -325,7 +369,6 @@ class _Search:
         self.log.put("not_searched", place=place, query=number, reason=reason)
 
     def _papers(self) -> list[FoundPaper]:
-        """Grade the papers met, the most helpful first."""
         if self.means.index is not None:
             # What the local index knows to be retracted is, whoever has it.
             self._met.retract(self.means.index.store.retracted)
@@ -336,40 +379,31 @@ class _Search:
         fit = TopicFit(topic_of(self.objective, self.concepts), embedder)
         scale = "vectors" if embedder else "words"
         judged = degrees([m.paper for m in met], self.objective, self.concepts, fit, scale)
-        judged_by = "rules"
+        judged_by = self.means.model.name if self.means.model else "rules"
         if self.means.model:
-            judged_by = self.means.model.name
             shown = [JudgedRecord(m.paper.title, abstract_of(m.paper)) for m in met]
             by_model = self.means.model.degrees(self.objective, shown)
             judged = [
                 j._replace(degree=m.degree, reasons=m.reasons) if not of.paper.retracted else j
                 for j, m, of in zip(judged, by_model, met, strict=True)
             ]
-        found = [self._found(m, j, judged_by) for m, j in zip(met, judged, strict=True)]
-        found.sort(key=lambda p: (-p.degree, -p.relevance, p.paper.id))
-        for paper in found:
-            self.log.put(
-                "judged",
-                paper=paper.paper.id,
-                degree=paper.degree,
-                relevance=paper.relevance,
-                reasons=list(paper.reasons),
-                kept=paper.kept,
+        found = [
+            FoundPaper(
+                paper=m.paper,
+                places=tuple(m.places),
+                queries=tuple(m.queries),
+                **j._asdict(),
+                judged_by=judged_by,
+                kept=j.degree >= SearchRules.shipped().papers.kept,
+                whole=_is_whole(m.paper),
             )
+            for m, j in zip(met, judged, strict=True)
+        ]
+        found.sort(key=lambda p: (-p.degree, -p.relevance, p.paper.id))
+        for one in found:
+            logged = one.model_dump(mode="json", include={"degree", "relevance", "reasons", "kept"})
+            self.log.put("judged", paper=one.paper.id, **logged)
         return found
-
-    def _found(self, met: FoundAt, judged: PaperDegree, judged_by: str) -> FoundPaper:
-        return FoundPaper(
-            paper=met.paper,
-            places=tuple(met.places),
-            queries=tuple(met.queries),
-            degree=judged.degree,
-            relevance=judged.relevance,
-            reasons=judged.reasons,
-            judged_by=judged_by,
-            kept=judged.degree >= search_rules().papers.kept,
-            whole=_is_whole(met.paper),
-        )
 
     def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
@@ -378,7 +412,7 @@ class _Search:
             return papers
         pmc = Pmc(http, http.settings, self.day)
         lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
-        wanted = lacking[: search_rules().limits.whole]
+        wanted = lacking[: SearchRules.shipped().limits.whole]
         whole: dict[str, FoundPaper] = {}
         with self.progress.step("reading whole papers", len(wanted)) as step:
             for found in wanted:
@@ -417,9 +451,8 @@ class _Search:
             return []
         sets = [study_data_set(record) for record, _ in met]
         texts = [clean(record.description)[:5_000] for record, _ in met]
-        judged_by = "rules"
+        judged_by = self.means.model.name if self.means.model else "rules"
         if self.means.model:
-            judged_by = self.means.model.name
             shown = [
                 JudgedRecord(s.title, text, {"species": s.species, "assay": s.assay, "samples": s.samples})
                 for s, text in zip(sets, texts, strict=True)
@@ -433,8 +466,7 @@ class _Search:
                 description=text,
                 papers=record.papers,
                 queries=tuple(numbers),
-                usable=use.usable,
-                reasons=use.reasons,
+                **use._asdict(),
                 judged_by=judged_by,
             )
             for s, text, use, (record, numbers) in zip(sets, texts, uses, met, strict=True)
@@ -452,3 +484,33 @@ def _is_whole(paper: WholePaper) -> bool:
 def _pmcid(paper: WholePaper) -> str:
     """The bare PMCID of a paper; empty where it has none."""
     return next((i.removeprefix("pmc:") for i in paper.ids if i.startswith("pmc:")), "")
+
+
+def search_studies(
+    context: Context,
+    objective: Objective,
+    folder: Path,
+    *,
+    places: Sequence[SearchPlace] = (),
+    spending: Spending | None = None,
+) -> tuple[StudySearch, tuple[str, ...]]:
+    """Search papers and data sets for an objective; a folder gets the result, the log and what was kept."""
+    with noting() as notes, ExitStack() as opened:
+        index = context.index(notes) if context.literature else None
+        model = None
+        if context.brain == "llm":
+            from kgcheck.llm.client import ChatClient
+
+            client = opened.enter_context(ChatClient(context.settings))
+            meter = Meter(Limits.of(spending or Spending()), client.prices, total_meter(context.settings))
+            model = SearchModel(client, meter, folder / MODEL_FILE)
+        means = SearchMeans(
+            synonyms=context.names().mentioned,
+            http=opened.enter_context(Http(context.settings)),
+            index=index,
+            embedder=index.embedder if index else None,
+            model=model,
+            places=tuple(places) or PLACES,
+        )
+        found = search_for(objective, folder, means, progress=context.progress)
+    return found, (*notes, *found.notes)

@@ -1,16 +1,103 @@
-"""Software that a sentence names, with versions: known names, and whatever stands beside a word for software."""
+"""Names in a sentence of methods: data sets by their accessions, statistics, and software with versions."""
 
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
+
+from pydantic import Field
 
 from kgcheck.literature.documents import Span
 from kgcheck.model import Value
-from kgcheck.profile.toml_files import read_value
-from kgcheck.protocols.protocol import StepTool
-from kgcheck.protocols.reports.words import MOST_CHARACTERS, Words, either
-from kgcheck.resources import resource_dir
+from kgcheck.protocols.protocol import NamedDataSet, StepTool
+from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words, either
+
+_NEAR = 80
+"""Characters before a form that is too common by itself, in which its repository must be named."""
+
+
+class DataRepository(Value):
+    """Repository of data sets, with the pattern of its accessions."""
+
+    name: str
+    pattern: str = Field(description="regular expression of bounded work")
+    near: tuple[str, ...] = Field(default=(), description="words of which one must stand shortly before")
+    url: str = Field(default="", description="address of a record, with {id}")
+
+    @cached_property
+    def accession(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![A-Za-z0-9])(?:{self.pattern})(?![A-Za-z0-9])")
+
+    def is_named(self, before: str) -> bool:
+        """Tell whether the words before an accession name the repository, where its form alone is too common."""
+        return not self.near or any(word in before for word in self.near)
+
+
+class DataRepositories(ProtocolRules):
+    """The repositories whose accessions are known."""
+
+    file = "data_sets"
+    repository: tuple[DataRepository, ...]
+
+
+def data_set_ids(text: str) -> tuple[NamedDataSet, ...]:
+    """The accessions that a text names.
+
+    >>> [(d.id, d.repository) for d in data_set_ids("From GEO (GSE100, GSM2) and PDB entry 1ABC, not 2DEF-like words.")]
+    [('GSE100', 'GEO'), ('GSM2', 'GEO'), ('1ABC', 'PDB'), ('2DEF', 'PDB')]
+    """
+    found: list[NamedDataSet] = []
+    taken: set[int] = set()
+    for repository in DataRepositories.shipped().repository:
+        for match in repository.accession.finditer(text):
+            start, end = match.span()
+            if repository.is_named(text[max(0, start - _NEAR) : start]) and taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                found.append(NamedDataSet(id=match[0], repository=repository.name, start=start, end=end))
+    return tuple(sorted(found, key=lambda d: d.start))
+
+
+class StatisticWords(ProtocolRules):
+    """Tests, corrections, models and sizes of effects: by name, how each is written."""
+
+    file = "statistics"
+    tests: dict[str, tuple[str, ...]]
+    corrections: dict[str, tuple[str, ...]]
+    models: dict[str, tuple[str, ...]]
+    effects: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def spelt(self) -> tuple[re.Pattern[str], list[str]]:
+        """A pattern with a group for each spelling, and what each group names."""
+        names = {
+            _plain(spelling): name
+            for group in (self.tests, self.corrections, self.models, self.effects)
+            for name, spellings in group.items()
+            for spelling in spellings
+        }
+        # The longest first, whatever it names: "paired t-test" is no "t-test".
+        longest = sorted(names, key=len, reverse=True)
+        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({either([s])})' for s in longest)})(?!\w)")
+        return pattern, [names[s] for s in longest]
+
+
+_SIGNS = str.maketrans({"\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2019": "'", "\u2018": "'", "\u2032": "'"})
+
+
+def _plain(text: str) -> str:
+    """Small letters and one kind of dash and apostrophe, so that each name is spelt in one way."""
+    return text[:MOST_CHARACTERS].lower().translate(_SIGNS)
+
+
+def statistics_in(text: str) -> tuple[str, ...]:
+    """Extract the names of statistical methods from a sentence.
+
+    >>> statistics_in("Welch's t-test with Benjamini-Hochberg correction, then a Mann-Whitney U test")
+    ("Welch's t test", 'Benjamini-Hochberg', 'Wilcoxon rank-sum test')
+    """
+    pattern, names = StatisticWords.shipped().spelt
+    return tuple(dict.fromkeys(names[m.lastindex - 1] for m in pattern.finditer(_plain(text)) if m.lastindex))
+
 
 _NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
 _COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
@@ -33,7 +120,6 @@ _VERSIONED = re.compile(
     rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,\s|\s)(?:software |package |program )?"
     r"(?:[Vv]ersions?|[Vv]er\.|[Vv]\.?|release)\s?(?P<version>\d[\w.]{0,15})",
 )
-
 
 _NUMBERED = re.compile(
     r"\b(?:using|in|with|by|via|bundled|and) (?:the )?(?P<name>[A-Z][\w+-]{2,20}(?: [A-Z][\w+-]{1,20})?) "
@@ -81,59 +167,57 @@ def tools_in(text: str) -> tuple[ToolAt, ...]:
     return tuple(found.values())
 
 
-class _Named(NamedTuple):
-    start: int
-    end: int
-    version: str
-    reach: int
+_Named = tuple[int, int, str, int]
+"""Start and end of a name, its version, and where that ends."""
 
 
 def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
-    patterns = _software()
+    patterns = SoftwareWords.shipped()
     for match in patterns.names.finditer(text):
         version, reach = _version(text, match.end())
         # "(GraphPad Software, La Jolla)" names who sells it.
         if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
             continue
-        if match[0] in patterns.ambiguous.names and not version and not _beside(text, match.span()):
+        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
             continue
-        yield _Named(*match.span(), version, reach)
+        yield *match.span(), version, reach
     for match in _DONE_WITH.finditer(text):
-        if match["name"].lower() not in patterns.techniques.names and _is_name(match["name"]):
-            yield _Named(*match.span("name"), "", match.end("name"))
+        if match["name"].lower() not in patterns.techniques and _is_name(match["name"]):
+            yield *match.span("name"), "", match.end("name")
     for match in _LIST.finditer(text):
         for word in re.finditer(r"[\w.+-]{2,30}", match[0]):
             if word[0] not in ("and", "packages", "libraries", "the") and _is_name(word[0]):
-                yield _Named(match.start() + word.start(), match.start() + word.end(), "", match.start() + word.end())
+                start, end = match.start() + word.start(), match.start() + word.end()
+                yield start, end, "", end
     for name, spelt in patterns.beside.items():
         for match in spelt.finditer(text):
             start = match.start() + match[0].index(name)
-            yield _Named(start, start + len(name), *_version(text, start + len(name)))
+            yield start, start + len(name), *_version(text, start + len(name))
     for pattern in patterns.shapes:
         for match in pattern.finditer(text):
             start, end = match.span("name")
             if _is_name(text[start:end]):
                 # A version may follow the word for software, not the name.
                 version, reach = _version(text, max(end, match.end()))
-                yield _Named(start, end, version, reach)
+                yield start, end, version, reach
     for match in _ADDRESS.finditer(text):
         name = match["name"].removesuffix(".git").rstrip(".")
-        yield _Named(match.start("name"), match.start("name") + len(name), "", match.end())
+        yield match.start("name"), match.start("name") + len(name), "", match.end()
     for match in _NUMBERED.finditer(text):
         words = match["name"].lower().split()
-        if not set(words) & patterns.kinds.not_software and not set(words) & patterns.techniques.names:
-            yield _Named(*match.span("name"), match["version"], match.end())
+        if not set(words) & patterns.not_software and not set(words) & patterns.techniques:
+            yield *match.span("name"), match["version"], match.end()
     for match in _VERSIONED.finditer(text):
         start, end = match.span("name")
         last = re.split(r"[\s-]", text[start:end])[-1].lower()
-        if not {last, last.rstrip("s")} & patterns.kinds.not_software:
-            yield _Named(start, end, match["version"].rstrip("."), match.end())
+        if not {last, last.rstrip("s")} & patterns.not_software:
+            yield start, end, match["version"].rstrip("."), match.end()
 
 
 def _beside(text: str, span: Span) -> bool:
     """Tell whether a word for software is next to a name, with no more than a word between."""
     before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
-    return bool(_software().before.search(before) or _software().after.match(after))
+    return bool(SoftwareWords.shipped().before.search(before) or SoftwareWords.shipped().after.match(after))
 
 
 def _version(text: str, end: int) -> tuple[str, int]:
@@ -151,9 +235,9 @@ def _version(text: str, end: int) -> tuple[str, int]:
 
 def _is_name(name: str) -> bool:
     """Tell whether a word beside one for software is the name of it."""
-    patterns = _software()
+    patterns = SoftwareWords.shipped()
     words = name.split()
-    if not words or any(w.lower().strip("'\"") in patterns.kinds.stop for w in words):
+    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
         return False
     if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
         return False
@@ -168,41 +252,23 @@ def _place(words: str) -> str:
     return either([words]) + ends
 
 
-class AmbiguousNames(Value):
-    """Names of software that are also other words, and what must stand beside them."""
+class SoftwareWords(ProtocolRules):
+    """Names of software, and words beside them."""
 
-    names: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-class TechniqueNames(Value):
-    """Names with which things are done and that are no software."""
-
-    names: Words
-
-
-class SoftwareKinds(Value):
-    """Words for software, and what is no name of one."""
-
-    words: tuple[str, ...]
-    stop: Words
-    not_software: Words
-
-
-class SoftwareWords(Value):
-    """The file ``software.toml``."""
-
+    file = "software"
     known: tuple[str, ...]
     near: dict[str, tuple[str, ...]]
-    ambiguous: AmbiguousNames
-    kinds: SoftwareKinds
-    techniques: TechniqueNames
+    ambiguous: tuple[str, ...] = Field(description="names that are also words")
+    words_before: tuple[str, ...] = Field(description="of which one stands before such a name, or one after it")
+    words_after: tuple[str, ...]
+    kinds: tuple[str, ...] = Field(description="words for software")
+    stop: Words
+    not_software: Words
+    techniques: Words
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Names that are known."""
-        return re.compile(rf"(?<![\w.-])(?:{either((*self.known, *self.ambiguous.names))})(?![\w-]|\.\w)")
+        return re.compile(rf"(?<![\w.-])(?:{either((*self.known, *self.ambiguous))})(?![\w-]|\.\w)")
 
     @cached_property
     def beside(self) -> dict[str, re.Pattern[str]]:
@@ -211,18 +277,16 @@ class SoftwareWords(Value):
 
     @cached_property
     def before(self) -> re.Pattern[str]:
-        """Pattern of the words before an ambiguous name of software."""
-        return re.compile(rf"\b(?:{either(self.ambiguous.before)})\b[^,.;()]{{0,12}}$")
+        return re.compile(rf"\b(?:{either(self.words_before)})\b[^,.;()]{{0,12}}$")
 
     @cached_property
     def after(self) -> re.Pattern[str]:
-        """Pattern of the words after an ambiguous name of software."""
-        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.ambiguous.after)})\b")
+        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either(self.words_after)})\b")
 
     @cached_property
     def shapes(self) -> tuple[re.Pattern[str], ...]:
         """Phrases that name software whatever its name is."""
-        kinds = either(self.kinds.words)
+        kinds = either(self.kinds)
         quoted = r"['\"\u2018\u201c]?"
         capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
         before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"
@@ -245,8 +309,3 @@ class SoftwareWords(Value):
                 rf"(?P<name>{capital}(?: [A-Z][\w.+-]{{1,20}})?){quoted}(?![\w-])"
             ),
         )
-
-
-@cache
-def _software() -> SoftwareWords:
-    return read_value(resource_dir("corpus") / "protocols" / "software.toml", SoftwareWords)

@@ -1,0 +1,72 @@
+"""Rules, words and tasks of protocols, as ``corpus/protocols/*.toml`` has them, and patterns made of them."""
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
+from kgcheck.resources import resource_dir
+
+MOST_CHARACTERS = 5_000
+"""Most characters read of a sentence: a longer one is a table or reference list that lost its form."""
+
+Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
+"""Words that stand in a file as one text."""
+
+AnyCase = Annotated[re.Pattern[str], BeforeValidator(lambda pattern: re.compile(pattern, re.IGNORECASE))]
+"""A regular expression of a file, for capitals and small letters alike."""
+
+
+class ProtocolRules(Value):
+    """One of the files, by its name without ``.toml``."""
+
+    file: ClassVar[str]
+
+    @classmethod
+    def shipped(cls) -> Self:
+        """The rules that come with kgcheck, read once."""
+        found: Self = _read(cls)
+        return found
+
+
+R = TypeVar("R", bound=ProtocolRules)
+
+
+@cache
+def _read(kind: type[R]) -> R:
+    return read_value(resource_dir("corpus") / "protocols" / f"{kind.file}.toml", kind)
+
+
+class ModelTasks(ProtocolRules):
+    """Tasks that are given to models, by their names."""
+
+    file = "tasks"
+    tasks: dict[str, str]
+
+
+class ModelForm(BaseModel):
+    """Form of an answer of a model; what else it writes is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def model_task(name: str) -> str:
+    """A task that is given to models."""
+    return ModelTasks.shipped().tasks[name]
+
+
+def asked(task: str, question: object) -> list[dict[str, Any]]:
+    """Messages for a model: its task, and a question as JSON."""
+    content = json.dumps(question, ensure_ascii=False)
+    return [{"role": "system", "content": task}, {"role": "user", "content": content}]
+
+
+def either(spellings: Iterable[str]) -> str:
+    """A pattern of any of some spellings, the longest first; a ``*`` at the end stands for the rest of a word."""
+    longest = sorted(set(spellings), key=len, reverse=True)
+    return "|".join(re.escape(s[:-1]) + r"\w{0,20}" if s.endswith("*") else re.escape(s) for s in longest)

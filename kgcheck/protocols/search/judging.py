@@ -1,0 +1,312 @@
+"""Judging papers and data sets for an objective: by rules, or by a language model, which writes the queries, too.
+
+What a model judges is data: a title may hold instructions. Each answer is of a form that is checked whole, against what
+was asked, before it is used or kept: queries as groups of plain terms, one judgement for each paper or data set. A
+search goes on with the answers that are kept.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
+
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import read_whole
+from kgcheck.literature.documents import titled_retracted
+from kgcheck.literature.lexical import stems
+from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.relevance import TopicFit, section_texts
+from kgcheck.llm.budget import Meter
+from kgcheck.llm.forms import with_schema
+from kgcheck.outputs import write_text
+from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
+from kgcheck.protocols.rules import ModelForm, asked, model_task
+from kgcheck.protocols.search.queries import (
+    LikenessScale,
+    SearchConcept,
+    SearchQuery,
+    SearchRules,
+    TermGroup,
+    method_named,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import ChatClient
+
+
+_ACCESSION = re.compile(r"\b(?:GSE\d{2,7}|GDS\d{2,5}|[SED]RP\d{4,9}|PRJ[A-Z]{2}\d{2,9}|E-[A-Z]{4}-\d{1,6}|PXD\d{6})\b")
+_MOST_CHARACTERS = 10_000
+"""Most characters of an abstract that are read."""
+
+
+class PaperDegree(NamedTuple):
+    """Helpfulness of a paper, from one to five, with the reasons."""
+
+    degree: int
+    relevance: float
+    reasons: tuple[str, ...]
+
+
+class DataSetUse(NamedTuple):
+    """Usability of a data set, with the reasons for and against."""
+
+    usable: bool
+    reasons: tuple[str, ...]
+
+
+def topic_of(objective: Objective, concepts: Sequence[SearchConcept]) -> str:
+    """Topic to compare papers with: title and concepts; of many words, each would be little."""
+    return " ".join((objective.title, *(c.name for c in concepts)))
+
+
+def abstract_of(paper: WholePaper) -> str:
+    """The title and the abstract of a paper."""
+    inner = " ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs)
+    return f"{paper.title}. {inner}"[:_MOST_CHARACTERS]
+
+
+def degrees(
+    papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept], fit: TopicFit, scale: str
+) -> list[PaperDegree]:
+    """Grade the helpfulness of papers."""
+    rules = SearchRules.shipped().papers
+    fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
+    chosen = rules.vectors if scale == "vectors" else rules.words
+    return [_degree(p, objective, concepts, f.relevance, chosen) for p, f in zip(papers, fits, strict=True)]
+
+
+def _degree(
+    paper: WholePaper,
+    objective: Objective,
+    concepts: Sequence[SearchConcept],
+    relevance: float,
+    scale: LikenessScale,
+) -> PaperDegree:
+    rules = SearchRules.shipped().papers
+    if paper.retracted or titled_retracted(paper.title):
+        return PaperDegree(1, relevance, ("it is retracted",))
+    text = abstract_of(paper)
+    own = stems(words_of(text))
+    named = [c for c in concepts if c.named_in(text, own)]
+    weighed, whole = (sum(rules.concepts[c.kind] for c in some) for some in (named, concepts))
+    share = weighed / whole if concepts else 0.0
+    like = min(1.0, max(0.0, (relevance - scale.none) / (scale.full - scale.none)))
+    reasons = [f"it names {', '.join(c.name for c in named)}" if named else "it names nothing of the objective"]
+    reasons.append(f"likeness {relevance:.2f}")
+    points = 1 + 4 * (rules.named * share + rules.likeness * like)
+    for worth, reason in _brought(paper, text, objective):
+        points += worth
+        reasons.append(reason)
+    return PaperDegree(min(5, max(1, int(points + 0.5))), relevance, tuple(reasons))
+
+
+def _brought(paper: WholePaper, text: str, objective: Objective) -> list[tuple[float, str]]:
+    """Weigh the methods, data and species of a paper, whatever it is about."""
+    rules, words = SearchRules.shipped().papers, SearchRules.shipped().words
+    folded = text.casefold()
+    found: list[tuple[float, str]] = []
+    if any(word in paper.type.casefold() for word in words.no_methods):
+        found.append((rules.no_methods, "it has no methods of its own"))
+    elif (method := method_named(text)) or any(word in folded for word in words.methods):
+        found.append((rules.methods, f"it brings a method{f', {method.name}' if method else ''}"))
+    if _ACCESSION.search(text) or any(_as_word(word).search(text) for word in words.data):
+        found.append((rules.data_sets, "it brings data"))
+    known = SearchRules.shipped().species.items()
+    species = {name for name, own in known if any(_as_word(word).search(folded) for word in own)}
+    if species and objective.species not in species:
+        found.append((rules.other_species, f"it is about {', '.join(sorted(species))}"))
+    return found
+
+
+@cache
+def _as_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE if word.islower() else re.NOFLAG)
+
+
+def data_set_use(
+    data_set: StudyDataSet, description: str, objective: Objective, concepts: Sequence[SearchConcept]
+) -> DataSetUse:
+    """Judge whether a data set is usable for an objective."""
+    against: list[str] = []
+    for_it: list[str] = []
+
+    def look(holds: bool, yes: str, no: str) -> None:
+        (for_it if holds else against).append(yes if holds else no)
+
+    stated = ", ".join(data_set.species) or "no species"
+    wanted = objective.species.casefold()
+    fits = any(own.casefold() == wanted or own.casefold().startswith(f"{wanted} (") for own in data_set.species)
+    look(fits, f"of {objective.species}", f"of {stated}, not {objective.species}")
+    if objective.assays:
+        stated_of = f"{data_set.assay} {data_set.title} {description}".casefold()[:_MOST_CHARACTERS]
+        methods = [(assay, method_named(assay)) for assay in objective.assays]
+        words = [w for assay, method in methods for w in (assay, *((*method.data, *method.words) if method else ()))]
+        fits = any(word.casefold() in stated_of for word in words)
+        look(fits, f"by {data_set.assay or 'a wanted assay'}", f"by {data_set.assay or 'no assay that is stated'}")
+    least = SearchRules.shipped().samples
+    if data_set.samples is None:
+        for_it.append("how many samples is not stated")
+    else:
+        look(data_set.samples >= least, f"{data_set.samples:,} samples", f"{data_set.samples:,} samples, under {least}")
+    text = f"{data_set.title}. {description}"[:_MOST_CHARACTERS]
+    subjects = [c for c in concepts if c.kind == "subject"]
+    if subjects:
+        own = stems(words_of(text))
+        named = [c.name for c in subjects if c.named_in(text, own)]
+        look(bool(named), f"about {', '.join(named)}", f"not about {subjects[0].name}")
+    if data_set.remark:
+        against.append(data_set.remark)
+    return DataSetUse(not against, tuple(against or for_it))
+
+
+QUERY_TEMPERATURE = 0.7
+JUDGE_TEMPERATURE = 0.5
+_MOST_SHOWN = 2_500
+"""Most characters of an abstract or a description in a question."""
+
+B = TypeVar("B", bound=BaseModel)
+J = TypeVar("J", bound="NumberedJudgement")
+
+
+class QueryAnswer(ModelForm):
+    """A query as a model writes it."""
+
+    purpose: str = Field(default="", max_length=300)
+    groups: list[list[str]] = Field(min_length=1, max_length=5)
+
+    def query(self) -> SearchQuery:
+        """The query; a ValueError where it is none."""
+        data = {word.casefold() for word in SearchRules.shipped().words.data}
+        groups = (TermGroup(terms=tuple(g), data=data.issuperset(t.casefold() for t in g)) for g in self.groups)
+        return SearchQuery(purpose=self.purpose, groups=tuple(groups))
+
+
+class QueriesAnswer(ModelForm):
+    """All queries as a model writes them."""
+
+    queries: list[QueryAnswer] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _are_queries(self) -> Self:
+        number = SearchRules.shipped().limits.queries
+        if len(self.queries) != number:
+            raise ValueError(f"{number} queries are wanted, and these are {len(self.queries)}")
+        made = [q.query().groups for q in self.queries]
+        if len(set(made)) < len(made):
+            raise ValueError("a query is there twice")
+        return self
+
+
+class NumberedJudgement(ModelForm):
+    """Judgement of a model on a record that it was shown by number."""
+
+    number: int
+    reason: str = Field(min_length=1, max_length=500)
+
+
+class PaperJudgement(NumberedJudgement):
+    """Judgement of a model on a paper."""
+
+    degree: int = Field(ge=1, le=5)
+
+
+class DataSetJudgement(NumberedJudgement):
+    """Judgement of a model on a data set."""
+
+    usable: bool
+
+
+class _Judgements(ModelForm):
+    judged: list[Any]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if sorted(j.number for j in self.judged) != [*range(1, len(self.judged) + 1)]:
+            raise ValueError("each number must be there once, and no other")
+        return self
+
+
+class JudgedRecord(NamedTuple):
+    """Paper or data set, as a model is shown it."""
+
+    title: str
+    text: str
+    more: Mapping[str, object] = {}
+
+    def shown(self, number: int) -> dict[str, object]:
+        return {"number": number, "title": self.title[:500], "text": self.text[:_MOST_SHOWN], **self.more}
+
+
+class SearchModel:
+    """A model that helps to search."""
+
+    def __init__(self, client: "ChatClient", meter: Meter, kept: Path) -> None:
+        """Take up the answers that a file of JSON lines keeps, by what the model was asked."""
+        self._client, self._meter, self._kept = client, meter, kept
+        self._answers: dict[str, Any] = {}
+        self.name = client.model
+        if kept.is_file():
+            try:
+                lines = [json.loads(line) for line in read_whole(kept).split("\n") if line]
+                self._answers = {str(line["question"]): line["answer"] for line in lines}
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputFormat(f"{kept} holds no answers of a model: {error}"[:300], "remove it") from None
+
+    def queries(self, objective: Objective, concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
+        question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
+        task = model_task("search queries").format(number=SearchRules.shipped().limits.queries)
+        form = with_schema(QueriesAnswer, self._narrowed)
+        answer = self._answer(task, question, form, QUERY_TEMPERATURE)
+        return tuple(q.query() for q in answer.queries)
+
+    def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Just as many queries as are wanted, of plain terms that end; a weak model writes shorter ones."""
+        number, small = SearchRules.shipped().limits.queries, self._client.small
+        groups, terms = (2, 2) if small else (4, 8)
+        term = {"type": "string"} | ({"pattern": "^[A-Za-z][A-Za-z0-9 -]{1,39}$"} if small else {})
+        written = schema["$defs"][QueryAnswer.__name__]["properties"]
+        schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
+        written["purpose"]["maxLength"] = 60
+        written["groups"] |= {"minItems": 2, "maxItems": groups}
+        written["groups"]["items"] = {"type": "array", "items": term, "minItems": 1, "maxItems": terms}
+        return schema
+
+    def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:
+        judged = self._judged("papers", objective, papers, PaperJudgement)
+        return [PaperDegree(j.degree, 0.0, (j.reason,)) for j in judged]
+
+    def uses(self, objective: Objective, data_sets: Sequence[JudgedRecord]) -> list[DataSetUse]:
+        judged = self._judged("data sets", objective, data_sets, DataSetJudgement)
+        return [DataSetUse(j.usable, (j.reason,)) for j in judged]
+
+    def _judged(self, things: str, objective: Objective, records: Sequence[JudgedRecord], kind: type[J]) -> list[J]:
+        found: list[J] = []
+        size = SearchRules.shipped().limits.judged
+        for at in range(0, len(records), size):
+            some = records[at : at + size]
+            question = {
+                "objective": objective.model_dump(mode="json"),
+                "records": [record.shown(number) for number, record in enumerate(some, 1)],
+            }
+            listed = (list[kind], Field(min_length=len(some), max_length=len(some)))  # type: ignore[valid-type]
+            form: type[_Judgements] = create_model(f"{kind.__name__}s", __base__=_Judgements, judged=listed)
+            answer = self._answer(model_task(f"search {things}"), question, form, JUDGE_TEMPERATURE)
+            found += sorted(answer.judged, key=lambda j: j.number)
+        return found
+
+    def _answer(self, task: str, question: Mapping[str, object], form: type[B], temperature: float) -> B:
+        messages = asked(task, question)
+        key = digest_of_things([self.name, temperature, messages])
+        with suppress(KeyError, ValidationError):
+            return form.model_validate(self._answers[key])
+        answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)
+        self._answers[key] = answer.model_dump(mode="json")
+        lines = (json.dumps({"question": k, "answer": a}) for k, a in self._answers.items())
+        write_text(self._kept, "".join(f"{line}\n" for line in lines), secret=True)
+        return answer
