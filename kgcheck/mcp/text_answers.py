@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from kgcheck.grounding.remarks import REMARKS, Check, Remarked, state_of
+from kgcheck.grounding.remarks import Check, Remarked, state_of
 from kgcheck.grounding.rendering import alarms
 from kgcheck.mcp.answers import (
     LONG,
@@ -187,7 +187,7 @@ def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:
 
 
 def _remarked(found: "Grounded", number: int | None, key: str | None, left_out: list[str]) -> dict[str, Any]:
-    remarks = found.of_references[key or ""] if number is None else found.of_sentences[number]
+    remarks = found.remarks_at[(key or "") if number is None else number]
     about = f"remarks about {f'reference {key}' if number is None else f'sentence {number}'}"
     return {
         "number": number,
@@ -204,7 +204,7 @@ def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> dict[str, 
     return {
         **fields_of(RemarkLine, one),
         **fields_of(RemarkLine, one.task),
-        "means": REMARKS[one.remark],
+        "means": one.remark.rule.words,
         "words": found.text_of(one)[one.start : one.end],
         "note": quoted(one.note, origin, LONG),
         "found": quoted(one.found, origin, LONG) if one.found else None,
@@ -217,9 +217,9 @@ def brief_given(brief: "Brief") -> BriefGiven:
     """Build the answer about what is known of a node or a topic."""
     left_out: list[str] = []
     facts: list[BriefFact] = []
-    for part in brief.parts:
-        own = [fact for theme in part.themes for fact in theme.facts]
-        facts += first_of(own, MOST_OF_KIND, f"facts of the kind {part.kind.value}", left_out)
+    for kind, themes in brief.parts.items():
+        own = [fact for alike in themes.values() for fact in alike]
+        facts += first_of(own, MOST_OF_KIND, f"facts of the kind {kind.value}", left_out)
     lines = [_fact(fact, left_out) for fact in facts]
     named = {name for line in lines for name in line["rests_on"]}
     references = [one for one in brief.references if one.id in named]

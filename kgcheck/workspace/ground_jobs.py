@@ -8,10 +8,9 @@ from kgcheck.curation.config import GroundJob
 from kgcheck.curation.jobs import EXAMPLES, JobWork
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, UnknownName
-from kgcheck.grounding.ground import FAILING, Grounded
-from kgcheck.grounding.grounder import open_grounder
+from kgcheck.grounding.ground import FAILING, Grounded, open_grounder
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
+from kgcheck.grounding.remarks import LIMITED, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered
 from kgcheck.grounding.revising import text_digest
 from kgcheck.inputs import refuse_outside
@@ -45,12 +44,12 @@ def ground_folder(
     severities: list[Severity] = []
     wrong: dict[str, dict[str, str]] = {}
     counts: Counter[str] = Counter()
-    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as (look, notes):
+    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as grounder:
         for path in files_of_job(folder, job.files, _MARK):
             name = path.relative_to(folder).as_posix()
             try:
                 refuse_outside(folder, path)
-                found = look(read_manuscript(path))
+                found = grounder.ground(read_manuscript(path))
             except InputError as error:
                 refused.append(error.message)
                 continue
@@ -76,7 +75,7 @@ def ground_folder(
         new=len(new),
         examples=tuple(wrong[key] for key in new[:EXAMPLES]),
         reports=tuple(reports),
-        notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(notes)),
+        notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(grounder.notes)),
         figures={"manuscripts": len(severities), "remarks": dict(counts), "alarms": sorted(wrong), "refused": refused},
     )
 
@@ -100,7 +99,7 @@ def _example(found: Grounded, name: str, remarked: Remarked) -> dict[str, str]:
         "finding": remarked.finding[:8],
         "outcome": remarked.state.value,
         "reason": remarked.remark.value,
-        "what": f"{name}, {place_of(found, remarked)}: {REMARKS[remarked.remark]}: {remarked.note}",
+        "what": f"{name}, {place_of(found, remarked)}: {remarked.words}",
         "names": "",
         "proposal": remarked.repair.to if remarked.repair else "",
     }

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from kgcheck.grounding.facts.named import NamedThing, without_marks
-from kgcheck.grounding.facts.words import StatementWords, beginning, statement_words
+from kgcheck.grounding.facts.named import NamedThing, StatementWords, beginning, statement_words, without_marks
 from kgcheck.profile.claims import ClaimForm
 
 _TOKEN = re.compile(r"\u00a7\d+|(?<=\s)'s\b|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
