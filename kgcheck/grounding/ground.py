@@ -21,7 +21,7 @@ from kgcheck.grounding.citations.check import (
 )
 from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
 from kgcheck.grounding.facts.check import FactCheck
-from kgcheck.grounding.facts.model_reader import ModelReader
+from kgcheck.grounding.facts.statements import ModelReader
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_given, read_manuscript
 from kgcheck.grounding.numbers import check_numbers

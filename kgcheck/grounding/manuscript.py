@@ -141,11 +141,14 @@ class Sentence(Value):
     markers: tuple[Marker, ...] = Field(default=(), description="those within it, by their places in the sentence")
 
 
+Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+
+
 class Manuscript(Value):
     """A text that is to be checked."""
 
     name: str = Field(description="the file, as it was named")
-    format: Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+    format: Format
     sha256: str = Field(description="of the file's bytes")
     title: str = ""
     ids: tuple[str, ...] = Field(default=(), description="of the paper itself, where the file names them")

@@ -11,7 +11,6 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
-from types import ModuleType
 from typing import NamedTuple
 
 from kgcheck.errors import MissingExtra
@@ -21,6 +20,12 @@ from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
 from kgcheck.literature.works import Work, WorksFound, ids_of_reference
 from kgcheck.model import Evidence, Stance
+
+try:
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA
+except ImportError as error:
+    raise MissingExtra("comparing titles", "grounding") from error
 
 
 class Likeness(StrEnum):
@@ -68,7 +73,7 @@ def compare_titles(stated: str, found: str) -> Likeness:
         return Likeness.SAME
     if _is_part(stated, found) or _is_part(found, stated):
         return Likeness.SAME
-    return Likeness.NEAR if _rapidfuzz().fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
+    return Likeness.NEAR if fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -113,19 +118,7 @@ def _is_slip(one: str, other: str) -> bool:
         return True
     if min(len(one), len(other)) < _SLIP_FROM or any(c.isdigit() for c in one + other) or one[:2] != other[:2]:
         return False
-    return _distance(one, other) <= 1
-
-
-def _rapidfuzz() -> ModuleType:
-    try:
-        import rapidfuzz
-    except ImportError as error:
-        raise MissingExtra("comparing titles", "grounding") from error
-    return rapidfuzz
-
-
-def _distance(one: str, other: str) -> int:
-    return int(_rapidfuzz().distance.OSA.distance(one, other, score_cutoff=2))
+    return OSA.distance(one, other, score_cutoff=2) <= 1
 
 
 def same_author(stated: str, found: str) -> bool:
@@ -140,7 +133,9 @@ def same_author(stated: str, found: str) -> bool:
     if set(mine) & set(theirs):
         return True
     joined, others = "".join(sorted(mine)), "".join(sorted(theirs))
-    return joined == others or (min(map(len, (joined, others))) > 4 and _distance(joined, others) <= 1)
+    return joined == others or (
+        min(map(len, (joined, others))) > 4 and OSA.distance(joined, others, score_cutoff=2) <= 1
+    )
 
 
 _SHOWN = 3

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.facts.model_reader import ModelReader
 from kgcheck.grounding.facts.named import (
     HumanText,
     NamedThing,
@@ -18,7 +17,7 @@ from kgcheck.grounding.facts.named import (
     statement_words,
     without_marks,
 )
-from kgcheck.grounding.facts.statements import SentenceReader, StatedEdge
+from kgcheck.grounding.facts.statements import ModelReader, SentenceReader, StatedEdge
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.ledger.verified import VerifiedReader

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from kgcheck.errors import AS_UTF8, InputFormat, InputMissing
-from kgcheck.grounding.manuscript import Block, BlockKind, Manuscript, Marker, Table, Written, check_length
+from kgcheck.grounding.manuscript import Block, BlockKind, Format, Manuscript, Marker, Table, Written, check_length
 from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number, with_markers
 from kgcheck.grounding.manuscripts.pandoc import pandoc_json
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, labelled, split_entries, works_of_csl
@@ -733,8 +733,6 @@ class _BlockReader:
                 )
         return made
 
-
-Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
 
 LARGEST_TEXT = 16 * MIB
 LARGEST_PACKED = 64 * MIB
