@@ -336,8 +336,8 @@ class _BriefMaker:
             )
         )
 
-    def _cite(self, id_: str, about: str, url: str = "") -> str:
-        self.references.setdefault(id_, BriefReference(id=id_, about=about, url=url))
+    def _cite(self, id_: str, words: str, url: str = "") -> str:
+        self.references.setdefault(id_, BriefReference(id=id_, about=words, url=url))
         return id_
 
     def _cite_paper(self, document: Document, title: str, year: int | None) -> str:

@@ -72,13 +72,13 @@ class Experiments(Protocol):
         """Run the next one."""
 
 
-def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
+def with_results(file: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
     """The results of a manuscript with those of an experiment, in a file of the folder."""
-    known = parse_json(read_whole(given)) if given else {}
+    known = parse_json(read_whole(file)) if file else {}
     if not isinstance(known, dict):
         known = {"results": known}
     if experiment.name in known:
-        raise InputFormat(f"{given} has results called {experiment.name!r} already", "call them by another name")
+        raise InputFormat(f"{file} has results called {experiment.name!r} already", "call them by another name")
     path = folder / RESULTS
     write_text(path, json.dumps({**known, experiment.name: experiment.results}, indent=2, allow_nan=False) + "\n")
     whole = read_results(path)

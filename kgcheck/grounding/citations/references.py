@@ -133,9 +133,8 @@ def same_author(stated: str, found: str) -> bool:
     if set(mine) & set(theirs):
         return True
     joined, others = "".join(sorted(mine)), "".join(sorted(theirs))
-    return joined == others or (
-        min(map(len, (joined, others))) > 4 and OSA.distance(joined, others, score_cutoff=2) <= 1
-    )
+    long = min(len(joined), len(others)) > 4
+    return joined == others or (long and OSA.distance(joined, others, score_cutoff=2) <= 1)
 
 
 _SHOWN = 3

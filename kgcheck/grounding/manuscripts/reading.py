@@ -535,13 +535,13 @@ def read_pandoc_document(
     return Written(title or _only_title(found), found, references, tuple(reader.tables))
 
 
-def _joined(own: Sequence[CitedWork], given: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
+def _joined(own: Sequence[CitedWork], filed: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
     """The list of the document; what a file says of the same keys is fuller."""
-    known = {w.key: w for w in given}
+    known = {w.key: w for w in filed}
     if own and any(w.key in known for w in own):
-        return (*(known.get(w.key, w) for w in own), *(w for w in given if w.key not in {o.key for o in own}))
-    if own and given:
-        return (*own, *given)
+        return (*(known.get(w.key, w) for w in own), *(w for w in filed if w.key not in {o.key for o in own}))
+    if own and filed:
+        return (*own, *filed)
     return tuple(own or known.values())
 
 
