@@ -1,27 +1,47 @@
 """Ground a manuscript: hold it against the graph, papers, its citations and its results."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
+from kgcheck.context import Context, noting, trained_verifier
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
+from kgcheck.evidence.source import SnapshotSource
 from kgcheck.grounding.citations.check import (
     CitationMeasures,
+    CitedPapers,
     check_citations,
     citation_measures,
     hallucination_penalty,
 )
+from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
+from kgcheck.grounding.facts.check import FactCheck
+from kgcheck.grounding.facts.statements import ModelReader
 from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.grounding.manuscripts.reading import read_given, read_manuscript
 from kgcheck.grounding.numbers import check_numbers
+from kgcheck.grounding.paper_support import PaperSupport
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
-from kgcheck.grounding.results import Results
+from kgcheck.grounding.results import Results, read_results
+from kgcheck.literature.bibliography_reader import Bibliography
 from kgcheck.literature.works import Works
+from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
+from kgcheck.llm.client import ChatClient
 from kgcheck.model import Value
-from kgcheck.options import GroundLimits
+from kgcheck.options import GroundLimits, Spending, TextOptions
+from kgcheck.profile.claims import load_claim_forms
 from kgcheck.progress import NoProgress, Progress
+from kgcheck.providers.http import Http
+
+Notes = tuple[str, ...]
+
+SentenceCheck = Callable[[Manuscript], list[Remarked]]
+"""Check that makes remarks about the sentences of a manuscript."""
 
 STATEMENTS = "statements"
 """Key of what is not looked at where a model was to read sentences, and did not read all."""
@@ -32,16 +52,6 @@ FAILING = {
     "never": frozenset[SentenceState](),
 }
 """By threshold, the states that fail."""
-
-_OF_SOURCES = frozenset(set(Remark) - {Remark.MARKER_OUT_OF_RANGE})
-"""Remarks that need a source; a list that the manuscript lacks is none."""
-
-
-class SentenceCheck(Protocol):
-    """Check that makes remarks about the sentences of a manuscript."""
-
-    def remarks(self, manuscript: Manuscript) -> list[Remarked]:
-        """Remarks, by sentence."""
 
 
 class Grounded(Value):
@@ -58,21 +68,11 @@ class Grounded(Value):
     not_looked: Mapping[str, str] = Field(default_factory=dict)
 
     @cached_property
-    def of_sentences(self) -> dict[int, list[Remarked]]:
-        """Remarks by number of the sentence."""
-        found: dict[int, list[Remarked]] = {}
+    def remarks_at(self) -> dict[int | str, list[Remarked]]:
+        """Remarks by number of the sentence, or by key of the reference."""
+        found: dict[int | str, list[Remarked]] = {}
         for remarked in self.remarks:
-            if remarked.sentence is not None:
-                found.setdefault(remarked.sentence, []).append(remarked)
-        return found
-
-    @cached_property
-    def of_references(self) -> dict[str, list[Remarked]]:
-        """Remarks by key of the reference."""
-        found: dict[str, list[Remarked]] = {}
-        for remarked in self.remarks:
-            if remarked.reference is not None:
-                found.setdefault(remarked.reference, []).append(remarked)
+            found.setdefault(remarked.place, []).append(remarked)
         return found
 
     def text_of(self, remarked: Remarked) -> str:
@@ -81,23 +81,16 @@ class Grounded(Value):
             return self.manuscript.sentences[remarked.sentence - 1].text
         return next((r.text or r.title for r in self.manuscript.references if r.key == remarked.reference), "")
 
-    def state(self, sentence: int) -> SentenceState:
-        """The state of a sentence, by its number."""
-        return state_of(self.of_sentences.get(sentence, ()))
-
     @cached_property
     def states(self) -> Counter[SentenceState]:
         """Number of sentences by state."""
-        return Counter(self.state(s.number) for s in self.manuscript.sentences)
-
-    @cached_property
-    def counts(self) -> Counter[Remark]:
-        """Number of remarks by kind."""
-        return Counter(r.remark for r in self.remarks)
+        return Counter(state_of(self.remarks_at.get(s.number, ())) for s in self.manuscript.sentences)
 
     def counted(self, name: str) -> int:
         """Count the remarks of a kind, or the sentences in a state."""
-        return self.counts[Remark(name)] if name in set(Remark) else self.states[SentenceState(name)]
+        if name in set(Remark):
+            return sum(r.remark == name for r in self.remarks)
+        return self.states[SentenceState(name)]
 
     def exceeded(self, limits: GroundLimits) -> list[str]:
         """List what is over the limits, a line each."""
@@ -119,8 +112,9 @@ class Grounded(Value):
 
     @property
     def incomplete(self) -> bool:
-        """True where something could not be looked at."""
-        return STATEMENTS in self.not_looked or any(r.unavailable and r.remark in _OF_SOURCES for r in self.remarks)
+        """True where something could not be looked at; that the manuscript lacks a list needs no source."""
+        failed = (r.unavailable and r.remark is not Remark.MARKER_OUT_OF_RANGE for r in self.remarks)
+        return STATEMENTS in self.not_looked or any(failed)
 
     def exit_code(self, limits: GroundLimits) -> int:
         """Exit code of the command: 1 over the limits, else 3 if something could not be looked at, else 0."""
@@ -133,10 +127,7 @@ class Grounded(Value):
         text = self.manuscript
         return {
             "manuscript": {
-                "name": text.name,
-                "format": text.format,
-                "sha256": text.sha256,
-                "title": text.title,
+                **{name: getattr(text, name) for name in ("name", "format", "sha256", "title")},
                 "ids": list(text.ids),
                 "sentences": len(text.sentences),
                 "references": len(text.references),
@@ -146,7 +137,7 @@ class Grounded(Value):
                 "mismatches": self.mismatches,
                 "hallucination_penalty": self.penalty,
                 "states": {state.value: self.states[state] for state in SentenceState},
-                "remarks": {remark.value: n for remark in Remark if (n := self.counts[remark])},
+                "remarks": {remark.value: n for remark in Remark if (n := self.counted(remark))},
             },
             "not_looked": dict(self.not_looked),
             "sentences": [
@@ -155,42 +146,37 @@ class Grounded(Value):
                     "section": s.section,
                     "line": text.blocks[s.block].line,
                     "text": s.text,
-                    "state": self.state(s.number).value,
-                    "remarks": [_row(r) for r in self.of_sentences.get(s.number, ())],
+                    **self._found_at(s.number),
                 }
                 for s in text.sentences
             ],
-            "references": [
-                {
-                    "key": r.key,
-                    "text": r.text or r.title,
-                    "state": state_of(self.of_references.get(r.key, ())).value,
-                    "remarks": [_row(found) for found in self.of_references.get(r.key, ())],
-                }
-                for r in text.references
-            ],
+            "references": [{"key": r.key, "text": r.text or r.title, **self._found_at(r.key)} for r in text.references],
         }
+
+    def _found_at(self, place: int | str) -> dict[str, Any]:
+        remarks = self.remarks_at.get(place, [])
+        return {"state": state_of(remarks).value, "remarks": [r.as_row() for r in remarks]}
 
 
 def ground(
     manuscript: Manuscript,
-    checkers: Sequence[SentenceCheck],
+    checks: Sequence[SentenceCheck],
     works: Works | None = None,
     results: Results | None = None,
     not_looked: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
     """Hold a manuscript against everything that is given."""
-    shown = progress or NoProgress()
+    every: list[SentenceCheck] = [
+        *checks,
+        lambda text: check_citations(text, works),
+        lambda text: check_numbers(text, results),
+    ]
     remarks: list[Remarked] = []
-    with shown.step(f"grounding {manuscript.name}", len(checkers) + 2) as step:
-        for checker in checkers:
-            remarks += checker.remarks(manuscript)
+    with (progress or NoProgress()).step(f"grounding {manuscript.name}", len(every)) as step:
+        for check in every:
+            remarks += check(manuscript)
             step.advance()
-        remarks += check_citations(manuscript, works)
-        step.advance()
-        remarks += check_numbers(manuscript, results)
-        step.advance()
     measures = citation_measures(manuscript)
     mismatches = penalty = None
     if results:
@@ -210,6 +196,99 @@ def ground(
     )
 
 
-def _row(remarked: Remarked) -> dict[str, Any]:
-    row = remarked.model_dump(mode="json", exclude_defaults=True, exclude={"sentence", "reference", "task"})
-    return row | ({"task": str(remarked.task)} if remarked.task else {})
+class Grounder:
+    """Everything open that texts are held against, as far as a context and options name it."""
+
+    def __init__(self, context: Context, options: TextOptions, notes: list[str], opened: ExitStack) -> None:
+        self.context, self.notes = context, notes
+        self._results = read_results(options.results) if options.results else None
+        self._checks: list[SentenceCheck] = []
+        self._not_looked: dict[str, str] = {}
+        self.facts = self._fact_check()
+        if self.facts:
+            self._checks.append(self.facts.remarks)
+        self._works = open_works(context, options.bibliography, opened)
+        if self._works is None:
+            self._not_looked["references"] = "no bibliography is named, and no service is asked"
+        if context.literature is None:
+            self._not_looked["papers"] = "no papers are named"
+        else:
+            index = context.index(notes)
+            verifier = trained_verifier(index.embedder, context.settings)
+            names = self.facts.names if self.facts else None
+            self._checks += [PaperSupport(index, verifier, names).remarks, CitedPapers(index, verifier).remarks]
+
+    def _fact_check(self) -> FactCheck | None:
+        """A check of sentences against the graph; None where there is none and none is named."""
+        context = self.context
+        graph = context.graph_if_there()
+        if graph is None:
+            self._not_looked["graph"] = "no graph is named"
+            return None
+        source = None
+        if context.reference:
+            source = context.open_once(
+                "grounding reference",
+                lambda: closing(SnapshotSource(context.reference, context.schema, context.settings)),
+            )
+        else:
+            self._not_looked["sources"] = "no reference snapshot is named"
+        return FactCheck(graph, context.verified_if_there(), source, context.schema)
+
+    def ground(self, text: Manuscript, results: Results | None = None) -> Grounded:
+        """Ground a text; against other results than those that were named, where some are given."""
+        against = results or self._results
+        lacking = self._not_looked | ({} if against else {"results": "no canonical results are named"})
+        return ground(text, self._checks, self._works, against, lacking, self.context.progress)
+
+
+@contextmanager
+def open_grounder(context: Context, options: TextOptions) -> Iterator[Grounder]:
+    """A grounder, and all that it opens."""
+    with noting() as notes, ExitStack() as opened:
+        yield Grounder(context, options, notes, opened)
+
+
+def open_works(context: Context, bibliography: Path | None, opened: ExitStack) -> Works | None:
+    """Open the works for looking up references: the snapshot first, then the services."""
+    places: list[Works] = []
+    if bibliography:
+        places.append(opened.enter_context(closing(Bibliography(bibliography))))
+    if context.live:
+        places.append(LiveWorks(opened.enter_context(Http(context.settings)), context.settings))
+    return WorksInTurn(*places) if len(places) > 1 else next(iter(places), None)
+
+
+def ground_manuscript(context: Context, path: Path, options: TextOptions) -> tuple[Grounded, Notes]:
+    """Ground a manuscript; with the brain ``llm`` a model reads the sentences in which the rules find nothing."""
+    text = read_manuscript(path)
+    with ExitStack() as opened:
+        reader = opened.enter_context(_model_reader(context, options)) if context.brain == "llm" else None
+        grounder = opened.enter_context(open_grounder(context, options))
+        if grounder.facts:
+            grounder.facts.model = reader
+        found = grounder.ground(text)
+    if reader is None:
+        return found, tuple(grounder.notes)
+    if reader.left:
+        why = f"the budget of {reader.model} is spent; {reader.left:,} sentences were left to the rules"
+        found = found.model_copy(update={"not_looked": {**found.not_looked, STATEMENTS: why}})
+    read = f"{reader.model} read {reader.sentences:,} sentences in which the rules find nothing"
+    unusable = f"; of {reader.unusable:,} it gave no usable answer" if reader.unusable else ""
+    return found, (*grounder.notes, f"{read}{unusable}", *spent_note(reader.meter))
+
+
+@contextmanager
+def _model_reader(context: Context, spending: Spending) -> Iterator[ModelReader]:
+    with ChatClient(context.settings) as client:
+        meter = Meter(Limits.of(spending), client.prices, total_meter(context.settings))
+        yield ModelReader(client, meter, context.schema, load_claim_forms(context.schema.address))
+
+
+def ground_text(
+    context: Context, text: str, form: Literal["markdown", "text"], options: TextOptions
+) -> tuple[Grounded, Notes]:
+    """Ground a text that stands in no file; a file that it names is not read."""
+    manuscript = read_given(text, form)
+    with open_grounder(context, options) as grounder:
+        return grounder.ground(manuscript), tuple(grounder.notes)

@@ -6,235 +6,46 @@ it goes on where a process was killed.
 """
 
 import json
-import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pydantic import Field
 
-from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
-from kgcheck.grounding.ground import Grounded
+from kgcheck.context import Context
+from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer, UsageError
+from kgcheck.grounding.ground import Grounded, Grounder, Notes, open_grounder
 from kgcheck.grounding.improvement_log import RESULTS, ImprovementLog, ImprovementRound, ImprovementStart
-from kgcheck.grounding.judge import judge
-from kgcheck.grounding.manuscript import Block, Manuscript, Table
-from kgcheck.grounding.manuscripts.markers import AuthorYears
-from kgcheck.grounding.numbers import numbers_of_results
-from kgcheck.grounding.quantities import quantities
-from kgcheck.grounding.remarks import REMARKS, Check, Remarked, SentenceState
+from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.results import Results, read_results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
     Aim,
     GivenPassage,
     ManuscriptSource,
-    Revision,
     citable,
     draft_of,
+    objection_to,
+    objection_to_remarks,
     revised,
     revision_of,
     text_digest,
 )
-from kgcheck.grounding.score import CorpusFigures, ScoreCard, score, score_rules
+from kgcheck.grounding.score import CorpusFigures, ScoreCard, corpus_of, judge, score, score_rules
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.literature.documents import Span
-from kgcheck.llm.budget import CostByPart, Limits, Meter
+from kgcheck.literature.search import rank_passages
+from kgcheck.llm.budget import CostByPart, Limits, Meter, RunMeter, spent_note
 from kgcheck.llm.client import ChatClient
+from kgcheck.locks import only_one
 from kgcheck.model import Value
+from kgcheck.options import TextOptions
 from kgcheck.outputs import write_text
 from kgcheck.profile.toml_files import read_value
-from kgcheck.progress import NoProgress, Progress
 from kgcheck.resources import resource_dir
-from kgcheck.visible import visible
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NAME = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")
-_CITED = re.compile(r"(?:\[\^?|\^)\s?\d{1,4}(?:\s?[,;\u2013-]\s?\d{1,4}){0,60}\s?[\]^]")
-_WORD = re.compile(r"[^\s,;()\[\]]+")
-_MARKUP = re.compile(
-    r"""(?:https?://|www\.)[^\s<>)\]]+      # addresses
-    |\b10\.\d{4,9}/[^\s<>)\]]+              # DOIs
-    |(?<=\]\()[^\s)]+                       # targets of links and images
-    |(?<=\]:)\s*\S+                         # targets below the text
-    |<[A-Za-z/!?][^\s>]*                    # HTML
-    |\\[A-Za-z]+                            # commands
-    |\{=\w+\}                               # what is written through
-    """,
-    re.VERBOSE,
-)
-
-
-def objection_to(revision: Revision, results: Results | None) -> str:
-    """Say why the new text of a section is rejected, before it is grounded."""
-    before, after = _changed(revision.old.blocks, revision.new.blocks)
-    return (
-        _list_differs(revision)
-        or _hidden(revision)
-        or _strange_markup(revision)
-        or _strange_citation(revision, after)
-        or _strange_number(revision, after, results)
-        or _lost(revision, before, after)
-    )
-
-
-def objection_to_remarks(old: Grounded, new: Grounded, left_out: Sequence[str]) -> str:
-    """Say why the new text is rejected for what was found of it."""
-    more = Counter(map(_contradiction, _contradicted(new))) - Counter(map(_contradiction, _contradicted(old)))
-    for remarked in _contradicted(new):
-        if more[_contradiction(remarked)] > 0:
-            return f"it is contradicted: {REMARKS[remarked.remark].lower()}: {remarked.note}"
-    if new.incomplete and not old.incomplete:
-        return "what it states could not be looked up"
-    lost = sorted(_verified(old) - _verified(new))
-    unnamed = [fact for fact in lost if not any(fact.casefold() in one.casefold() for one in left_out)]
-    return f"it loses the verified fact {unnamed[0]!r}, and does not say so" if unnamed else ""
-
-
-def _changed(old: Sequence[Block], new: Sequence[Block]) -> tuple[Sequence[Block], Sequence[Block]]:
-    """The blocks of both that are not the same at the beginning and at the end."""
-    most = min(len(old), len(new))
-    start = next((n for n in range(most) if old[n].text != new[n].text), most)
-    most -= start
-    end = next((n for n in range(most) if old[-1 - n].text != new[-1 - n].text), most)
-    return old[start : len(old) - end], new[start : len(new) - end]
-
-
-def _list_differs(revision: Revision) -> str:
-    old, new = revision.old.references, revision.new.references
-    if new[: len(old)] != old or tuple(r.key for r in new[len(old) :]) != revision.added:
-        return "the list of references does not stay as it was"
-    return ""
-
-
-def _hidden(revision: Revision) -> str:
-    """Object to signs that nobody sees: programs may read them."""
-    text = revision.body.replace("\t", " ").replace("\r", "")
-    if visible(text, layout=True) != text and visible(revision.section.body, layout=True) == revision.section.body:
-        return "it holds signs that cannot be seen"
-    return ""
-
-
-def _strange_markup(revision: Revision) -> str:
-    known = "\n".join((revision.section.body, *revision.given))
-    marks = dict.fromkeys(m[0].strip() for m in _MARKUP.finditer(revision.body))
-    strange = next((mark for mark in marks if mark.rstrip(".") not in known), "")
-    if strange:
-        return f"it brings in {strange!r}, which is neither in the old text nor in what was given"
-    figures = revision.section.body.count("![") - revision.body.count("![")
-    return "it loses a figure" if figures > 0 else ""
-
-
-def _strange_citation(revision: Revision, after: Iterable[Block]) -> str:
-    keys = {r.key for r in revision.new.references}
-    strange = next((k for block in after for m in block.markers for k in m.keys if k not in keys), "")
-    if not strange:
-        finder = AuthorYears(revision.new.references)
-        old = {revision.section.body[m.start : m.end] for m in finder.marks(revision.section.body)}
-        names = (revision.body[m.start : m.end] for m in finder.marks(revision.body) if not m.found)
-        strange = next((name for name in names if name not in old), "")
-    return f"it cites {strange!r}, which is neither in the list nor was given" if strange else ""
-
-
-def _measured(text: str, without: Iterable[Span] = ()) -> set[tuple[object, ...]]:
-    return {(q.value, q.unit, q.comparator) for q in quantities(text, without)}
-
-
-def _strange_number(revision: Revision, after: Sequence[Block], results: Results | None) -> str:
-    old = "\n".join((revision.section.body, *revision.given))
-    names = " ".join(result.name for result in results.all) if results else ""
-    known, words = _measured(old), {word for text in (old, names) for _, word in _numbered(text)}
-    right: Counter[str] = Counter()
-    if results:
-        for text in _statements(after, revision.old.tables, revision.new.tables):
-            right.update(text[start:end] for start, end in numbers_of_results(text, results))
-    body = revision.body
-    own = quantities(body)
-    measured = [(q.start, q.number_end) for q in own]
-    most = len(revision.new.references)
-    cited = [m.span() for m in _CITED.finditer(body) if all(0 < int(n) <= most for n in re.findall(r"\d+", m[0]))]
-    for at, word in _numbered(body):
-        if _covering(cited, at) is not None:
-            continue
-        place = _covering(measured, at)
-        if place is None:
-            fine = word in words
-        else:
-            quantity = own[place]
-            fine = (quantity.value, quantity.unit, quantity.comparator) in known
-            if not fine:
-                # As often as it is right: a result may stand in a sentence about something else, too.
-                shown = body[quantity.start : quantity.number_end]
-                right[shown] -= 1
-                fine = right[shown] >= 0
-        if not fine:
-            return f"it holds the number {word}, which is in neither the results, the old text nor what was given"
-    return ""
-
-
-def _numbered(text: str) -> Iterator[tuple[int, str]]:
-    """The numbers of a text by their places; of one within a name, as IL-6, the name."""
-    names = [m.span() for m in _NAME.finditer(text) if any(map(str.isalpha, m[0]))]
-    for match in _NUMBER.finditer(text):
-        place = _covering(names, match.start())
-        yield match.start(), match[0] if place is None else text[slice(*names[place])].casefold()
-
-
-def _covering(spans: Sequence[Span], at: int) -> int | None:
-    """Find which of some spans in order covers a place."""
-    place = bisect_right(spans, at, key=lambda span: span[0]) - 1
-    return place if place >= 0 and at < spans[place][1] else None
-
-
-def _statements(after: Iterable[Block], old: Sequence[Table], new: Sequence[Table]) -> Iterator[str]:
-    """Sentences and rows of tables that are new, without their citations."""
-    for block in after:
-        text = block.text
-        for marker in block.markers:
-            text = text[: marker.start] + " " * (marker.end - marker.start) + text[marker.end :]
-        yield from (text[start:end] for start, end in block.spans)
-    for table in new:
-        if table.rows not in [t.rows for t in old]:
-            head = " ".join(table.rows[0]) if table.rows else ""
-            yield from (f"{head} {' '.join(row)}" for row in table.rows)
-
-
-def _lost(revision: Revision, before: Sequence[Block], after: Sequence[Block]) -> str:
-    """A citation, a number or a table of the old text that is gone, and of which the model does not say so."""
-    named = {w.strip(".:@^") for text in revision.left_out for w in _WORD.findall(text)}
-    old, new = ({k for b in blocks for m in b.markers for k in m.keys} for blocks in (before, after))
-    if gone := sorted(old - new - named):
-        return f"it loses the citation of {gone[0]!r}, and does not say so"
-    kept = {q for b in after for q in _measured(b.text, _places(b))} | _measured(revision.body)
-    for block in before:
-        for q in quantities(block.text, _places(block)):
-            shown = block.text[q.start : q.number_end].strip()
-            if (q.value, q.unit, q.comparator) not in kept and not {shown, block.text[q.start : q.end]} & named:
-                return f"it loses the number {block.text[q.start : q.end]}, and does not say so"
-    tables = [t.rows for t in revision.new.tables]
-    if any(t.rows not in tables for t in revision.old.tables):
-        return "it loses or changes a table"
-    return ""
-
-
-def _places(block: Block) -> list[Span]:
-    return [(m.start, m.end) for m in block.markers]
-
-
-def _contradicted(found: Grounded) -> list[Remarked]:
-    return [r for r in found.remarks if r.state is SentenceState.CONTRADICTED]
-
-
-def _contradiction(remarked: Remarked) -> tuple[object, ...]:
-    return remarked.remark, remarked.stated, remarked.found, remarked.reference
-
-
-def _verified(found: Grounded) -> set[str]:
-    return {
-        r.stated for r in found.remarks if r.check is Check.GRAPH and r.state is SentenceState.VERIFIED and r.stated
-    }
+MARKDOWN = (".md", ".markdown", ".rmd", ".qmd")
 
 
 class ExperimentRequest(NamedTuple):
@@ -261,13 +72,13 @@ class Experiments(Protocol):
         """Run the next one."""
 
 
-def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
+def with_results(file: Path | None, experiment: Experiment, folder: Path) -> tuple[Results, Results]:
     """The results of a manuscript with those of an experiment, in a file of the folder."""
-    known = parse_json(read_whole(given)) if given else {}
+    known = parse_json(read_whole(file)) if file else {}
     if not isinstance(known, dict):
         known = {"results": known}
     if experiment.name in known:
-        raise InputFormat(f"{given} has results called {experiment.name!r} already", "call them by another name")
+        raise InputFormat(f"{file} has results called {experiment.name!r} already", "call them by another name")
     path = folder / RESULTS
     write_text(path, json.dumps({**known, experiment.name: experiment.results}, indent=2, allow_nan=False) + "\n")
     whole = read_results(path)
@@ -277,6 +88,9 @@ def with_results(given: Path | None, experiment: Experiment, folder: Path) -> tu
 
 ANALYSIS = "add_analysis"
 """Action that results of an analysis answer."""
+
+EVIDENCE = "gather_evidence"
+"""Action that passages of papers answer."""
 
 
 class ActionRule(Value):
@@ -326,14 +140,17 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
     return count
 
 
+def _weakest_first(card: ScoreCard) -> list[str]:
+    return sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
+
+
 def next_aim(
     draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound], possible: Mapping[str, bool]
 ) -> Aim | None:
     """Choose what the next round is to do."""
     rules = improve_rules()
-    weakest = sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
     aims: list[Aim] = []
-    for name in weakest:
+    for name in _weakest_first(card):
         actions = _ladder(name, possible)
         tried = failures_in_a_row(rounds, name)
         step = tried // rules.failures
@@ -352,7 +169,7 @@ def next_aim(
 
 def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound]) -> Aim | None:
     """Choose what a deep cycle is to do, whatever failed before it."""
-    for name in sorted(card.dimensions, key=lambda name: card.dimensions[name].partial):
+    for name in _weakest_first(card):
         if every := _sections(draft, name):
             # What an analysis found is told among the results, where numbers are held against those of a file.
             places = [n for n in every if draft.sections[n].kind == "results"] or every
@@ -371,12 +188,12 @@ def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
 
 
 def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
+    """The places of the sections that a dimension is judged by and that a model can write again."""
     reads = score_rules().dimensions[dimension].reads
-    return [
-        n
-        for n, s in enumerate(draft.sections)
-        if s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS
+    fit = [
+        s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS for s in draft.sections
     ]
+    return [place for place, fits in enumerate(fit) if fits]
 
 
 def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
@@ -391,24 +208,22 @@ def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
     return [*older, *(r.model_dump(mode="json", include=kept) for r in done[-most:])]
 
 
+def standing_of(card: ScoreCard) -> float:
+    """Score by which rounds are compared: the overall one, or the mean of the tiers that are there."""
+    if card.overall is not None:
+        return card.overall
+    return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)
+
+
 class ModelRole(NamedTuple):
-    """A model with what counts for it."""
+    """A model with what counts for it in a total."""
 
     client: ChatClient
     meter: Meter
 
-
-class Surroundings(NamedTuple):
-    """Context of a manuscript that is improved.
-
-    ``look`` grounds a text against results and says how it stands to the corpus; ``gather`` finds passages;
-    ``experiments`` are those of deep cycles. All of them come from a workspace.
-    """
-
-    look: Callable[[Manuscript, Results | None], tuple[Grounded, CorpusFigures | None]]
-    gather: Callable[[str, int], list[GivenPassage]] | None
-    results: Path | None
-    experiments: Experiments
+    @classmethod
+    def within(cls, client: ChatClient, total: Meter) -> "ModelRole":
+        return cls(client, Meter(Limits(), client.prices, total))
 
 
 class _Standing(NamedTuple):
@@ -424,11 +239,31 @@ class _Standing(NamedTuple):
     given: Results | None
 
 
-def standing_of(card: ScoreCard) -> float:
-    """Score by which rounds are compared: the overall one, or the mean of the tiers that are there."""
-    if card.overall is not None:
-        return card.overall
-    return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)
+def improve_manuscript(
+    context: Context,
+    path: Path,
+    out: Path,
+    options: TextOptions,
+    rounds: int,
+    experiments: Callable[[Context, ChatClient, Meter], Experiments],
+) -> tuple[ImprovementLog, Notes]:
+    """Make a manuscript better round by round, with a model that judges and one that writes; go on in a folder."""
+    if context.brain != "llm":
+        raise UsageError("improving needs a model that judges and one that writes", "use the brain llm")
+    if path.suffix.lower() not in MARKDOWN:
+        raise InputFormat(f"{path} is not Markdown, which alone can be improved", "convert it, as pandoc does")
+    source = read_whole(path, encoding="utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    with ExitStack() as opened:
+        judging = opened.enter_context(ChatClient(context.settings))
+        working = opened.enter_context(ChatClient(context.settings.for_worker()))
+        total = RunMeter(Limits.of(options), judging.prices if working.prices else None)
+        grounder = opened.enter_context(open_grounder(context, options))
+        opened.enter_context(only_one(out, "improves a manuscript"))
+        log = ImprovementLog(out, source)
+        roles = ModelRole.within(judging, total), ModelRole.within(working, total)
+        runner = experiments(context, working, ModelRole.within(working, total).meter)
+        Improver(path, log, grounder, options.results, *roles, total, runner).run(rounds)
+    return log, (*dict.fromkeys(grounder.notes), *spent_note(total))
 
 
 class Improver:
@@ -438,15 +273,16 @@ class Improver:
         self,
         path: Path,
         log: ImprovementLog,
-        surroundings: Surroundings,
+        grounder: Grounder,
+        results: Path | None,
         judging: ModelRole,
         working: ModelRole,
         total: Meter,
-        progress: Progress | None = None,
+        experiments: Experiments,
     ) -> None:
-        self._path, self._log, self._around = path, log, surroundings
+        self._path, self._log, self._grounder, self._experiments = path, log, grounder, experiments
+        self._context, self._given_results = grounder.context, results
         self._judging, self._working = judging, working
-        self._progress = progress or NoProgress()
         self._costs = CostByPart(total, log.costs())
         models = (judging.client.model, working.client.model)
         if log.start and (log.start.judge, log.start.worker) != models:
@@ -457,14 +293,13 @@ class Improver:
 
     def run(self, rounds: int) -> None:
         """Do the rounds that are left."""
-        draft = draft_of(self._log.text(), self._path)
-        file = self._log.results_file(self._around.results)
+        draft, file = draft_of(self._log.text(), self._path), self._results_file()
         results = read_results(file) if file else None
-        found, corpus = self._around.look(draft.manuscript, results)
+        found, corpus = self._look(draft.manuscript, results)
         now = _Standing(draft, found, self._first(found, corpus), results, results)
         self._log.show()
         try:
-            with self._progress.step(f"improving {draft.manuscript.name}", rounds) as step:
+            with self._context.progress.step(f"improving {draft.manuscript.name}", rounds) as step:
                 step.advance(min(rounds, len(self._log.done)))
                 while (number := len(self._log.done) + 1) <= rounds:
                     deep = number % deep_every(rounds) == 0
@@ -477,11 +312,16 @@ class Improver:
         finally:
             self._log.plot()
 
+    def _results_file(self) -> Path | None:
+        return self._log.results_file(self._given_results)
+
+    def _look(self, text: Manuscript, results: Results | None) -> tuple[Grounded, CorpusFigures | None]:
+        return self._grounder.ground(text, results), corpus_of(self._context, text, self._grounder.notes)
+
     def _aim(self, now: _Standing, *, deep: bool) -> Aim | None:
         if deep:
             return deep_aim(now.draft, now.card, self._log.done)
-        has_results = self._log.results_file(self._around.results) is not None
-        possible = {ANALYSIS: has_results, "gather_evidence": self._around.gather is not None}
+        possible = {ANALYSIS: self._results_file() is not None, EVIDENCE: self._context.literature is not None}
         return next_aim(now.draft, now.card, self._log.done, possible)
 
     def _recorded(self, number: int, aim: Aim, now: _Standing, *, deep: bool) -> _Standing:
@@ -500,23 +340,22 @@ class Improver:
         if aim.action != ANALYSIS:
             why = f"no analysis raises {aim.dimension.replace('_', ' ')}, the weakest dimension: nothing was run"
             return self._line(number, "deep_cycle", why), None
-        judgement = now.card.dimensions[aim.dimension].judgement
         folder = self._log.experiment_folder(number)
         request = ExperimentRequest(
             text=now.draft.manuscript,
-            wanted=judgement.advice if judgement else aim.task,
+            wanted=_advice(now.card, aim.dimension, aim.task),
             done=frozenset(r.experiment for r in self._log.done if r.experiment),
             folder=folder,
         )
-        found = self._around.experiments.run(request)
-        if not found.results:
-            return self._line(number, "deep_cycle", found.note, experiment=found.name), None
+        found = self._experiments.run(request)
         try:
-            results, given = with_results(self._log.results_file(self._around.results), found, folder)
+            if not found.results:
+                return self._line(number, "deep_cycle", found.note, experiment=found.name), None
+            results, given = with_results(self._results_file(), found, folder)
         except InputFormat as error:
             return self._line(number, "deep_cycle", error.message, experiment=found.name), None
         # Against more results the same text may stand elsewhere: what it is compared with is itself, held against them.
-        looked, corpus = self._around.look(now.draft.manuscript, results)
+        looked, corpus = self._look(now.draft.manuscript, results)
         before = _Standing(now.draft, looked, self._scored(looked, corpus, now.card), results, given)
         done, kept = self._round(number, aim, before, best=standing_of(before.card))
         done = done.model_copy(update={"experiment": found.name, "reason": f"{found.note}; {done.reason}"})
@@ -556,67 +395,86 @@ class Improver:
         return best
 
     def _scored(self, found: Grounded, corpus: CorpusFigures | None, before: ScoreCard | None) -> ScoreCard:
-        judgements = judge(found.manuscript, self._judging.client, self._judging.meter, before)
-        return score(found, corpus, judgements)
+        return score(found, corpus, judge(found.manuscript, *self._judging, before))
+
+    def _passages(self, aim: Aim, draft: ManuscriptSource, card: ScoreCard) -> list[GivenPassage]:
+        """The passages for a section that the manuscript can cite."""
+        section = draft.sections[aim.section]
+        advice = _advice(card, aim.dimension, "")
+        query = " ".join((draft.manuscript.title, section.heading, section.body[:300], advice))
+        return citable(draft, _found_passages(self._context, query, improve_rules().passages))
 
     def _round(
         self, number: int, aim: Aim, now: _Standing, best: float | None = None
     ) -> tuple[ImprovementRound, _Standing | None]:
         """Write a section again; in a deep cycle, ``best`` is the standing that it must not fall below."""
         draft, found, card, results, _ = now
-        section, deep = draft.sections[aim.section], best is not None
+        deep = best is not None
         standing, best = standing_of(card), self._best() if best is None else best
-        own = {"dimension": aim.dimension, "action": aim.action, "section": section.heading, "before": standing}
+        own: dict[str, object] = {"dimension": aim.dimension, "action": aim.action, "before": standing}
+        own["section"] = draft.sections[aim.section].heading
 
-        def done(reason: str, outcome: str = "rejected", **more: object) -> ImprovementRound:
-            return self._line(number, outcome, reason, **(own | more))
+        def rejected(reason: str) -> tuple[ImprovementRound, None]:
+            return self._line(number, "rejected", reason, **own), None
 
         passages: list[GivenPassage] = []
-        if self._around.gather and aim.action == "gather_evidence":
-            judgement = card.dimensions[aim.dimension].judgement
-            advice = judgement.advice if judgement else ""
-            query = " ".join((draft.manuscript.title, section.heading, section.body[:300], advice))
-            passages = citable(draft, self._around.gather(query, improve_rules().passages))
+        if self._context.literature is not None and aim.action == EVIDENCE:
+            passages = self._passages(aim, draft, card)
             if not passages:
-                return done("no passage was found that the manuscript can cite"), None
+                return rejected("no passage was found that the manuscript can cite")
         given = now.given if aim.action == ANALYSIS else None
-        worker = self._working
         try:
-            written, left_out = revised(
-                draft, aim, card, memory_of(self._log.done), given, passages, worker.client, worker.meter
-            )
+            written, left_out = revised(draft, aim, card, memory_of(self._log.done), given, passages, *self._working)
         except ModelAnswer as error:
-            return done(error.message), None
+            return rejected(error.message)
         try:
             made = revision_of(draft, aim.section, written, left_out, passages, self._path)
         except InputFormat as error:
-            return done(f"it cannot be read any more: {error.message}"), None
+            return rejected(f"it cannot be read any more: {error.message}")
+        own["left_out"] = left_out
         if isinstance(made, str):
-            return done(made, left_out=left_out), None
+            return rejected(made)
         new, revision = made
         if why := objection_to(revision, results):
-            return done(why, left_out=left_out), None
-        looked, corpus = self._around.look(new.manuscript, results)
+            return rejected(why)
+        looked, corpus = self._look(new.manuscript, results)
         if why := objection_to_remarks(found, looked, left_out):
-            return done(why, left_out=left_out), None
+            return rejected(why)
         scored = self._scored(looked, corpus, card)
-        after = standing_of(scored)
+        own["after"] = after = standing_of(scored)
         if scored.missing != card.missing:
-            return done("a part of the score is there before or after alone", after=after, left_out=left_out), None
+            return rejected("a part of the score is there before or after alone")
         tie = improve_rules().tie
         raised = scored.dimensions[aim.dimension].partial > card.dimensions[aim.dimension].partial
         if not (after > best or (after >= best - tie and (raised or deep))):
-            return done(f"the score is {after:.2f}, the best {best:.2f}", after=after, left_out=left_out), None
-        added = looked.manuscript.references[len(found.manuscript.references) :]
-        accepted = done(
-            "better" if after > best else "not worse" if deep else f"equal, and better in {aim.dimension}",
-            after=after, left_out=left_out,
-            outcome="accepted", best=max(best, after), added=[r.text for r in added],
-            sha256=text_digest(new.source), card=scored,
-        )  # fmt: skip
-        return accepted, _Standing(new, looked, scored, results, results)
+            return rejected(f"the score is {after:.2f}, the best {best:.2f}")
+        own |= {
+            "best": max(best, after),
+            "added": [r.text for r in looked.manuscript.references[len(found.manuscript.references) :]],
+            "sha256": text_digest(new.source),
+            "card": scored,
+        }
+        reason = "better" if after > best else "not worse" if deep else f"equal, and better in {aim.dimension}"
+        return self._line(number, "accepted", reason, **own), _Standing(new, looked, scored, results, results)
 
 
-def role(client: ChatClient, total: Meter) -> ModelRole:
-    """A model whose cost counts in a total."""
-    return ModelRole(client, Meter(Limits(), client.prices, total))
+def _advice(card: ScoreCard, dimension: str, otherwise: str) -> str:
+    judgement = card.dimensions[dimension].judgement
+    return judgement.advice if judgement else otherwise
+
+
+def _found_passages(context: Context, query: str, most: int) -> list[GivenPassage]:
+    """The best passages of the papers, each with the sentences beside it, of none that is retracted."""
+    found = []
+    for hit in context.index([]).search(query, limit=most):
+        document = hit.document
+        if document.retracted:
+            continue
+        spans = document.spans
+        best = rank_passages(query, document.passages)[0][0] if hit.nearest is None else hit.nearest
+        start, end = spans[max(0, best - 1)][0], spans[min(best + 1, len(spans) - 1)][1]
+        ids = (document.paper_id, *document.ids) if document.paper else document.ids
+        parts = (document.title.rstrip("."), document.journal, str(document.year or ""), *ids[:3])
+        entry = " ".join(". ".join(part for part in parts if part).split())
+        found.append(GivenPassage(text=document.abstract[start:end], ids=ids, entry=f"{entry}."))
+    return found

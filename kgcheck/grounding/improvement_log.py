@@ -108,11 +108,11 @@ class ImprovementLog:
     def experiment_folder(self, number: int) -> Path:
         return self.folder / "experiments" / f"{number:03d}"
 
-    def results_file(self, given: Path | None) -> Path | None:
+    def results_file(self, named: Path | None) -> Path | None:
         """The canonical results as they stand."""
         last = next((r for r in reversed(self.rounds) if r.results), None)
         if last is None:
-            return given
+            return named
         file = self.experiment_folder(last.number) / RESULTS
         if text_digest(read_whole(file)) != last.results:
             raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.papers import CitedWork, SectionKind
 from kgcheck.model import Value
@@ -86,6 +87,10 @@ class Block(Value):
     label: str = Field(default="", description="what a legend is of, e.g. Table 1")
     line: int | None = Field(default=None, ge=1, description="line of the file on which it begins, where that is known")
     markers: tuple[Marker, ...] = ()
+    barred: tuple[Span, ...] = Field(default=(), exclude=True, description="where nothing is a citation, such as code")
+    notes: tuple[tuple[Span, int], ...] = Field(
+        default=(), exclude=True, description="marks of its notes in order, each with the number of blocks that it is"
+    )
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -101,6 +106,29 @@ class Table(Value):
     rows: tuple[tuple[str, ...], ...] = ()
 
 
+class Written(NamedTuple):
+    """The parts of a manuscript, before its citations are looked for."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    references: tuple[CitedWork, ...] = ()
+    tables: tuple[Table, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+LONGEST_BLOCK = 200_000
+"""Characters of a paragraph. A paper has fewer in all."""
+
+
+def check_length(characters: int) -> None:
+    """Refuse a paragraph that is none."""
+    if characters > LONGEST_BLOCK:
+        raise InputFormat(
+            f"the manuscript has a paragraph of more than {LONGEST_BLOCK:,} characters",
+            "put empty lines between paragraphs",
+        )
+
+
 class Sentence(Value):
     """A sentence of a manuscript; ``number`` counts from 1 through the whole of it, headings are not counted."""
 
@@ -113,11 +141,14 @@ class Sentence(Value):
     markers: tuple[Marker, ...] = Field(default=(), description="those within it, by their places in the sentence")
 
 
+Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+
+
 class Manuscript(Value):
     """A text that is to be checked."""
 
     name: str = Field(description="the file, as it was named")
-    format: Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
+    format: Format
     sha256: str = Field(description="of the file's bytes")
     title: str = ""
     ids: tuple[str, ...] = Field(default=(), description="of the paper itself, where the file names them")
@@ -128,26 +159,24 @@ class Manuscript(Value):
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
         """All sentences but headings, in order."""
-        return tuple(self._sentences())
-
-    def _sentences(self) -> Iterator[Sentence]:
-        number = 0
+        found: list[Sentence] = []
         for place, block in enumerate(self.blocks):
-            if block.kind == "heading":
-                continue
             markers = sorted(block.markers, key=lambda m: m.start)
             places = [m.start for m in markers]
-            for start, end in block.spans:
-                number += 1
-                yield Sentence(
-                    number=number,
-                    block=place,
-                    start=start,
-                    end=end,
-                    text=block.text[start:end],
-                    section=block.section,
-                    markers=tuple(
-                        m.model_copy(update={"start": m.start - start, "end": min(m.end, end) - start})
-                        for m in markers[bisect_left(places, start) : bisect_left(places, end)]
-                    ),
+            for start, end in block.spans if block.kind != "heading" else ():
+                within = tuple(
+                    m.model_copy(update={"start": m.start - start, "end": min(m.end, end) - start})
+                    for m in markers[bisect_left(places, start) : bisect_left(places, end)]
                 )
+                found.append(
+                    Sentence(
+                        number=len(found) + 1,
+                        block=place,
+                        start=start,
+                        end=end,
+                        text=block.text[start:end],
+                        section=block.section,
+                        markers=within,
+                    )
+                )
+        return tuple(found)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kgcheck import clock
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, quantities, with_points
-from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.grounding.results import Result, Results, own_results, quantities_of, words_about
 from kgcheck.literature.documents import Span
 from kgcheck.model import Evidence, Stance, Tier, World
@@ -245,17 +245,15 @@ def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
 
 
 def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """Remark that a number is a result."""
-    state = SentenceState.VERIFIED if against.canonical else SentenceState.SUPPORTED
+    state = None if against.canonical else SentenceState.SUPPORTED
     note = f"{_shown(sentence, quantity)} is {_place_of(result, against)}: {_valued(result)}"
     return _remarked(sentence, quantity, Remark.NUMBER_VERIFIED, state, result, against, note)
 
 
 def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
-    """Remark that another number stands where a result would have to."""
     note = f"the text has {_shown(sentence, quantity)} here, and {_valued(result)} as {_place_of(result, against)}"
     # Two numbers of one text may be of two things that are called alike: only canonical results contradict.
-    state = SentenceState.CONTRADICTED if against.canonical else SentenceState.UNSUPPORTED
+    state = None if against.canonical else SentenceState.UNSUPPORTED
     made = _remarked(sentence, quantity, Remark.NUMBER_DIFFERS, state, result, against, note)
     if not against.canonical or quantity.comparator != "=":
         return made
@@ -268,10 +266,9 @@ def _differs(sentence: Sentence, quantity: WrittenNumber, result: Result, agains
 
 
 def _unknown(sentence: Sentence, quantity: WrittenNumber, against: Results, where: str = "") -> Remarked:
-    """Remark that a number is no result."""
     shown = _shown(sentence, quantity)
     note = f"no result in {against.source} is {shown}" if against.canonical else f"the rest of the text has no {shown}"
-    state = SentenceState.NOT_CHECKABLE if where else SentenceState.UNSUPPORTED
+    state = SentenceState.NOT_CHECKABLE if where else None
     note += f"; {where}" if where else ""
     return _remarked(sentence, quantity, Remark.NUMBER_UNKNOWN, state, None, against, note)
 
@@ -293,8 +290,6 @@ def _share_differs(sentence: Sentence, share: _Share, manuscript: Manuscript) ->
     )
     return Remarked(
         remark=Remark.NUMBER_DIFFERS,
-        check=Check.NUMBER,
-        state=SentenceState.CONTRADICTED,
         sentence=sentence.number,
         start=share.start,
         end=share.end,
@@ -309,7 +304,7 @@ def _remarked(
     sentence: Sentence,
     quantity: WrittenNumber,
     remark: Remark,
-    state: SentenceState,
+    state: SentenceState | None,
     result: Result | None,
     against: Results,
     note: str,
@@ -328,8 +323,7 @@ def _remarked(
     )
     return Remarked(
         remark=remark,
-        check=Check.NUMBER,
-        state=state,
+        state=state or remark.rule.state,
         sentence=sentence.number,
         start=quantity.start,
         end=quantity.end,

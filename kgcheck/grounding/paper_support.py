@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from kgcheck.errors import MissingExtra
 from kgcheck.grounding.facts.check import may_state
-from kgcheck.grounding.facts.named import NameTable, without_marks
-from kgcheck.grounding.facts.words import statement_words
+from kgcheck.grounding.facts.named import NameTable, statement_words, without_marks
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.literature.arguments import arguments, missing
 from kgcheck.literature.documents import Document, fingerprint_text
 from kgcheck.literature.edge_reader import SURE_ENOUGH, paper_evidence
@@ -52,10 +51,10 @@ _NUMBER = re.compile(r"(?<![\w.])\d")
 _COMPARES = re.compile(
     r"\b(?:than|versus|vs|compared|increas\w+|decreas\w+|reduc\w+|higher|lower|greater|fewer|significant\w*|ratio)\b"
 )
-_STATES = {
-    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, SentenceState.SUPPORTED, "support it"),
-    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, SentenceState.CONTRADICTED, "say otherwise"),
-    Stance.SILENT: (Remark.PAPERS_SILENT, SentenceState.UNSUPPORTED, "say so or deny it"),
+_REMARKS = {
+    Stance.SUPPORTS: (Remark.PAPERS_SUPPORT, "support it"),
+    Stance.CONTRADICTS: (Remark.PAPERS_CONTRADICT, "say otherwise"),
+    Stance.SILENT: (Remark.PAPERS_SILENT, "say so or deny it"),
 }
 
 
@@ -73,13 +72,6 @@ class PaperSupport:
         things = self._names.things(manuscript) if self._names and claiming else {}
         synonyms = self._names.synonyms(things) if self._names else {}
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
-
-    def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
-        """Note that not all of a manuscript was looked up, if so."""
-        count = len(claims_of(manuscript))
-        if count <= self._most:
-            return ()
-        return (f"papers were searched for {self._most} of {count} sentences that claim something",)
 
     def _remark(self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]) -> Remarked:
         claim = " ".join(without_marks(sentence.text).split())
@@ -100,13 +92,11 @@ class PaperSupport:
             and o.probability >= SURE_ENOUGH
             and not _repeats(o, claim)
         ]
-        remark, state, spoke = _STATES[judged.stance if spoken else Stance.SILENT]
+        remark, spoke = _REMARKS[judged.stance if spoken else Stance.SILENT]
         evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in spoken)
         count = len(evidence) if evidence else "none"
         return Remarked(
             remark=remark,
-            check=Check.PAPERS,
-            state=state,
             sentence=sentence.number,
             end=len(sentence.text),
             note=f"of {len({d.paper_id for d in others})} papers that were looked at, {count} {spoke}",

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache
+from typing import Any
 
 from pydantic import Field
 
+from kgcheck.inputs import read_toml
 from kgcheck.model import CheckTask, Evidence, Value
+from kgcheck.resources import resource_dir
 
 
 class SentenceState(StrEnum):
@@ -33,7 +37,7 @@ class Check(StrEnum):
 
 
 class Remark(StrEnum):
-    """Kind of a remark. The one list: the report, SARIF and docs/grounding.md take it from here."""
+    """Kind of a remark; ``corpus/grounding/remarks.toml`` has its check, its usual state and its words."""
 
     EDGE_VERIFIED = "edge_verified"
     EDGE_REFUTED = "edge_refuted"
@@ -69,40 +73,25 @@ class Remark(StrEnum):
     NUMBER_DIFFERS = "number_differs"
     NUMBER_UNKNOWN = "number_unknown"
 
+    @property
+    def rule(self) -> "RemarkRule":
+        """Its row of the table."""
+        return _rules()[self]
 
-REMARKS: dict[Remark, str] = {
-    Remark.EDGE_VERIFIED: "The graph holds it, and a source confirms it",
-    Remark.EDGE_REFUTED: "The graph holds it, and a source speaks against it",
-    Remark.EDGE_DENIED: "The text denies an edge of the graph",
-    Remark.EDGE_UNVERIFIED: "The graph holds it, and no source has confirmed it",
-    Remark.EDGE_UNKNOWN: "Both things are known, and nothing that was looked at has such an edge",
-    Remark.VALUE_VERIFIED: "The graph has this value, and a source confirms it",
-    Remark.VALUE_DIFFERS: "The graph and its source have another value",
-    Remark.SYMBOL_OUTDATED: "A former symbol: the gene has another one now",
-    Remark.ID_OUTDATED: "A former identifier or term",
-    Remark.PAPERS_SUPPORT: "Papers say so",
-    Remark.PAPERS_CONTRADICT: "Papers say otherwise",
-    Remark.PAPERS_SILENT: "Papers were looked at, and none speaks of it",
-    Remark.CITED_SUPPORTS: "The paper that it cites says so",
-    Remark.CITED_CONTRADICTS: "The paper that it cites says otherwise",
-    Remark.CITED_SILENT: "The paper that it cites does not speak of it",
-    Remark.CITED_UNRELATED: "The work that it cites is about something else",
-    Remark.MARKER_OUT_OF_RANGE: "A citation of a reference that the list does not have",
-    Remark.REFERENCE_CONFIRMED: "The reference is as it is known elsewhere",
-    Remark.REFERENCE_NOT_FOUND: "There is no such work where it would have to be",
-    Remark.REFERENCE_UNKNOWN: "No such work was found where it was looked for",
-    Remark.REFERENCE_RETRACTED: "The work was retracted",
-    Remark.DOI_DIFFERS: "The DOI is of another work",
-    Remark.TITLE_DIFFERS: "The work has another title",
-    Remark.YEAR_DIFFERS: "The work is of another year",
-    Remark.AUTHOR_DIFFERS: "The work has another first author",
-    Remark.REFERENCE_REPEATED: "The same work stands in the list twice",
-    Remark.REFERENCE_NOT_CITED: "Nothing in the text cites it",
-    Remark.NUMBER_VERIFIED: "The results have this number",
-    Remark.NUMBER_DIFFERS: "The results, or the counts beside it, have another number",
-    Remark.NUMBER_UNKNOWN: "No result is this number, or the rest of the text lacks it",
-}
-"""Every remark in plain words."""
+
+class RemarkRule(Value):
+    """Row of the table of remarks."""
+
+    check: Check
+    state: SentenceState
+    words: str
+
+
+@cache
+def _rules() -> dict[Remark, RemarkRule]:
+    raw = read_toml(resource_dir("corpus") / "grounding" / "remarks.toml")
+    return {Remark(name): RemarkRule.model_validate(row) for name, row in raw.items()}
+
 
 LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))
 """Names of remarks and states that a limit can be set on."""
@@ -124,8 +113,7 @@ class Remarked(Value):
     """
 
     remark: Remark
-    check: Check
-    state: SentenceState
+    state: SentenceState = Field(default_factory=lambda row: row["remark"].rule.state)
     sentence: int | None = Field(default=None, description="number of the sentence")
     reference: str | None = Field(default=None, description="key of the reference")
     start: int = 0
@@ -138,6 +126,27 @@ class Remarked(Value):
     evidence: tuple[Evidence, ...] = ()
     repair: Repair | None = None
     unavailable: bool = Field(default=False, description="it could not be looked: no verdict on the text")
+
+    @property
+    def check(self) -> Check:
+        """Against what it was made."""
+        return self.remark.rule.check
+
+    @property
+    def place(self) -> int | str:
+        """The number of its sentence, or the key of its reference."""
+        return (self.reference or "") if self.sentence is None else self.sentence
+
+    @property
+    def words(self) -> str:
+        """The remark and its note, for people."""
+        return f"{self.remark.rule.words}: {self.note}"
+
+    def as_row(self) -> dict[str, Any]:
+        """It in the flat form of JSON, without its place."""
+        head = {"remark": self.remark.value, "check": self.check.value, "state": self.state.value}
+        row = self.model_dump(mode="json", exclude_defaults=True, exclude={"sentence", "reference", "task"})
+        return head | row | ({"task": str(self.task)} if self.task else {})
 
 
 _STRONGEST = (SentenceState.CONTRADICTED, SentenceState.VERIFIED, SentenceState.SUPPORTED, SentenceState.UNSUPPORTED)

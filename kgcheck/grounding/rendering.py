@@ -2,21 +2,23 @@
 
 import difflib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgcheck.grounding.ground import Grounded
-from kgcheck.grounding.remarks import REMARKS, Remark, Remarked, Repair, SentenceState, state_of
-from kgcheck.grounding.score import ScoreCard
+from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState, state_of
 from kgcheck.inputs import read_whole
 from kgcheck.plurals import how_many
 from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import page
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.ground import Grounded
+    from kgcheck.grounding.score import ScoreCard
 
 STATES: dict[SentenceState, str] = {
     SentenceState.CONTRADICTED: "The graph, papers, the results or the reference itself say otherwise.",
@@ -31,7 +33,7 @@ _LEVELS = {SentenceState.CONTRADICTED: ("fail", "error"), SentenceState.UNSUPPOR
 _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"}
 
 
-def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
+def rendered(found: "Grounded", form: str, exit_code: int = 0) -> str:
     """Render what was found."""
     match form:
         case "json":
@@ -42,14 +44,14 @@ def rendered(found: Grounded, form: str, exit_code: int = 0) -> str:
             return page("ground", form, own="ground", **_content(found))
 
 
-def alarms(found: Grounded) -> list[Remarked]:
+def alarms(found: "Grounded") -> list[Remarked]:
     """The remarks that somebody should look at, what is contradicted first; then in the order of the text."""
     # That an index has no paper about something is worth no alarm.
     shown = [r for r in found.remarks if (r.state in _LEVELS and r.remark is not Remark.PAPERS_SILENT) or r.unavailable]
     return sorted(shown, key=lambda r: (r.state is not SentenceState.CONTRADICTED, r.unavailable))
 
 
-def place_of(found: Grounded, remarked: Remarked) -> str:
+def place_of(found: "Grounded", remarked: Remarked) -> str:
     """Name the place of a remark, for people."""
     if remarked.sentence is None:
         return f"reference {remarked.reference}"
@@ -58,29 +60,23 @@ def place_of(found: Grounded, remarked: Remarked) -> str:
     return f"{found.manuscript.sentences[remarked.sentence - 1].section}, sentence {remarked.sentence}"
 
 
-def _line_of(found: Grounded, remarked: Remarked) -> int | None:
-    if remarked.sentence is None:
-        return None
-    sentence = found.manuscript.sentences[remarked.sentence - 1]
-    return found.manuscript.blocks[sentence.block].line
+def _line_of(found: "Grounded", remarked: Remarked) -> int | None:
+    text = found.manuscript
+    return None if remarked.sentence is None else text.blocks[text.sentences[remarked.sentence - 1].block].line
 
 
-def ground_table(found: Grounded) -> RenderableType:
+def ground_table(found: "Grounded") -> RenderableType:
     """States, measures, and every remark that somebody should look at, for the terminal."""
-    rows = [
-        (
-            place_of(found, remarked),
-            cell("could not look" if remarked.unavailable else _shown(remarked.state), _MARKS.get(remarked.state, "")),
-            f"{REMARKS[remarked.remark]}: {remarked.note}",
-            _words(found, remarked),
-        )
-        for remarked in alarms(found)
-    ]
+    rows = []
+    for remarked in alarms(found):
+        state = "could not look" if remarked.unavailable else _shown(remarked.state)
+        shown = cell(state, _MARKS.get(remarked.state, ""))
+        rows.append((place_of(found, remarked), shown, remarked.words, _words(found, remarked)))
     table = RowTable(("where", "state", "what", "words"), rows, keys=("where", "state"))
     return Group(*(Text(line) for line in _summary(found)), *((table,) if rows else ()))
 
 
-def score_table(card: ScoreCard) -> RenderableType:
+def score_table(card: "ScoreCard") -> RenderableType:
     """A score by dimension and tier, for the terminal; what is missing is a dash."""
     figures = ("judge", "corpus", "surface", "of what is there", "score")
     rows = []
@@ -93,71 +89,60 @@ def score_table(card: ScoreCard) -> RenderableType:
     return Group(table, Text(f"overall {overall}; penalty {penalty}"))
 
 
-def _summary(found: Grounded) -> list[str]:
+def _summary(found: "Grounded") -> list[str]:
     text = found.manuscript
     states = ", ".join(f"{found.states[state]:,} {_shown(state)}" for state in STATES if found.states[state])
     lines = [
         f"{visible(text.title or text.name)}: {how_many(len(text.sentences), 'sentence')}"
         f"{f' ({states})' if states else ''}, {how_many(len(text.references), 'reference')}"
     ]
-    measures = [
-        f"{name} {value:.2f}"
-        for name, value in (
-            ("citations out of range", found.citations.out_of_range),
-            ("citation coverage", found.citations.coverage),
-            ("hallucination penalty", found.penalty),
-        )
-        if value is not None
-    ]
-    return [*lines, *([", ".join(measures)] if measures else [])]
+    measures = {
+        "citations out of range": found.citations.out_of_range,
+        "citation coverage": found.citations.coverage,
+        "hallucination penalty": found.penalty,
+    }
+    known = [f"{name} {value:.2f}" for name, value in measures.items() if value is not None]
+    return [*lines, *([", ".join(known)] if known else [])]
 
 
 def _shown(state: SentenceState) -> str:
     return state.value.replace("_", " ")
 
 
-def _words(found: Grounded, remarked: Remarked) -> str:
+def _words(found: "Grounded", remarked: Remarked) -> str:
     """The words that a remark is about, or the beginning of its sentence or reference."""
     whole = found.text_of(remarked)
     words = whole[remarked.start : remarked.end] or whole
     return words if len(words) <= 80 else f"{words[:80]}..."
 
 
-def _content(found: Grounded) -> dict[str, Any]:
+def _content(found: "Grounded") -> dict[str, Any]:
     """Values for the templates."""
-    text = found.manuscript
+    text, at = found.manuscript, found.remarks_at
     blocks: list[dict[str, Any]] = [{"block": block, "sentences": []} for block in text.blocks]
     for sentence in text.sentences:
-        remarks = found.of_sentences.get(sentence.number, [])
+        remarks = at.get(sentence.number, [])
         blocks[sentence.block]["sentences"].append(
             {"sentence": sentence, "state": state_of(remarks), "remarks": remarks}
         )
-    entries = {r.key: place for place, r in enumerate(text.references, 1)}
+    entries: dict[int | str, int] = {r.key: place for place, r in enumerate(text.references, 1)}
     return {
         "found": found,
         "text": text,
         "blocks": blocks,
         "references": [
-            {"work": r, "state": state_of(remarks), "remarks": remarks}
-            for r in text.references
-            for remarks in [found.of_references.get(r.key, [])]
+            {"work": r, "state": state_of(at.get(r.key, ())), "remarks": at.get(r.key, [])} for r in text.references
         ],
         "alarms": [
-            {
-                "remarked": r,
-                "place": place_of(found, r),
-                "words": _words(found, r),
-                "entry": entries.get(r.reference or "", 0),
-            }
+            {"remarked": r, "place": place_of(found, r), "words": _words(found, r), "entry": entries.get(r.place, 0)}
             for r in alarms(found)
         ],
         "summary": _summary(found),
         "states": STATES,
-        "remarks": REMARKS,
     }
 
 
-def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
+def _sarif(found: "Grounded", exit_code: int) -> dict[str, Any]:
     """SARIF 2.1.0: a rule is a remark, a result stands at the line of its paragraph where the file has lines."""
     rules: dict[str, str] = {}
     results, failures = [], []
@@ -166,13 +151,13 @@ def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
             failures.append(f"{place_of(found, remarked)}: {remarked.note}")
             continue
         kind, level = _LEVELS[remarked.state]
-        rules[remarked.remark.value] = REMARKS[remarked.remark]
+        words = rules[remarked.remark.value] = remarked.remark.rule.words
         results.append(
             {
                 "ruleId": remarked.remark.value,
                 "kind": kind,
                 "level": level,
-                "message": {"text": sarif_text(f"{REMARKS[remarked.remark]}. {remarked.note}")},
+                "message": {"text": sarif_text(f"{words}. {remarked.note}")},
                 "locations": [_location(found, remarked)],
                 "properties": {
                     "check": remarked.check.value,
@@ -185,7 +170,7 @@ def _sarif(found: Grounded, exit_code: int) -> dict[str, Any]:
     return remarks_sarif(rules, results, failures, exit_code)
 
 
-def _location(found: Grounded, remarked: Remarked) -> dict[str, Any]:
+def _location(found: "Grounded", remarked: Remarked) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(found.manuscript.name)}}
     if line := _line_of(found, remarked):
         physical["region"] = {"startLine": line}
@@ -193,14 +178,11 @@ def _location(found: Grounded, remarked: Remarked) -> dict[str, Any]:
     return {"physicalLocation": physical, "logicalLocations": [{"name": visible(name)[:200], "kind": "text"}]}
 
 
-_TEXTS = ("markdown", "latex", "text", "jats")
-"""Formats whose file holds its words as they are read."""
-
-
-def repairs_diff(found: Grounded, file: Path) -> tuple[str, list[str]]:
+def repairs_diff(found: "Grounded", file: Path) -> tuple[str, list[str]]:
     """The repairs that remarks propose."""
     wanted = [(r, r.repair) for r in found.remarks if r.repair]
-    if found.manuscript.format not in _TEXTS:
+    # The others hold their words otherwise than they are read.
+    if found.manuscript.format not in ("markdown", "latex", "text", "jats"):
         return "", [_by_hand(remarked, repair) for remarked, repair in wanted]
     before = read_whole(file)
     changes: dict[tuple[int, int], str] = {}
@@ -238,4 +220,4 @@ def _span(whole: str, repair: Repair, text: str) -> tuple[int, int] | None:
 
 def _by_hand(remarked: Remarked, repair: Repair) -> str:
     where = f"sentence {remarked.sentence}" if remarked.sentence is not None else f"reference {remarked.reference}"
-    return f"{where}, by hand: {REMARKS[remarked.remark]}: {remarked.stated!r} -> {repair.to!r}"
+    return f"{where}, by hand: {remarked.remark.rule.words}: {remarked.stated!r} -> {repair.to!r}"

@@ -8,8 +8,7 @@ from kgcheck.curation.jobs import EXAMPLES, JobWork
 from kgcheck.curation.project import GroundJob, ProtocolsJob
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, InputMissing, UnknownName
-from kgcheck.grounding.ground import FAILING, Grounded
-from kgcheck.grounding.grounder import open_grounder
+from kgcheck.grounding.ground import FAILING, Grounded, open_grounder
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered

@@ -269,7 +269,7 @@ class Workspace(Context):
 
         With the brain ``llm``, the same facts as prose, too; a sentence that they do not bear out is thrown away.
         """
-        from kgcheck.grounding.briefing import make_brief
+        from kgcheck.grounding.brief import make_brief
 
         spending = options_from(Spending, options)
         return make_brief(self, topic, limit, spending if prose and self.brain == "llm" else None)
@@ -281,7 +281,7 @@ class Workspace(Context):
 
         With the brain ``llm`` a model reads the sentences in which the rules find nothing stated of the graph.
         """
-        from kgcheck.grounding.grounder import ground_manuscript
+        from kgcheck.grounding.ground import ground_manuscript
 
         return ground_manuscript(self, Path(manuscript), options_from(TextOptions, options))
 
@@ -289,7 +289,7 @@ class Workspace(Context):
         self, text: str, form: Literal["markdown", "text"] = "markdown", **options: Any
     ) -> "tuple[Grounded, Notes]":
         """Hold a text that stands in no file against the same; options: `TextOptions`."""
-        from kgcheck.grounding.grounder import ground_text
+        from kgcheck.grounding.ground import ground_text
 
         return ground_text(self, text, form, options_from(TextOptions, options))
 
@@ -300,7 +300,7 @@ class Workspace(Context):
 
         Judgements of an earlier card, a JSON file, are kept for sections that are the same.
         """
-        from kgcheck.grounding.grounder import score_manuscript
+        from kgcheck.grounding.score import score_manuscript
 
         earlier = Path(before) if before else None
         return score_manuscript(self, Path(manuscript), options_from(TextOptions, options), earlier)
@@ -312,7 +312,7 @@ class Workspace(Context):
 
         The file is never changed: what comes of it is in a folder, from which the same call goes on.
         """
-        from kgcheck.grounding.grounder import improve_manuscript
+        from kgcheck.grounding.improve import improve_manuscript
         from kgcheck.protocols.programs.experiments import GraphExperiments
 
         wanted = options_from(TextOptions, options)

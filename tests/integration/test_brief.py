@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import UnknownName
-from kgcheck.grounding.brief import Brief, BriefFact, FactKind, brief_words
-from kgcheck.grounding.brief_prose import FEW, objection
+from kgcheck.grounding.brief import FEW, Brief, BriefFact, FactKind, brief_words, objection
 from kgcheck.literature.corpus import Corpus
 from kgcheck.model import Outcome, Ref
 from kgcheck.report.documents import page
@@ -66,7 +65,6 @@ def test_what_is_verified_names_the_finding_and_the_record(brief: Brief) -> None
 
     assert fact.task is not None
     assert fact.rests_on == (f"finding {fact.task.fingerprint}", "string web-dsx TLR4-TNF")
-    assert fact.sentence.endswith("; string web-dsx TLR4-TNF]")
     assert fact.theme == "Protein ACTS_ON Protein"
     assert "TLR4 is expressed in kidney." in facts
     assert {fact.outcome for fact in facts.values()} == {Outcome.SUPPORTED}

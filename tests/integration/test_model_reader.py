@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.grounding.facts.check import FactCheck
-from kgcheck.grounding.facts.model_reader import MOST_CANDIDATES, ChosenStatements, ModelReader
 from kgcheck.grounding.facts.named import NamedThing
+from kgcheck.grounding.facts.statements import MOST_CANDIDATES, ChosenStatements, ModelReader
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kgcheck.grounding.claims.claim_map import CitingPair, ClaimMap, MappedPaper, agreements, ranks
-from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim, RankedPaper
+from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper, agreements, ranked_papers
+from kgcheck.ledger.paper_claims import ClaimPair, ClaimRelation, PaperClaim
 
 TITLES = (
     "Zincol and the blood pressure of rats",
@@ -56,21 +56,15 @@ def made_map(titles: Sequence[str] = TITLES) -> ClaimMap:
     stated += [(6, 7, contradicts), (0, 10, supports), (4, 12, contradicts)]
     pairs = tuple(pair(claims[ids[a]][0], claims[ids[b]][0], relation) for a, b, relation in stated)
     links = [(1, 0), (2, 0), (9, 0), (9, 1), (9, 2), (10, 0), (4, 3), (12, 3), (6, 5), (7, 5), (7, 6), (7, 8), (11, 1)]
-    citations = [CitingPair(ids[a], ids[b]) for a, b in links]
-    ranked = ranks(ids, citations)
+    citations = [(ids[a], ids[b]) for a, b in links]
+    ranked = ranked_papers(dict.fromkeys(ids, "0" * 64), citations)
     papers = [
         MappedPaper(
             id=name,
             title=title,
             year=2001 + n,
             retracted=name not in claims,
-            rank=RankedPaper(
-                paper=name,
-                digest="0" * 64,
-                cites=sum(c.citing == name for c in citations),
-                cited=sum(c.cited == name for c in citations),
-                **ranked[name]._asdict(),
-            ),
+            rank=ranked[name],
             claims=claims.get(name, ()),
         )
         for n, (name, title) in enumerate(zip(ids, titles, strict=True))
@@ -79,7 +73,7 @@ def made_map(titles: Sequence[str] = TITLES) -> ClaimMap:
     return ClaimMap(
         papers=tuple(sorted(papers, key=lambda p: (-p.rank.pagerank, p.id))),
         pairs=pairs,
-        citations=tuple((c.citing, c.cited) for c in citations),
+        citations=tuple(citations),
         groups=agreements(every, pairs),
         compared=120,
         by_meaning=True,

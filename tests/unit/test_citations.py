@@ -157,7 +157,7 @@ def test_a_range_that_is_out_of_range_is_one_remark_where_it_is_long(cited: str,
     text = f"Results\n\nWe saw this {cited}.\n\nReferences\n{ENTRIES}"
     found = ground(read_manuscript(Path("paper.txt"), text.encode()), [])
 
-    assert found.counts[Remark.MARKER_OUT_OF_RANGE] == stated
+    assert found.counted(Remark.MARKER_OUT_OF_RANGE) == stated
 
 
 @pytest.mark.slow
@@ -248,11 +248,10 @@ def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_
 
 def test_measures() -> None:
     text = manuscript([cited("A [], B [].", "1", "2,9")], [entry(k) for k in ("1", "2", "3", "4")])
-    measured = citation_measures(text, ranked=["2", "3"])
+    measured = citation_measures(text)
 
-    assert (measured.keys, measured.out_of_range, measured.coverage, measured.recall) == (3, 1 / 3, 0.5, 0.5)
+    assert (measured.keys, measured.out_of_range, measured.coverage) == (3, 1 / 3, 0.5)
     assert citation_measures(manuscript([cited("None.")])).out_of_range is None
-    assert citation_measures(text, corpus=["1", "9"]).coverage == 1.0
     assert hallucination_penalty(1 / 3, 0, 0.5) == pytest.approx(1 / 6)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgcheck.grounding.remarks import REMARKS, Remark
+from kgcheck.grounding.remarks import Remark
 from tests.support import ROOT
 from tests.support.audits import Said, kgcheck
 from tests.support.sarif import sarif_schema
@@ -119,4 +119,4 @@ def test_every_remark_has_words_and_the_docs_have_them() -> None:
     table = docs.partition("<!-- remarks -->")[2].partition("<!-- end of remarks -->")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.strip().splitlines()[2:]]
 
-    assert rows == [[f"`{remark.value}`", REMARKS[remark]] for remark in Remark]
+    assert rows == [[f"`{remark.value}`", remark.rule.words] for remark in Remark]

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat
 from kgcheck.grounding import improvement_log
-from kgcheck.grounding.improve import deep_every, memory_of, objection_to
+from kgcheck.grounding.improve import deep_every, memory_of
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
     Revision,
     draft_of,
+    objection_to,
     revision_of,
     source_sections,
     with_body,

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.manuscripts.drafts import BlockDraft
 from kgcheck.grounding.manuscripts.markers import with_markers
 from kgcheck.literature.papers import CitedWork
 from tests.support.spent import spent
@@ -23,7 +22,7 @@ NAMED = (
 
 
 def marks(text: str, references: tuple[CitedWork, ...] = NUMBERED) -> list[tuple[str, tuple[str, ...]]]:
-    (block,) = with_markers([BlockDraft(Block(text=text))], references)
+    (block,) = with_markers([Block(text=text)], references)
     return [(text[m.start : m.end], m.keys) for m in block.markers]
 
 
@@ -123,7 +122,7 @@ def test_a_text_has_one_form() -> None:
 
 def test_what_is_marked_up_is_kept_and_a_bare_number_beside_it_is_found() -> None:
     text = "A binds B [1, 99], and code[2]."
-    draft = BlockDraft(Block(text=text, markers=(Marker(start=11, end=12, keys=("r1",)),)), ((23, 30),))
+    draft = Block(text=text, markers=(Marker(start=11, end=12, keys=("r1",)),), barred=((23, 30),))
     (block,) = with_markers([draft], NUMBERED)
 
     assert [(text[m.start : m.end], m.keys) for m in block.markers] == [("1", ("r1",)), ("99", ("99",))]
@@ -139,7 +138,7 @@ def test_what_is_marked_up_is_kept_and_a_bare_number_beside_it_is_found() -> Non
     ],
 )
 def test_a_citation_after_the_full_stop_belongs_before_it(text: str, expected: list[str]) -> None:
-    (block,) = with_markers([BlockDraft(Block(text=text))], NUMBERED)
+    (block,) = with_markers([Block(text=text)], NUMBERED)
 
     assert [text[a:b] for a, b in block.spans][: len(expected)] in (expected, [text])
     assert all(any(a <= m.start and m.end <= b for a, b in block.spans) for m in block.markers)
@@ -175,7 +174,7 @@ def test_any_text_keeps_its_words_and_cuts_no_citation(text: str) -> None:
     if not text.strip():
         return
     for references in (NUMBERED, NAMED):
-        (block,) = with_markers([BlockDraft(Block(text=text))], references)
+        (block,) = with_markers([Block(text=text)], references)
         assert [m.start for m in block.markers] == sorted(m.start for m in block.markers)
         assert all(a.end <= b.start for a, b in zip(block.markers, block.markers[1:], strict=False))
         assert all(any(a <= m.start and m.end <= b for a, b in block.spans) for m in block.markers)
@@ -201,4 +200,4 @@ def test_any_text_keeps_its_words_and_cuts_no_citation(text: str) -> None:
 def test_long_texts_take_no_longer_than_they_are(piece: str) -> None:
     text = piece * (100_000 // len(piece))
 
-    assert spent(lambda: [with_markers([BlockDraft(Block(text=text))], r)[0].spans for r in (NUMBERED, NAMED)]) < 5
+    assert spent(lambda: [with_markers([Block(text=text)], r)[0].spans for r in (NUMBERED, NAMED)]) < 5

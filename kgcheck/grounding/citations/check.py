@@ -3,13 +3,13 @@
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from kgcheck.grounding.citations.references import JudgedReference, judge_reference, listed_by_sources
 from kgcheck.grounding.manuscript import Manuscript, Marker, Sentence
-from kgcheck.grounding.remarks import Check, Remark, Remarked, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
 from kgcheck.literature.edge_reader import paper_evidence
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.search import LiteratureIndex, to_read
@@ -104,8 +104,6 @@ def _misplaced(manuscript: Manuscript, one: _FirstCitation, neighbours: Sequence
     label = manuscript.references[one.rank].label or one.key
     return Remarked(
         remark=Remark.CITED_UNRELATED,
-        check=Check.CITATION,
-        state=SentenceState.UNSUPPORTED,
         sentence=one.sentence.number,
         start=one.marker.start,
         end=one.marker.end,
@@ -137,36 +135,26 @@ def _stems(text: str) -> set[str]:
     return {word[:_STEM] for word in content_words(text) if len(word) > 2}
 
 
-_RECALLED = 20
-
-
 class CitationMeasures(Value):
     """Measures of how a manuscript cites. One is None where it cannot be had, never a neutral value.
 
     ``out_of_range``: share of the keys of its markers that its list does not have (b_cite). ``coverage``: share of the
-    works that it could cite (its list, or the corpus) which its text cites (kappa). ``recall``: share of the 20 most
-    important works of the corpus that it cites.
+    works of its list that its text cites (kappa).
     """
 
     keys: int
     out_of_range: float | None
     coverage: float | None
-    recall: float | None = None
 
 
-def citation_measures(
-    manuscript: Manuscript, corpus: Collection[str] | None = None, ranked: Sequence[str] = ()
-) -> CitationMeasures:
+def citation_measures(manuscript: Manuscript) -> CitationMeasures:
     """Measure the citations of a manuscript."""
     keys = [key for block in manuscript.blocks for marker in block.markers for key in marker.keys]
-    known = {r.key for r in manuscript.references} if corpus is None else set(corpus)
-    cited = set(keys) & known
-    first = list(dict.fromkeys(ranked))[:_RECALLED]
+    known = {r.key for r in manuscript.references}
     return CitationMeasures(
         keys=len(keys),
         out_of_range=sum(key not in known for key in keys) / len(keys) if keys and known else None,
-        coverage=len(cited) / len(known) if known else None,
-        recall=len(cited & set(first)) / len(first) if first else None,
+        coverage=len(set(keys) & known) / len(known) if known else None,
     )
 
 
@@ -214,24 +202,21 @@ def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarke
 def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
     """Keys that the list does not have. Without a list, nothing is known of them."""
     keys = {r.key for r in manuscript.references}
-    count = len(keys)
     for sentence in manuscript.sentences:
         for marker in sentence.markers:
             missing = list(dict.fromkeys(k for k in marker.keys if k not in keys))
             if len(missing) > _MOST_KEYS:
                 missing = [f"each of {len(missing)} from {missing[0]} to {missing[-1]}"]
             for key in missing:
-                bound = f"which has {count}: 1 to {count}" if marker.form == "numeric" else f"which has {count} entries"
+                bound = f"{len(keys)}: 1 to {len(keys)}" if marker.form == "numeric" else f"{len(keys)} entries"
+                note = f"{key} is not in the list of references, which has {bound}"
                 yield Remarked(
                     remark=Remark.MARKER_OUT_OF_RANGE,
-                    check=Check.CITATION,
                     state=SentenceState.CONTRADICTED if keys else SentenceState.NOT_CHECKABLE,
                     sentence=sentence.number,
                     start=marker.start,
                     end=marker.end,
-                    note=f"{key} is not in the list of references, {bound}"
-                    if keys
-                    else "no list of references was found",
+                    note=note if keys else "no list of references was found",
                     stated=key,
                     unavailable=not keys,
                 )
@@ -275,8 +260,6 @@ def _repeated(references: tuple[CitedWork, ...], judged: dict[str, JudgedReferen
         if before is not None:
             yield Remarked(
                 remark=Remark.REFERENCE_REPEATED,
-                check=Check.CITATION,
-                state=SentenceState.NOT_CHECKABLE,
                 reference=reference.key,
                 note=f"it is the same work as {before}",
                 stated=reference.title,
@@ -304,8 +287,6 @@ def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
         if cited and reference.key not in cited:
             yield Remarked(
                 remark=Remark.REFERENCE_NOT_CITED,
-                check=Check.CITATION,
-                state=SentenceState.NOT_CHECKABLE,
                 reference=reference.key,
                 note="no place of the text cites it",
                 stated=reference.title,
@@ -325,17 +306,11 @@ Measured with claims about abstracts that their authors cited (benchmarks/README
 """
 
 _STANCES = {
-    Stance.SUPPORTS: (Remark.CITED_SUPPORTS, SentenceState.SUPPORTED, "says so"),
-    Stance.CONTRADICTS: (Remark.CITED_CONTRADICTS, SentenceState.CONTRADICTED, "says otherwise"),
+    Stance.SUPPORTS: (Remark.CITED_SUPPORTS, "says so"),
+    Stance.CONTRADICTS: (Remark.CITED_CONTRADICTS, "says otherwise"),
     # A reader of abstracts misses much, and a paper may be cited for a part of the sentence alone.
-    Stance.SILENT: (Remark.CITED_SILENT, SentenceState.NOT_CHECKABLE, "was read, and does not say so in plain words"),
+    Stance.SILENT: (Remark.CITED_SILENT, "was read, and does not say so in plain words"),
 }
-
-_UNRELATED = (
-    Remark.CITED_UNRELATED,
-    SentenceState.UNSUPPORTED,
-    "says nothing of this, and another one of the list is far nearer to it",
-)
 
 
 class CitedPapers:
@@ -372,14 +347,12 @@ class CitedPapers:
         if not read:
             return
         verdict = verify(words, read, self._verifier)
-        remark, state, saying = _STANCES[verdict.stance]
+        remark, saying = _STANCES[verdict.stance]
         if verdict.stance is Stance.SILENT and (nearer := others.far_nearer_than(reference.key)):
-            remark, state, saying = _UNRELATED
-            saying = f"{saying}: {nearer}"
+            remark = Remark.CITED_UNRELATED
+            saying = f"says nothing of this, and another one of the list is far nearer to it: {nearer}"
         yield Remarked(
             remark=remark,
-            check=Check.CITATION,
-            state=state,
             sentence=sentence.number,
             start=marker.start,
             end=marker.end,

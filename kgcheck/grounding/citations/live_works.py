@@ -1,7 +1,8 @@
 """Look up references where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from kgcheck import clock
 from kgcheck.errors import SourceError
@@ -20,13 +21,8 @@ from kgcheck.settings import Settings
 _BOOK = "PubMed has it as a book, which is not compared"
 
 
-class _Answers(NamedTuple):
-    """Answers about one reference so far."""
-
-    by_id: list[Work]
-    absent: list[Evidence]
-    looked: list[Evidence]
-    unavailable: list[str]
+_Answers = defaultdict[str, list[Any]]
+"""Answers about one reference so far, by field of WorksFound."""
 
 
 class LiveWorks:
@@ -49,41 +45,41 @@ class LiveWorks:
         return [self._one(reference, known, failure) for reference in references]
 
     def _one(self, reference: CitedWork, known: dict[str, WorkFields | None], failure: str) -> WorksFound:
-        got = _Answers([], [], [], [])
+        got = _Answers(list)
         if reference.pmid:
             self._by_pmid(reference.pmid, known, failure, got)
         if reference.doi:
             try:
                 self._by_doi(reference.doi.casefold(), got)
             except SourceError as error:
-                got.unavailable.append(error.message)
-        found = WorksFound.model_validate(got._asdict())
+                got["unavailable"].append(error.message)
+        found = WorksFound.model_validate(got)
         if not reference.title or judge_reference(reference, found).confirmed:
             return found
         return self._by_title(reference, found)
 
     def _by_pmid(self, pmid: str, known: dict[str, WorkFields | None], failure: str, got: _Answers) -> None:
         if failure:
-            got.unavailable.append(failure)
+            got["unavailable"].append(failure)
         elif pmid not in known:
-            got.absent.append(self._silent("pubmed", f"pmid:{pmid}", complete=True))
+            got["absent"].append(self._silent("pubmed", f"pmid:{pmid}", complete=True))
         elif fields := known[pmid]:
-            got.by_id.append(self._work("pubmed", fields))
+            got["by_id"].append(self._work("pubmed", fields))
         else:
-            got.unavailable.append(_BOOK)
+            got["unavailable"].append(_BOOK)
 
     def _by_doi(self, doi: str, got: _Answers) -> None:
         if fields := self._crossref.work(doi):
-            got.by_id.append(self._work("crossref", fields))
+            got["by_id"].append(self._work("crossref", fields))
             return
         if not self._crossref.agency(doi):
-            got.absent.append(self._silent("crossref", f"doi:{doi}", complete=True))
+            got["absent"].append(self._silent("crossref", f"doi:{doi}", complete=True))
             return
-        got.looked.append(self._silent("crossref", f"doi:{doi}", complete=False))
+        got["looked"].append(self._silent("crossref", f"doi:{doi}", complete=False))
         if fields := self._openalex.work(f"doi:{doi}"):
-            got.by_id.append(self._work("openalex", fields))
+            got["by_id"].append(self._work("openalex", fields))
         else:
-            got.looked.append(self._silent("openalex", f"doi:{doi}", complete=False))
+            got["looked"].append(self._silent("openalex", f"doi:{doi}", complete=False))
 
     def _by_title(self, reference: CitedWork, found: WorksFound) -> WorksFound:
         author = reference.authors[0] if reference.authors else ""
@@ -96,8 +92,7 @@ class LiveWorks:
         return found.model_copy(update={"similar": similar, "looked": looked})
 
     def _silent(self, source: str, record: str, *, complete: bool) -> Evidence:
-        now = clock.now()
-        return silent(source, self._day, now, record, complete=complete)
+        return silent(source, self._day, clock.now(), record, complete=complete)
 
     def _work(self, source: str, fields: WorkFields) -> Work:
         statement = WorkStatement(

@@ -11,16 +11,21 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
-from types import ModuleType
 from typing import NamedTuple
 
 from kgcheck.errors import MissingExtra
-from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.literature.bibliography_reader import places_in
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
 from kgcheck.literature.works import Work, WorksFound, ids_of_reference
 from kgcheck.model import Evidence, Stance
+
+try:
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA
+except ImportError as error:
+    raise MissingExtra("comparing titles", "grounding") from error
 
 
 class Likeness(StrEnum):
@@ -68,7 +73,7 @@ def compare_titles(stated: str, found: str) -> Likeness:
         return Likeness.SAME
     if _is_part(stated, found) or _is_part(found, stated):
         return Likeness.SAME
-    return Likeness.NEAR if _rapidfuzz().fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
+    return Likeness.NEAR if fuzz.ratio(" ".join(mine), " ".join(theirs)) >= NEAR_FROM else Likeness.OTHER
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -113,19 +118,7 @@ def _is_slip(one: str, other: str) -> bool:
         return True
     if min(len(one), len(other)) < _SLIP_FROM or any(c.isdigit() for c in one + other) or one[:2] != other[:2]:
         return False
-    return _distance(one, other) <= 1
-
-
-def _rapidfuzz() -> ModuleType:
-    try:
-        import rapidfuzz
-    except ImportError as error:
-        raise MissingExtra("comparing titles", "grounding") from error
-    return rapidfuzz
-
-
-def _distance(one: str, other: str) -> int:
-    return int(_rapidfuzz().distance.OSA.distance(one, other, score_cutoff=2))
+    return OSA.distance(one, other, score_cutoff=2) <= 1
 
 
 def same_author(stated: str, found: str) -> bool:
@@ -140,7 +133,8 @@ def same_author(stated: str, found: str) -> bool:
     if set(mine) & set(theirs):
         return True
     joined, others = "".join(sorted(mine)), "".join(sorted(theirs))
-    return joined == others or (min(map(len, (joined, others))) > 4 and _distance(joined, others) <= 1)
+    long = min(len(joined), len(others)) > 4
+    return joined == others or (long and OSA.distance(joined, others, score_cutoff=2) <= 1)
 
 
 _SHOWN = 3
@@ -190,10 +184,9 @@ class _Match(NamedTuple):
             return True
         if self.title is not Likeness.SAME or (self.place is False and not (self.author and self.year)):
             return False
-        titled = any(map(names_a_work, self.work.titles))
-        return (
-            bool(self.author or self.year) and self.author is not False if titled else bool(self.author and self.year)
-        )
+        if any(map(names_a_work, self.work.titles)):
+            return bool(self.author or self.year) and self.author is not False
+        return bool(self.author and self.year)
 
     @property
     def long(self) -> bool:
@@ -251,15 +244,10 @@ def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> Judged
     if work.retracted:
         remarks.append(_retracted(reference, work, "the work"))
     if not [r for r in remarks if r.remark is not Remark.REFERENCE_RETRACTED]:
-        note = (
-            "it is as its sources state it"
-            if work.recorded
-            else "other reference lists state it so; no record was found"
-        )
+        listed = "other reference lists state it so; no record was found"
+        note = "it is as its sources state it" if work.recorded else listed
         evidence = _evidence(work, Stance.SUPPORTS)
-        remarks.insert(
-            0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, state=SentenceState.SUPPORTED, evidence=evidence)
-        )
+        remarks.insert(0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, evidence=evidence))
     return JudgedReference(work, tuple(remarks))
 
 
@@ -386,7 +374,7 @@ def _wrong_id(
     weak = not absent and not work.recorded and not (stated_work and stated_work.recorded)
     return _remark(
         Remark.DOI_DIFFERS, reference, note, stated=stated, found=right, evidence=evidence, to=right,
-        state=SentenceState.UNSUPPORTED if weak else SentenceState.CONTRADICTED,
+        state=SentenceState.UNSUPPORTED if weak else None,
     )  # fmt: skip
 
 
@@ -428,7 +416,7 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
     note += "" if telling else ": it seems to be a book, a report or a web page, which sources of papers seldom list"
     return _remark(
         Remark.REFERENCE_UNKNOWN, reference, note + (f"; a like one is {title!r}" if title else ""),
-        state=SentenceState.UNSUPPORTED if telling else SentenceState.NOT_CHECKABLE,
+        state=None if telling else SentenceState.NOT_CHECKABLE,
         stated=reference.title or reference.text[:200], evidence=found.looked,
     )  # fmt: skip
 
@@ -458,7 +446,7 @@ def _remark(
     *,
     stated: str = "",
     found: str = "",
-    state: SentenceState = SentenceState.CONTRADICTED,
+    state: SentenceState | None = None,
     evidence: Sequence[Evidence] = (),
     to: str = "",
     unavailable: bool = False,
@@ -469,8 +457,7 @@ def _remark(
     once = start >= 0 and text.casefold().count(stated.casefold()) == 1 and len(text) == len(text.casefold())
     return Remarked(
         remark=remark,
-        check=Check.CITATION,
-        state=state,
+        state=state or remark.rule.state,
         reference=reference.key,
         start=start if once else 0,
         end=start + len(stated) if once else 0,

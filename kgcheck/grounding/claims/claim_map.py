@@ -4,8 +4,8 @@ What the ledger has of a text that has not changed is taken from there. What is 
 a call that was cut off goes on where it was.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
@@ -70,7 +70,7 @@ class ClaimReader:
             first=first.key, second=second.key, relation=relation, probability=round(probability, 4), note=note
         )
 
-    def relation(self, one: str, other: str) -> "tuple[ClaimRelation, float, str]":
+    def relation(self, one: str, other: str) -> tuple[ClaimRelation, float, str]:
         """Relate two sentences: how, how surely, and why nothing is made of them."""
         unnamed = missing(one, [other], other)
         if unnamed and missing(other, [one], one):
@@ -180,25 +180,14 @@ _LEAST_TITLE = 5
 """Words of a title by which a reference without an id may be known: "Editorial" is no title."""
 
 
-class CitingPair(NamedTuple):
-    """Citation of one paper of an index by another, by their ids."""
-
-    citing: str
-    cited: str
-
-
-class Ranks(NamedTuple):
-    """Ranks of a paper by the citations among some papers."""
-
-    pagerank: float
-    hub: float
-    authority: float
+Citation = tuple[str, str]
+"""The ids of a paper of an index, and of another one that it cites."""
 
 
 class KnownWorks:
     """Papers by what a reference may call them."""
 
-    def __init__(self, papers: "Sequence[tuple[tuple[str, ...], str, int | None]]") -> None:
+    def __init__(self, papers: Sequence[tuple[tuple[str, ...], str, int | None]]) -> None:
         self._ids = {name.casefold(): ids[0] for ids, _, _ in papers for name in ids}
         self._titles: dict[str, list[tuple[str, int | None]]] = {}
         for ids, title, year in papers:
@@ -215,65 +204,66 @@ class KnownWorks:
         for prefix, value in (("doi:", work.doi), ("pmid:", work.pmid)):
             if value and (found := self.by_id(prefix + value)):
                 return found
-        named = [i for i, year in self._titles.get(fingerprint_text(work.title), ()) if _near(year, work.year)]
+        titled = self._titles.get(fingerprint_text(work.title), ())
+        named = [i for i, year in titled if year is None or work.year is None or abs(year - work.year) <= 1]
         return named[0] if len(named) == 1 else None
 
 
-def _near(one: int | None, other: int | None) -> bool:
-    return one is None or other is None or abs(one - other) <= 1
-
-
-def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[CitingPair]:
+def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[Citation]:
     """The citations between a paper and others that are known, each as often as it is listed."""
     own = known.by_id(paper.id)
     if own is None:
         return
     for work in paper.references:
         if (cited := known.cited(work)) and cited != own:
-            yield CitingPair(own, cited)
+            yield own, cited
     for name in paper.citations:
         if (citing := known.by_id(name)) and citing != own:
-            yield CitingPair(citing, own)
+            yield citing, own
 
 
-def ranks(papers: Sequence[str], citations: Sequence[CitingPair]) -> Mapping[str, Ranks]:
-    """PageRank, hubs and authorities of papers."""
-    graph: rx.PyDiGraph[str, float] = rx.PyDiGraph(multigraph=False)
-    place = dict(zip(papers, graph.add_nodes_from(list(papers)), strict=True))
-    graph.add_edges_from([(place[c.citing], place[c.cited], 1.0) for c in sorted(set(citations))])
-    if not papers:
+def ranked_papers(digests: Mapping[str, str], citations: Sequence[Citation]) -> dict[str, RankedPaper]:
+    """PageRank, hubs and authorities of papers, which are named with the digests of their texts."""
+    if not digests:
         return {}
+    graph: rx.PyDiGraph[str, float] = rx.PyDiGraph(multigraph=False)
+    place = dict(zip(digests, graph.add_nodes_from(list(digests)), strict=True))
+    links = sorted(set(citations))
+    graph.add_edges_from([(place[citing], place[cited], 1.0) for citing, cited in links])
     pagerank = rx.pagerank(graph, alpha=DAMPING, tol=_EXACT, max_iter=_STEPS)
-    hubs, authorities = _hits(graph)
+    hubs: dict[int, float] = {}
+    authorities: dict[int, float] = {}
+    if graph.num_edges():
+        # Nobody is one where nobody cites, or where the steps do not settle.
+        with suppress(rx.FailedToConverge):
+            hubs, authorities = map(dict, rx.hits(graph, tol=_EXACT, max_iter=_STEPS))
     return {
-        name: Ranks(round(pagerank[n], 6), round(hubs.get(n, 0.0), 6), round(authorities.get(n, 0.0), 6))
+        name: RankedPaper(
+            paper=name,
+            digest=digests[name],
+            pagerank=round(pagerank[n], 6),
+            # A tiny negative number is zero.
+            hub=round(max(hubs.get(n, 0.0), 0.0), 6),
+            authority=round(max(authorities.get(n, 0.0), 0.0), 6),
+            cites=sum(citing == name for citing, _ in links),
+            cited=sum(cited == name for _, cited in links),
+        )
         for name, n in place.items()
     }
 
 
-def _hits(graph: "rx.PyDiGraph[str, float]") -> tuple[Mapping[int, float], Mapping[int, float]]:
-    """Hubs and authorities; nobody is one where nobody cites, or where the steps do not settle."""
-    if not graph.num_edges():
-        return {}, {}
-    try:
-        hubs, authorities = rx.hits(graph, tol=_EXACT, max_iter=_STEPS)
-    except rx.FailedToConverge:
-        return {}, {}
-    # A tiny negative number is zero.
-    return tuple({n: max(value, 0.0) for n, value in found.items()} for found in (hubs, authorities))  # type: ignore[return-value]
-
-
 def agreements(claims: Mapping[str, PaperClaim], pairs: Sequence[ClaimPair]) -> tuple[ClaimGroup, ...]:
     """Group claims by consensus, and list disagreements between papers."""
+    there = [p for p in pairs if p.first in claims and p.second in claims]
     graph: rx.PyGraph[str, None] = rx.PyGraph(multigraph=False)
-    supports = [p for p in pairs if p.relation is ClaimRelation.SUPPORTS and p.first in claims and p.second in claims]
+    supports = [p for p in there if p.relation is ClaimRelation.SUPPORTS]
     keys = sorted({key for p in supports for key in (p.first, p.second)})
     place = dict(zip(keys, graph.add_nodes_from(keys), strict=True))
     graph.add_edges_from_no_data([(place[p.first], place[p.second]) for p in supports])
     groups = [tuple(sorted(keys[n] for n in part)) for part in rx.connected_components(graph)]
     groups = [g for g in groups if _papers(claims, g) > 1]
     groups.sort(key=lambda g: (-_papers(claims, g), -len(g), g))
-    against = [p for p in pairs if p.relation is ClaimRelation.CONTRADICTS and p.first in claims and p.second in claims]
+    against = [p for p in there if p.relation is ClaimRelation.CONTRADICTS]
     against.sort(key=lambda p: (-p.probability, p.first, p.second))
     return (
         *(ClaimGroup(kind="consensus", claims=group) for group in groups),
@@ -305,7 +295,7 @@ class ClaimMap(Value):
 
     papers: tuple[MappedPaper, ...] = Field(default=(), description="by PageRank")
     pairs: tuple[ClaimPair, ...] = Field(default=(), description="those that support or contradict each other")
-    citations: tuple[tuple[str, str], ...] = Field(default=(), description="who cites whom, by ids")
+    citations: tuple[Citation, ...] = Field(default=(), description="who cites whom, by ids")
     groups: tuple[ClaimGroup, ...] = Field(default=(), description="consensus and disagreement")
     compared: int = Field(default=0, description="pairs of claims that were read")
     by_meaning: bool = Field(default=False, description="whether the pairs to read were found by vectors, or by words")
@@ -342,13 +332,23 @@ def map_claims(index: LiteratureIndex, table: ClaimTable, progress: Progress) ->
     speaking = tuple(p for p in pairs if p.relation is not ClaimRelation.ORTHOGONAL)
     known = KnownWorks([(p.head.ids, p.head.title, p.head.year) for p in read])
     citations = sorted({c for p in read if p.links for c in citations_of(p.links, known)})
-    papers = _ranked(read, citations)
-    groups = agreements({claim.key: claim for claim in claims}, speaking)
+    ranked = ranked_papers({p.head.id: p.digest for p in read}, citations)
+    papers = [
+        MappedPaper(
+            id=p.head.id,
+            title=p.head.title,
+            year=p.head.year,
+            retracted=p.head.retracted,
+            rank=ranked[p.head.id],
+            claims=p.claims,
+        )
+        for p in read
+    ]
     return ClaimMap(
-        papers=papers,
+        papers=tuple(sorted(papers, key=lambda p: (-p.rank.pagerank, -len(p.claims), p.id))),
         pairs=speaking,
-        citations=tuple((c.citing, c.cited) for c in citations),
-        groups=groups,
+        citations=tuple(citations),
+        groups=agreements({claim.key: claim for claim in claims}, speaking),
         compared=len(pairs),
         by_meaning=vectors is not None,
     )
@@ -427,27 +427,3 @@ def _judged(
     if new:
         table.keep_pairs(reader.digest, new)
     return found
-
-
-def _ranked(read: Sequence[_ReadPaper], citations: Sequence[CitingPair]) -> tuple[MappedPaper, ...]:
-    """Papers by PageRank, then by who claims most."""
-    ranked = ranks([p.head.id for p in read], citations)
-    cites, cited = Counter(c.citing for c in citations), Counter(c.cited for c in citations)
-    papers = [
-        MappedPaper(
-            id=p.head.id,
-            title=p.head.title,
-            year=p.head.year,
-            retracted=p.head.retracted,
-            rank=RankedPaper(
-                paper=p.head.id,
-                digest=p.digest,
-                cites=cites[p.head.id],
-                cited=cited[p.head.id],
-                **ranked[p.head.id]._asdict(),
-            ),
-            claims=p.claims,
-        )
-        for p in read
-    ]
-    return tuple(sorted(papers, key=lambda p: (-p.rank.pagerank, -len(p.claims), p.id)))

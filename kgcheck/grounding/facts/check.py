@@ -8,12 +8,18 @@ from typing import NamedTuple
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.facts.model_reader import ModelReader
-from kgcheck.grounding.facts.named import HumanText, NamedThing, NameTable, Prose, has_beside, without_marks
-from kgcheck.grounding.facts.statements import SentenceReader, StatedEdge
-from kgcheck.grounding.facts.words import statement_words
+from kgcheck.grounding.facts.named import (
+    HumanText,
+    NamedThing,
+    NameTable,
+    Prose,
+    has_beside,
+    statement_words,
+    without_marks,
+)
+from kgcheck.grounding.facts.statements import ModelReader, SentenceReader, StatedEdge
 from kgcheck.grounding.manuscript import Manuscript, Sentence
-from kgcheck.grounding.remarks import Check, Remark, Remarked, Repair, SentenceState
+from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.model import CheckTask, CheckType, Evidence, Outcome, Reason, Ref
 from kgcheck.profile.claims import load_claim_forms
@@ -79,17 +85,15 @@ class OutdatedNames:
                     and self._is_of_a_gene(texts[number], start, end, now[0], things[number], words)
                 ):
                     continue
-                what, became = "symbol" if is_symbol else "id", f": now {', '.join(now)}" if now else ""
+                kind, became = "symbol" if is_symbol else "id", f": now {', '.join(now)}" if now else ""
                 reason = judged.reason.value.removeprefix("id_")
                 found.append(
                     Remarked(
                         remark=Remark.SYMBOL_OUTDATED if is_symbol else Remark.ID_OUTDATED,
-                        check=Check.GRAPH,
-                        state=SentenceState.UNSUPPORTED,
                         sentence=number,
                         start=start,
                         end=end,
-                        note=f"{task.subject.id} is a {reason} {what}{became}",
+                        note=f"{task.subject.id} is a {reason} {kind}{became}",
                         stated=task.subject.id,
                         found=", ".join(now),
                         task=task,
@@ -129,19 +133,8 @@ class OutdatedNames:
 _BETWEEN = re.compile(r"\s*[(\[]\s*(?:[A-Z][A-Za-z]{1,9}\s?(?:KB|ID|id|accession|entry)?\s?[:#]?\s?)?")
 
 
-def value_remarks(
-    manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], graph: GraphStore
-) -> list[Remarked]:
-    """Compare ids in brackets with the names before them: "APOE (P02649)" states the name of P02649."""
-    return [
-        remark
-        for sentence in manuscript.sentences
-        for name, id_ in pairwise(things[sentence.number])
-        for remark in _compared(sentence, name, id_, graph)
-    ]
-
-
 def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: GraphStore) -> Iterator[Remarked]:
+    """Compare an id in brackets with the name before it: "APOE (P02649)" states the name of P02649."""
     is_beside = _BETWEEN.fullmatch(sentence.text[name.end : id_.start]) and sentence.text[id_.end : id_.end + 1] in ")]"
     if not is_beside or not name.sure or not any(map(str.isdigit, id_.text)):
         return
@@ -155,8 +148,6 @@ def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: Grap
             continue
         yield Remarked(
             remark=Remark.VALUE_VERIFIED if agrees else Remark.VALUE_DIFFERS,
-            check=Check.GRAPH,
-            state=SentenceState.VERIFIED if agrees else SentenceState.CONTRADICTED,
             sentence=sentence.number,
             start=name.start,
             end=id_.end,
@@ -186,8 +177,6 @@ _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_E
 
 
 class _EdgeState(NamedTuple):
-    """Knowledge of an edge."""
-
     task: CheckTask
     remark: Remark
     why: str
@@ -237,7 +226,10 @@ class FactCheck:
             if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text, named)):
                 edges = self._reader.read(sentence.text, named)
                 stated[sentence.number] = edges or (self.model.read(sentence.text, named) if self.model else [])
-        found = self._edges(stated) + value_remarks(manuscript, things, self._graph)
+        found = self._edges(stated)
+        for sentence in manuscript.sentences:
+            for name, id_ in pairwise(things[sentence.number]):
+                found += _compared(sentence, name, id_, self._graph)
         if self._outdated:
             found += self._outdated.remarks(manuscript, things, human)
         return sorted(found, key=lambda r: (r.sentence or 0, r.start, r.remark))
@@ -245,16 +237,13 @@ class FactCheck:
     def _edges(self, stated: Mapping[int, Sequence[StatedEdge]]) -> list[Remarked]:
         world = _EdgeWorld(self._graph, self._schema, [edge for edges in stated.values() for edge in edges])
         states = self._states(world)
-        found = []
+        same_ends: dict[tuple[int, int, int, bool], list[StatedEdge]] = {}
         for number, edges in stated.items():
-            same_ends: dict[tuple[tuple[int, ...], bool], list[StatedEdge]] = {}
             for edge in edges:
-                ends = tuple(sorted((edge.head.start, edge.tail.start)))
-                same_ends.setdefault((ends, edge.denied), []).append(edge)
-            for same in same_ends.values():
-                if remarked := self._remark(number, same, world, states):
-                    found.append(remarked)
-        return found
+                first, last = sorted((edge.head.start, edge.tail.start))
+                same_ends.setdefault((number, first, last, edge.denied), []).append(edge)
+        remarked = (self._remark(key[0], same, world, states) for key, same in same_ends.items())
+        return [one for one in remarked if one]
 
     def _states(self, world: "_EdgeWorld") -> dict[str, _EdgeState]:
         """Look up each edge that may be meant, by fingerprint of its task."""
@@ -307,7 +296,7 @@ class FactCheck:
             return None
         edge, best = min(meant, key=lambda pair: _ORDER.index(pair[1].remark))
         first, last = sorted((edge.head, edge.tail), key=lambda thing: thing.start)
-        remark, state = best.remark, _STATES[best.remark]
+        remark, state = best.remark, best.remark.rule.state
         if edge.denied:
             if remark is Remark.EDGE_UNKNOWN:
                 return None
@@ -326,7 +315,6 @@ class FactCheck:
             words = f"{words}, as {edge.model} reads it"
         return Remarked(
             remark=remark,
-            check=Check.GRAPH,
             state=SentenceState.NOT_CHECKABLE if could_not else state,
             sentence=number,
             start=first.start,
@@ -338,14 +326,6 @@ class FactCheck:
             finding=best.finding,
             evidence=best.evidence,
         )
-
-
-_STATES = {
-    Remark.EDGE_VERIFIED: SentenceState.VERIFIED,
-    Remark.EDGE_REFUTED: SentenceState.CONTRADICTED,
-    Remark.EDGE_UNVERIFIED: SentenceState.NOT_CHECKABLE,
-    Remark.EDGE_UNKNOWN: SentenceState.UNSUPPORTED,
-}
 
 
 def may_state(manuscript: Manuscript, sentence: Sentence) -> bool:

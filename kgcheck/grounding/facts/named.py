@@ -2,21 +2,23 @@
 
 The names of a whole manuscript are looked up at once. Which of them a word means hangs on the manuscript: an
 abbreviation means what the text explains it to be, and a symbol that is a word, too, or that stands for something else
-as often, is not sure by itself.
+as often, is not sure by itself. Words by which sentences are read stand in ``corpus/grounding/statements.toml``.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
 from typing import NamedTuple
 
 from kgcheck.graph.names import Candidate, How, NameIndex, folded
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.facts.words import statement_words
 from kgcheck.grounding.manuscript import Manuscript
+from kgcheck.inputs import read_toml
 from kgcheck.literature.arguments import explained
 from kgcheck.literature.documents import Span
 from kgcheck.literature.names import good_names
+from kgcheck.resources import resource_dir
 
 _WORD = re.compile(r"[^\W_](?:[^\s()\[\]{},;:!?\"\u201c\u201d]*[^\W_])?(?:\+(?!\w))?|DOID:\d+|[A-Z]{2,4}:\d+")
 _ID = re.compile(r"[A-Za-z]+:\d+")
@@ -30,6 +32,70 @@ _MOST_MEANT = 40
 
 _FEW = 5
 """Letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol."""
+
+
+class SpeciesNames(NamedTuple):
+    """Words for organisms: others than human, those of them whose symbols look like human ones, and human."""
+
+    others: frozenset[str]
+    alike: frozenset[str]
+    human: frozenset[str]
+
+
+class StatementWords(NamedTuple):
+    """The lists of the file by their names; those of beginnings of words as patterns."""
+
+    lists: dict[str, frozenset[str]]
+    clouding: re.Pattern[str]
+    conditions: re.Pattern[str]
+    undeniable: re.Pattern[str]
+    mutual: re.Pattern[str]
+    known: frozenset[str]
+    general: frozenset[str]
+    denying: dict[str, frozenset[str]]
+    same: dict[str, tuple[str, ...]]
+    species: SpeciesNames
+    beside: frozenset[str]
+    unsure: frozenset[str]
+
+
+_KNOWN = (
+    *("determiners", "kinds", "kinds_of_terms", "aspects", "aspect_links", "auxiliaries", "links", "prepositions"),
+    *("equating", "people", "finding", "noun_modifiers"),
+)
+"""Lists of words that may stand in a statement and relate nothing by themselves."""
+
+
+@cache
+def statement_words() -> StatementWords:
+    """The words that come with kgcheck."""
+    raw = read_toml(resource_dir("corpus") / "grounding" / "statements.toml")
+    lists = {name: frozenset(text.split()) for name, text in raw.items() if isinstance(text, str)}
+    denying = (line.partition(" = ") for line in raw["denying"])
+    return StatementWords(
+        lists=lists,
+        clouding=beginning(lists["clouding"]),
+        conditions=beginning(lists["conditions"]),
+        undeniable=beginning(lists["undeniable"]),
+        mutual=beginning(lists["mutual"]),
+        known=frozenset().union(*(lists[name] for name in _KNOWN)),
+        general=frozenset(raw["general"]),
+        denying={word: frozenset(cues.split()) for word, _, cues in denying},
+        same={cue: tuple(text.split()) for cue, text in raw["same"].items()},
+        species=SpeciesNames(*(frozenset(raw["species"][name].split()) for name in SpeciesNames._fields)),
+        beside=frozenset(raw["symbols"]["beside"].split()),
+        unsure=frozenset(raw["symbols"]["unsure"].split()),
+    )
+
+
+def beginning(words: Iterable[str]) -> re.Pattern[str]:
+    """Compile a pattern of a word in lower case that is one of some.
+
+    >>> bool(beginning(["bind*", "in"]).match("binding")), bool(beginning(["bind*", "in"]).match("into"))
+    (True, False)
+    """
+    parts = sorted((re.escape(w.rstrip("*")) + (r"[\w-]*" if w.endswith("*") else "") for w in words), key=len)
+    return re.compile(rf"(?:{'|'.join(reversed(parts))})$")
 
 
 class NamedThing(NamedTuple):
@@ -88,7 +154,7 @@ class NameTable:
         for short, long in prose.explained.items():
             # What the text explains it to be, and nothing else.
             fits[short] = found.get(long) or [k for k in found.get(short, ()) if self._fits(k, long)]
-        names = _Names(fits | found, fits, prose.words)
+        names = _KnownNames(fits | found, fits, prose.words)
         return {number: tuple(self._in(text, words[number], names)) for number, text in texts.items()}
 
     def synonyms(self, things: Mapping[int, Sequence[NamedThing]]) -> dict[int, tuple[tuple[str, ...], ...]]:
@@ -126,7 +192,7 @@ class NameTable:
         if key.endswith("s") and not key.endswith("ss") and len(key) > _LEAST_LETTERS:
             yield respelled[:-1]
 
-    def _in(self, text: str, words: Sequence[Span], names: "_Names") -> Iterator[NamedThing]:
+    def _in(self, text: str, words: Sequence[Span], names: "_KnownNames") -> Iterator[NamedThing]:
         at = 0
         while at < len(words):
             for last in range(min(len(words), at + _MOST_WORDS), at, -1):
@@ -139,7 +205,7 @@ class NameTable:
                     break
             at += 1
 
-    def _thing(self, text: str, start: int, end: int, names: "_Names", *, alone: bool) -> NamedThing | None:
+    def _thing(self, text: str, start: int, end: int, names: "_KnownNames", *, alone: bool) -> NamedThing | None:
         written, sure = text[start:end], True
         known = names.found[written]
         if alone:
@@ -188,9 +254,7 @@ class NameTable:
         )
 
 
-class _Names(NamedTuple):
-    """Nodes that the words of a manuscript may name."""
-
+class _KnownNames(NamedTuple):
     found: Mapping[str, Sequence[Candidate]]
     fits: Mapping[str, Sequence[Candidate]]
     words: Set[str]

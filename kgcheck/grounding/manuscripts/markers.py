@@ -9,7 +9,6 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from kgcheck.grounding.manuscript import Block, Marker
-from kgcheck.grounding.manuscripts.drafts import BlockDraft
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works
 from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
@@ -347,7 +346,7 @@ class _Candidates(NamedTuple):
     years: list[YearMark]
 
 
-def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) -> tuple[Block, ...]:
+def with_markers(blocks: Sequence[Block], references: Sequence[CitedWork]) -> tuple[Block, ...]:
     """Add to blocks the citations that can be read beside those that are marked up.
 
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
@@ -355,31 +354,24 @@ def with_markers(drafts: Sequence[BlockDraft], references: Sequence[CitedWork]) 
     """
     finder = AuthorYears(references)
     most = len(references)
-    found = [_candidates(d.block.text, most, finder) if d.block.kind != "heading" else None for d in drafts]
-    forms = _Forms(found, drafts, most)
+    found = [_candidates(b.text, most, finder) if b.kind != "heading" else None for b in blocks]
+    forms = _Forms(found, blocks, most)
     keys = NumberKeys(references)
     made = [
-        draft.block.model_copy(update={"markers": tuple(_merged(draft, forms.chosen(own), keys))})
-        if own
-        else draft.block
-        for draft, own in zip(drafts, found, strict=True)
+        block.model_copy(update={"markers": tuple(_merged(block, forms.chosen(own), keys))}) if own else block
+        for block, own in zip(blocks, found, strict=True)
     ]
-    for place, draft in enumerate(drafts):
-        if draft.notes:
-            following = made[place + 1 : place + 1 + sum(n for _, n in draft.notes)]
-            made[place] = _with_notes(made[place], draft.notes, following)
+    for place, block in enumerate(made):
+        markers, at = [*block.markers], place + 1
+        for (start, end), count in block.notes:
+            # A note cites what its text cites.
+            cited = dict.fromkeys(k for note in made[at : at + count] for m in note.markers for k in m.keys)
+            if cited:
+                markers.append(Marker(start=start, end=end, keys=tuple(cited), form="footnote"))
+            at += count
+        if block.notes:
+            made[place] = block.model_copy(update={"markers": tuple(sorted(markers, key=lambda m: m.start))})
     return tuple(made)
-
-
-def _with_notes(block: Block, notes: Sequence[tuple[Span, int]], following: Sequence[Block]) -> Block:
-    """A block whose notes cite what their text cites."""
-    markers, at = [*block.markers], 0
-    for (start, end), count in notes:
-        keys = dict.fromkeys(k for note in following[at : at + count] for m in note.markers for k in m.keys)
-        if keys:
-            markers.append(Marker(start=start, end=end, keys=tuple(keys), form="footnote"))
-        at += count
-    return block.model_copy(update={"markers": tuple(sorted(markers, key=lambda m: m.start))})
 
 
 def plain_number(label: str) -> int | None:
@@ -403,19 +395,17 @@ class NumberKeys:
 
 
 def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
-    numbers = (
-        list(find(text, most)) for find in (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
-    )
-    brackets, named, high, round_ = numbers
+    finders = (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
+    brackets, named, high, round_ = (list(find(text, most)) for find in finders)
     return _Candidates(brackets, named, high, round_, list(finder.marks(text)))
 
 
 class _Forms:
     """Forms that a text cites in."""
 
-    def __init__(self, found: Sequence[_Candidates | None], drafts: Sequence[BlockDraft], most: int) -> None:
+    def __init__(self, found: Sequence[_Candidates | None], blocks: Sequence[Block], most: int) -> None:
         some = [c for c in found if c]
-        marked = [(d.block.text, m) for d in drafts for m in d.block.markers if m.form != "footnote"]
+        marked = [(b.text, m) for b in blocks for m in b.markers if m.form != "footnote"]
         years = sum(1 for c in some for y in c.years if y.found)
         brackets = sum(len(c.brackets) for c in some)
         high = [n for c in some for m in c.high for n in m.numbers]
@@ -460,12 +450,12 @@ class _Forms:
                 yield mark
 
 
-def _merged(draft: BlockDraft, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
+def _merged(block: Block, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
     """Citations that are marked up and those that were read beside them, in order."""
-    text = draft.block.text
-    made = [*draft.block.markers]
+    text = block.text
+    made = [*block.markers]
     marked = sorted((m.start, m.end) for m in made)
-    barred = (sorted(draft.barred), [m.span() for m in _ADDRESS.finditer(text)])
+    barred = (sorted(block.barred), [m.span() for m in _ADDRESS.finditer(text)])
     for mark in chosen:
         span = (mark.start, mark.end)
         if any(_overlaps(spans, span) for spans in barred):

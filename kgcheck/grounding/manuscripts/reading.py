@@ -6,14 +6,14 @@ import re
 import unicodedata
 import zipfile
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
 from kgcheck.errors import AS_UTF8, InputFormat, InputMissing
-from kgcheck.grounding.manuscript import Block, BlockKind, Manuscript, Marker, Table
-from kgcheck.grounding.manuscripts.drafts import BlockDraft, SourceLines, Written, check_length
+from kgcheck.grounding.manuscript import Block, BlockKind, Format, Manuscript, Marker, Table, Written, check_length
 from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number, with_markers
 from kgcheck.grounding.manuscripts.pandoc import pandoc_json
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, labelled, split_entries, works_of_csl
@@ -23,6 +23,55 @@ from kgcheck.literature.documents import Rejected, Span, clean
 from kgcheck.literature.jats import RunningText, articles, ids_of, references_of, sections_of, set_high, text_of
 from kgcheck.literature.papers import REFERENCES_HEADING, CitationMarker, CitedWork, Section, kind_of
 from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_of_pages
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+_TAG = re.compile(r"<[^<>\n]{0,400}>")
+_AHEAD = 400_000
+"""Letters after the last place that are looked through."""
+
+_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90))
+"""Parts of a text that are looked for: markup may stand in the first of them."""
+
+_SHORT = 24
+_AHEAD_OF_SHORT = 3_000
+"""A heading is a word that stands in the text, too: it is looked for nearby, and nothing is looked for after it."""
+
+
+class SourceLines:
+    """Letters of a file, in which texts are found one after the other, by their letters and digits."""
+
+    def __init__(self, source: str, *, markup: bool = False) -> None:
+        letters: list[str] = []
+        self._begins: list[int] = []
+        at = 0
+        for line in source.split("\n"):
+            self._begins.append(at)
+            kept = _letters(_TAG.sub("", line) if markup else line)
+            letters.append(kept)
+            at += len(kept)
+        self._letters = "".join(letters)
+        self._at = 0
+
+    def find(self, text: str, *, aside: bool = False) -> int | None:
+        """The line on which a text begins."""
+        wanted = _letters(text)
+        short = len(wanted) < _SHORT
+        last = self._at + (_AHEAD_OF_SHORT if short else _AHEAD)
+        for start, end in _PROBES:
+            probe = wanted[start:end]
+            place = self._letters.find(probe, self._at, last) if probe and (short or len(probe) >= _SHORT) else -1
+            if place >= 0:
+                begin = max(place - start, self._at)
+                if not (aside or short):
+                    # Not quite to its end: marks of citations may be longer in the text than in the file.
+                    self._at = begin + len(wanted) * 4 // 5
+                return bisect_right(self._begins, begin)
+        return None
+
+
+def _letters(text: str) -> str:
+    # Numbers that are set high are plain ones in the file.
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold()
 
 
 def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
@@ -63,7 +112,7 @@ def _written_article(article: Any, lines: SourceLines) -> Written:
                     markers = _markers(paragraph.text, paragraph.markers, numbers)
                     blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
     ids = ids_of(meta) if meta is not None else ()
-    return Written(title, tuple(BlockDraft(b) for b in blocks), references, tuple(tables), ids)
+    return Written(title, tuple(blocks), references, tuple(tables), ids)
 
 
 def _blocks(section: Section, numbers: NumberKeys, lines: SourceLines) -> Iterator[Block]:
@@ -480,25 +529,25 @@ def read_pandoc_document(
         reader.abstract(abstract)
     reader.read(blocks)
     if not references:
-        references = (*reader.noted, *_linked(reader.drafts))
+        references = (*reader.noted, *_linked(reader.blocks))
     keys_of_list = {r.key for r in references}
-    drafts = [d._replace(block=_without_links(d.block, keys_of_list)) for d in reader.drafts]
-    return Written(title or _only_title(drafts), tuple(drafts), references, tuple(reader.tables))
+    found = tuple(_without_links(block, keys_of_list) for block in reader.blocks)
+    return Written(title or _only_title(found), found, references, tuple(reader.tables))
 
 
-def _joined(own: Sequence[CitedWork], given: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
+def _joined(own: Sequence[CitedWork], filed: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
     """The list of the document; what a file says of the same keys is fuller."""
-    known = {w.key: w for w in given}
+    known = {w.key: w for w in filed}
     if own and any(w.key in known for w in own):
-        return (*(known.get(w.key, w) for w in own), *(w for w in given if w.key not in {o.key for o in own}))
-    if own and given:
-        return (*own, *given)
+        return (*(known.get(w.key, w) for w in own), *(w for w in filed if w.key not in {o.key for o in own}))
+    if own and filed:
+        return (*own, *filed)
     return tuple(own or known.values())
 
 
-def _linked(drafts: Sequence[BlockDraft]) -> tuple[CitedWork, ...]:
+def _linked(blocks: Iterable[Block]) -> tuple[CitedWork, ...]:
     """Works that are only linked to: of a text without a list they are its references."""
-    names = dict.fromkeys(k for d in drafts for m in d.block.markers for k in m.keys if k.startswith(_LINKED))
+    names = dict.fromkeys(k for b in blocks for m in b.markers for k in m.keys if k.startswith(_LINKED))
     return tuple(
         CitedWork(key=k, doi=k[4:] if k.startswith("doi:") else "", pmid=k[5:] if k.startswith("pmid:") else "", text=k)
         for k in names
@@ -511,10 +560,10 @@ def _without_links(block: Block, known: set[str]) -> Block:
     return block if len(kept) == len(block.markers) else block.model_copy(update={"markers": kept})
 
 
-def _only_title(drafts: Sequence[BlockDraft]) -> str:
+def _only_title(blocks: Sequence[Block]) -> str:
     """The first heading, where it stands before everything and above all others."""
-    headings = [d.block for d in drafts if d.block.kind == "heading"]
-    if not headings or drafts[0].block is not headings[0] or kind_of(headings[0].text) != "other":
+    headings = [b for b in blocks if b.kind == "heading"]
+    if not headings or blocks[0] is not headings[0] or kind_of(headings[0].text) != "other":
         return ""
     return headings[0].text if sum(1 for h in headings if len(h.path) == 1) == 1 else ""
 
@@ -533,7 +582,7 @@ class _BlockReader:
         self._headings = HeadingPath()
         self._listing: int | None = None
         self._running: BlockKind = "paragraph"
-        self.drafts: list[BlockDraft] = []
+        self.blocks: list[Block] = []
         self.tables: list[Table] = []
         self.noted: list[CitedWork] = []
 
@@ -618,7 +667,7 @@ class _BlockReader:
         if found := legend_label(shown):
             kind, label = ("legend" if kind == "paragraph" else kind), found
         markers = self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)])
-        notes: list[BlockDraft] = []
+        notes: list[Block] = []
         counts: list[tuple[Span, int]] = []
         for span, note in text.notes:
             made = self._note(note, label)
@@ -626,14 +675,22 @@ class _BlockReader:
             counts.append((span, len(made)))
             if not self._keys and (work := self._work(made)):
                 markers.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
-        ordered = sorted(markers, key=lambda m: m.start) if kind != "heading" else ()
-        block = self._block_of(kind, shown, label, self._lines.find(shown), ordered)
-        barred = (*text.barred, *(span for span, _ in text.notes))
-        self.drafts += [BlockDraft(block, barred, tuple(counts)), *notes]
+        block = Block(
+            kind=kind,
+            section=self._headings.kind,
+            path=self._headings.path,
+            text=shown,
+            label=label,
+            line=self._lines.find(shown),
+            markers=tuple(sorted(markers, key=lambda m: m.start)) if kind != "heading" else (),
+            barred=(*text.barred, *(span for span, _ in text.notes)),
+            notes=tuple(counts),
+        )
+        self.blocks += [block, *notes]
 
-    def _work(self, note: Sequence[BlockDraft]) -> CitedWork | None:
+    def _work(self, note: Sequence[Block]) -> CitedWork | None:
         """The work that a note names, in a text that has no list of references."""
-        (work,) = cited_works([Entry(" ".join(d.block.text for d in note), key=f"note {len(self.noted) + 1}")])
+        (work,) = cited_works([Entry(" ".join(b.text for b in note), key=f"note {len(self.noted) + 1}")])
         if not (work.doi or work.pmid or (work.title and work.year)):
             return None
         self.noted.append(work)
@@ -653,34 +710,29 @@ class _BlockReader:
             found.append(marker)
         return found
 
-    def _note(self, blocks: Iterable[Any], label: str) -> list[BlockDraft]:
+    def _note(self, blocks: Iterable[Any], label: str) -> list[Block]:
         """The paragraphs of a note."""
-        made: list[BlockDraft] = []
+        made: list[Block] = []
         for block in blocks:
             if block["t"] not in ("Para", "Plain"):
                 continue
             text = _Inlines(self._works)
             text.take(block["c"])
             if any(c.isalnum() for c in text.text):
-                line = self._lines.find(text.text, aside=True)
-                markers = self._with_ranges(text.text, text.markers)
-                made.append(BlockDraft(self._block_of("footnote", text.text, label, line, markers), tuple(text.barred)))
+                made.append(
+                    Block(
+                        kind="footnote",
+                        section=self._headings.kind,
+                        path=self._headings.path,
+                        text=text.text,
+                        label=label,
+                        line=self._lines.find(text.text, aside=True),
+                        markers=tuple(self._with_ranges(text.text, text.markers)),
+                        barred=tuple(text.barred),
+                    )
+                )
         return made
 
-    def _block_of(self, kind: BlockKind, text: str, label: str, line: int | None, markers: Iterable[Marker]) -> Block:
-        headings = self._headings
-        return Block(
-            kind=kind,
-            section=headings.kind,
-            path=headings.path,
-            text=text,
-            label=label,
-            line=line,
-            markers=tuple(markers),
-        )
-
-
-Format = Literal["markdown", "latex", "docx", "jats", "pdf", "text"]
 
 LARGEST_TEXT = 16 * MIB
 LARGEST_PACKED = 64 * MIB
@@ -728,8 +780,7 @@ def read_manuscript(path: Path, data: bytes | None = None) -> Manuscript:
     if data is None:
         data = read_bytes(path, LARGEST_PACKED)
     format_ = _format_of(path, data)
-    written = _written(path, data, format_)
-    return _manuscript(str(path), format_, data, written)
+    return _manuscript(str(path), format_, data, _written(path, data, format_))
 
 
 def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
@@ -758,7 +809,7 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
 
 
 def _manuscript(name: str, format_: Format, data: bytes, written: Written) -> Manuscript:
-    blocks = with_markers(written.drafts, written.references)
+    blocks = with_markers(written.blocks, written.references)
     if not any(b.kind != "heading" for b in blocks):
         raise InputFormat(f"{name} has no text", "give a manuscript with sentences")
     return Manuscript(
@@ -786,28 +837,18 @@ def _written(path: Path, data: bytes, format_: Format) -> Written:
         return read_text_manuscript(text)
     if format_ == "jats":
         return read_jats_manuscript(path, SourceLines(text, markup=True))
-    keys: tuple[str, ...] = ()
-    whole = text
-    if format_ == "latex":
-        whole, keys = _one_text(path, text)
+    whole, keys = _one_text(path, text) if format_ == "latex" else (text, ())
     document = pandoc_json(whole.encode(), _MARKDOWN if format_ == "markdown" else _LATEX, path)
     works = [w for name in bibliographies(document) for w in _bibliography(path, name, bool(keys))]
     written = read_pandoc_document(document, SourceLines(text), works, keys)
-    if written.references or not any(m.form == "key" for d in written.drafts for m in d.block.markers):
+    if written.references or not any(m.form == "key" for b in written.blocks for m in b.markers):
         return written
-    beside = _beside(path)
-    return (
-        read_pandoc_document(document, SourceLines(text), _bibliography(path, beside.name, False))
-        if beside
-        else written
-    )
-
-
-def _beside(path: Path) -> Path | None:
-    """The list of references beside a manuscript that names none: of its name, or the only one."""
+    # The list of references beside a manuscript that names none: of its name, or the only one.
     own = path.with_suffix(".bib")
-    found = [own] if own.is_file() else sorted(path.parent.glob("*.bib"))
-    return found[0] if len(found) == 1 else None
+    beside = [own] if own.is_file() else sorted(path.parent.glob("*.bib"))
+    if len(beside) != 1:
+        return written
+    return read_pandoc_document(document, SourceLines(text), _bibliography(path, beside[0].name, False))
 
 
 def _bibliography(path: Path, name: str, listed: bool) -> list[CitedWork]:
@@ -945,14 +986,10 @@ def _read_pdf(path: Path) -> Written:
     text = pdf_text(path)
     if isinstance(text, Rejected):
         raise InputFormat(f"{path}: {text.detail}", "give its text in another form, as .docx or .txt")
-    drafts: list[BlockDraft] = []
-    for section in sections_of_pages(text.pages):
-        path_ = tuple(filter(None, section.path))
-        if section.heading:
-            drafts.append(BlockDraft(Block(kind="heading", section=section.kind, path=path_, text=section.heading)))
-        drafts += [BlockDraft(Block(section=section.kind, path=path_, text=p.text)) for p in section.paragraphs]
-    if not drafts:
+    numbers, lines = NumberKeys(()), SourceLines("")
+    blocks = [block for section in sections_of_pages(text.pages) for block in _blocks(section, numbers, lines)]
+    if not blocks:
         raise InputFormat(f"{path} has no text", "it may be scanned: let a program read its pages, and save the text")
     references = cited_works(split_entries(reference_lines(text.pages)))
     doi = doi_of(text)
-    return Written(text.title, tuple(drafts), references, ids=(doi,) if doi else ())
+    return Written(text.title, tuple(blocks), references, ids=(doi,) if doi else ())

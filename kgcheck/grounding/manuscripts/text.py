@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, takewhile
-from typing import NamedTuple
+from itertools import groupby, pairwise, takewhile
 
-from kgcheck.grounding.manuscript import Block, Table
-from kgcheck.grounding.manuscripts.drafts import BlockDraft, Written, check_length
+from kgcheck.grounding.manuscript import Block, Table, Written, check_length
 from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
 from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
 
@@ -46,36 +44,21 @@ class HeadingPath:
         return tuple(heading for _, heading, _ in self._open)
 
 
-class _TextPart(NamedTuple):
-    """Lines that stand together; ``level`` of a heading, 0 of a paragraph."""
-
-    line: int
-    lines: tuple[str, ...]
-    level: int = 0
-
-
-def _parts_of_text(lines: Sequence[str]) -> Iterator[_TextPart]:
-    """The parts of a text, which empty lines are between."""
-    start = 0
-    for number in range(len(lines) + 1):
-        if number < len(lines) and lines[number].strip():
+def _parts_of_text(lines: Sequence[str]) -> Iterator[tuple[int, list[str], int]]:
+    """The parts of a text between empty lines: the line of each, its lines, and the level of a heading, else 0."""
+    for there, numbered in groupby(enumerate(lines, 1), key=lambda line: bool(line[1].strip())):
+        if not there:
             continue
-        if number > start:
-            yield from _part(start, lines[start:number])
-        start = number + 1
-
-
-def _part(start: int, lines: Sequence[str]) -> Iterator[_TextPart]:
-    """A heading is a line of its own, or one that is known at the top of its paragraph."""
-    first = lines[0].strip()
-    level = _heading_level(first)
-    known = level and (kind_of(first) != "other" or len(lines) == 1)
-    if not known:
-        yield _TextPart(start + 1, tuple(lines))
-        return
-    yield _TextPart(start + 1, (first,), level)
-    if len(lines) > 1:
-        yield _TextPart(start + 2, tuple(lines[1:]))
+        numbers, part = zip(*numbered, strict=True)
+        first = part[0].strip()
+        level = _heading_level(first)
+        # A heading is a line of its own, or one that is known at the top of its paragraph.
+        if not level or (kind_of(first) == "other" and len(part) > 1):
+            yield numbers[0], list(part), 0
+            continue
+        yield numbers[0], [first], level
+        if len(part) > 1:
+            yield numbers[1], list(part[1:]), 0
 
 
 def _heading_level(line: str) -> int:
@@ -123,42 +106,38 @@ def read_text_manuscript(text: str) -> Written:
     begin, end = _list_of(lines)
     references = cited_works(split_entries(lines[begin:end]))
     headings = HeadingPath()
-    drafts: list[BlockDraft] = []
+    blocks: list[Block] = []
     tables: list[Table] = []
     title = ""
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
-    for part in _parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
-        if rows := _drawn_table(part.lines):
+    for number, part, level in _parts_of_text([*lines[:begin], *([""] * (end - begin)), *lines[end:]]):
+        if rows := _drawn_table(part):
             tables.append(Table(rows=rows))
             continue
-        shown = joined([line.strip() for line in part.lines])
+        shown = joined([line.strip() for line in part])
         check_length(len(shown))
         if not any(c.isalnum() for c in shown):
             continue
         is_title = len(shown) <= 300 and kind_of(shown) == "other" and not shown.endswith(".")
-        if part.line == first and is_title:
+        if number == first and is_title:
             # What follows it in the same paragraph are the authors.
-            title = (
-                joined(line.strip() for line in takewhile(lambda line: not _AUTHORS.search(line), part.lines)) or shown
-            )
-            drafts.append(BlockDraft(Block(kind="heading", text=title, path=(title,), line=part.line)))
+            title = joined(line.strip() for line in takewhile(lambda line: not _AUTHORS.search(line), part)) or shown
+            blocks.append(Block(kind="heading", text=title, path=(title,), line=number))
             continue
-        if part.level:
-            headings.begin(part.level, shown)
+        if level:
+            headings.begin(level, shown)
         label = legend_label(shown)
-        drafts.append(
-            BlockDraft(
-                Block(
-                    kind="heading" if part.level else "legend" if label else "paragraph",
-                    section=headings.kind,
-                    path=headings.path,
-                    text=shown,
-                    label=label,
-                    line=part.line,
-                )
+        blocks.append(
+            Block(
+                kind="heading" if level else "legend" if label else "paragraph",
+                section=headings.kind,
+                path=headings.path,
+                text=shown,
+                label=label,
+                line=number,
             )
         )
-    return Written(title, tuple(drafts), references, tuple(tables))
+    return Written(title, tuple(blocks), references, tuple(tables))
 
 
 def _list_of(lines: Sequence[str]) -> tuple[int, int]:
@@ -169,7 +148,5 @@ def _list_of(lines: Sequence[str]) -> tuple[int, int]:
 
 def _ends_list(line: str) -> bool:
     words = line.casefold().rstrip(":")
-    return (
-        words.startswith(("figure legends", "supporting information", "supplementary", "appendix", "acknowledg"))
-        and len(words.split()) <= 4
-    )
+    begins = ("figure legends", "supporting information", "supplementary", "appendix", "acknowledg")
+    return words.startswith(begins) and len(words.split()) <= 4

@@ -9,7 +9,7 @@ from pathlib import Path
 from kgcheck.context import Context, noting
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.grounder import open_works
+from kgcheck.grounding.ground import open_works
 from kgcheck.ledger.verified import VerifiedReader
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.store import DocumentStore
