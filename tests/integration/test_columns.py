@@ -95,11 +95,7 @@ def by_values(join: EvidenceJoin, unit: Unit) -> Iterator[dict[str, Any]]:
 
 
 def assert_columns_are_values(snapshot: Path, unit: Unit, values: Sequence[Any]) -> set[str]:
-    """Judge all tasks of a unit both ways.
-
-    Returns:
-        The kinds of changes that were proposed.
-    """
+    """Judge all tasks of a unit both ways."""
     with time_machine.travel(NOW, tick=False), duckdb.connect() as db:
         join = EvidenceJoin(db, snapshot)
         add_tasks(join, unit, values)
@@ -195,11 +191,7 @@ def test_columns_are_values_in_many_generated_snapshots(
 
 
 def assert_rows_are_findings(ledger: Path) -> int:
-    """Whatever an audit wrote is what its findings, read back, would be written as, be judged and be repaired as.
-
-    Returns:
-        How many there are.
-    """
+    """Whatever an audit wrote is what its findings, read back, would be written as, be judged and be repaired as."""
     count = 0
     with Ledger(ledger) as kept, kept.database.reading() as connection:
         for row in connection.execute(select(FINDING)):

@@ -55,12 +55,7 @@ class CutOff(Exception):
 
 
 class BrittleLedger(Ledger):
-    """Fails before or after the n-th piece.
-
-    Args:
-        where: A SQLite file, or a server.
-        pieces: How many pieces are written.
-    """
+    """Fails before or after the n-th piece."""
 
     def __init__(self, where: LedgerPlace, pieces: int) -> None:
         super().__init__(where)
@@ -194,11 +189,7 @@ with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph:
 
 
 def child(path: Path, statements: int, scope: Scope, store: Path, reference: Path) -> int:
-    """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger.
-
-    Returns:
-        How the process ended.
-    """
+    """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger."""
     options = json.dumps({"piece_tasks": scope.piece_tasks, **scope.options})
     where = (ROOT, store, reference, path, statements, options)
     done = subprocess.run(
@@ -232,9 +223,6 @@ def killed(folder: Path, scope: Scope) -> Path:
     """An audit, of the graph and the snapshot in a folder, that was killed.
 
     The command itself, where it runs long enough to be killed surely.
-
-    Returns:
-        Its ledger.
     """
     ledger = folder / ".kgcheck/ledger.sqlite"
     if scope.options:

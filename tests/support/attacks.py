@@ -23,11 +23,7 @@ __attribute__((constructor)) static void ran(void) { close(open("%s", O_CREAT | 
 
 
 class Canaries:
-    """A folder with a secret file and a native library, and a listener on loopback.
-
-    Args:
-        folder: An empty folder.
-    """
+    """A folder with a secret file and a native library, and a listener on loopback."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,14 +56,7 @@ class Canaries:
         return attack
 
     def harm(self, shown: str = "") -> list[str]:
-        """What an attack has achieved.
-
-        Args:
-            shown: Everything that came back.
-
-        Returns:
-            Each harm in words.
-        """
+        """What an attack has achieved."""
         found = [f"{name} was touched" for name in self._state().items() ^ self._before.items()]
         if SECRET in shown or "root:x:" in shown:
             found.append("a file was read")

@@ -163,12 +163,7 @@ def test_no_words_break_the_parser(words: list[str]) -> None:
 
 
 class OneSource:
-    """Says the same of every task.
-
-    Args:
-        evidence: What it says.
-        gaps: What it could not look at.
-    """
+    """Says the same of every task."""
 
     def __init__(self, *evidence: Evidence, gaps: tuple[Gap, ...] = ()) -> None:
         self._said = (evidence, gaps)
@@ -215,11 +210,7 @@ GOOD: dict[Stage, list[Action]] = {
 
 
 class Script:
-    """A brain that says its lines, and repeats the last one of a stage for ever.
-
-    Args:
-        lines: What it does in each stage; as it should be where nothing is given.
-    """
+    """A brain that says its lines, and repeats the last one of a stage for ever."""
 
     def __init__(self, lines: dict[Stage, list[Action]] | None = None) -> None:
         self._lines = {stage: list(actions) for stage, actions in (GOOD | (lines or {})).items()}

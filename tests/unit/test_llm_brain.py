@@ -47,12 +47,7 @@ REQUEST = parse_request([team.WORDS], SCHEMA)
 
 
 class Source:
-    """Says that the edge is not there; or what a test wants.
-
-    Args:
-        value: What it says beside that.
-        quote: What a paper says beside that.
-    """
+    """Says that the edge is not there; or what a test wants."""
 
     def __init__(self, value: str | None = None, quote: str | None = None) -> None:
         self._value = value
@@ -82,16 +77,7 @@ def graph(name: str = "meningioma expressed antigen 5") -> MemoryStore:
 
 
 class Played:
-    """One check with a scripted model.
-
-    Args:
-        script: The model.
-        store: The graph.
-        source: What speaks of the edge.
-        limits: Of the model.
-        team_limits: Of the check.
-        settings: Of the client.
-    """
+    """One check with a scripted model."""
 
     def __init__(
         self,
