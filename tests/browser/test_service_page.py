@@ -108,11 +108,7 @@ def _hostile(run: Run) -> Iterator[Finding]:
             task=task,
             names=(text, LONG),
             verdict=Verdict(
-                outcome=Outcome.REFUTED,
-                reason=Reason.EDGE_UNSUPPORTED,
-                confidence=0.9,
-                evidence=(evidence,),
-                note=text,
+                outcome=Outcome.REFUTED, reason=Reason.EDGE_UNSUPPORTED, confidence=0.9, evidence=(evidence,), note=text
             ),
             change=Change(kind=ChangeKind.REVIEW, candidates=(text, LONG), because=text),
         )

@@ -104,10 +104,7 @@ def protein(id_: str) -> Ref:
 
 
 CASES: dict[str, tuple[Seed, Callable[[dict[str, list[dict[str, Any]]]], None]]] = {
-    "dropped": (
-        Seed(kind="drop_edge", triple=triple("P1", IN_DISEASE, "DOID:1")),
-        without("ill", ("P1", "DOID:1")),
-    ),
+    "dropped": (Seed(kind="drop_edge", triple=triple("P1", IN_DISEASE, "DOID:1")), without("ill", ("P1", "DOID:1"))),
     "dropped in both orders": (
         Seed(kind="drop_edge", triple=triple("P2", BINDS, "P1")),
         without("binds", ("P1", "P2"), ("P2", "P1")),

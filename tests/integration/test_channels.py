@@ -59,10 +59,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store() -> MemoryStore:
     edges = [{"head": p, "tail": d, "source": source} for p, d, sources, *_ in CASES for source in sources]
-    nodes = {
-        "Protein": [{"id": p} for p in sorted({p for p, *_ in CASES})],
-        "Disease": [{"id": d} for d in TERMS],
-    }
+    nodes = {"Protein": [{"id": p} for p in sorted({p for p, *_ in CASES})], "Disease": [{"id": d} for d in TERMS]}
     return MemoryStore(nodes, {PATTERN: edges})
 
 
@@ -88,13 +85,7 @@ def test_a_whole_graph(snapshot: Path, store: MemoryStore, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("protein", "term", "sources", "outcome", "reason"), CASES)
 def test_a_check_of_one_edge_asks_for_what_it_cites(
-    protein: str,
-    term: str,
-    sources: list[str],
-    outcome: Outcome,
-    reason: Reason,
-    snapshot: Path,
-    store: MemoryStore,
+    protein: str, term: str, sources: list[str], outcome: Outcome, reason: Reason, snapshot: Path, store: MemoryStore
 ) -> None:
     task = triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
     with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:

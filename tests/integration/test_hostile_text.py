@@ -147,8 +147,7 @@ def test_a_malformed_id_is_a_finding(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign",
-    quick_of(["\x85", "\x9b", "\u202e", "\u2066", "\u2028", "\u200b", "\ufeff", "\x7f"], "\u200b"),
+    "sign", quick_of(["\x85", "\x9b", "\u202e", "\u2066", "\u2028", "\u200b", "\ufeff", "\x7f"], "\u200b")
 )
 def test_an_id_with_a_sign_that_nobody_sees_is_not_loaded(tmp_path: Path, sign: str) -> None:
     directory = ImportDirectory(tmp_path / "import")

@@ -160,8 +160,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)],
+    "fault", [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)]
 )
 def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
     world.uniprot.server.always = world.string.server.always = fault
@@ -648,10 +647,7 @@ def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> 
     world.uniprot.server.always = world.string.server.always = None
     whole = world.audit(store, tmp_path / "a.sqlite", resume=True)
     assert whole.run.finished
-    assert {str(f.task) for f in whole.findings} == {
-        "P10001 CURATED_INTERACTS_WITH P10002",
-        "P10001 ACTS_ON P10002",
-    }
+    assert {str(f.task) for f in whole.findings} == {"P10001 CURATED_INTERACTS_WITH P10002", "P10001 ACTS_ON P10002"}
     assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
 
 

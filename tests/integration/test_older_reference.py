@@ -44,11 +44,7 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
         (Outcome.REFUTED, Reason.VALUE_MISMATCH),
         OLDER,
     ),
-    "a former name": (
-        attribute("Gene TP53", "name", "p53 protein"),
-        (Outcome.REFUTED, Reason.VALUE_OUTDATED),
-        OLDER,
-    ),
+    "a former name": (attribute("Gene TP53", "name", "p53 protein"), (Outcome.REFUTED, Reason.VALUE_OUTDATED), OLDER),
     "a name with a letter that only looks Latin": (
         attribute("Gene TP53", "name", "tumor prоtein p53"),  # noqa: RUF001
         (Outcome.REFUTED, Reason.VALUE_MISMATCH),

@@ -285,10 +285,7 @@ def test_details_of_the_lists(snapshot: Path) -> None:
     assert retracted == (2,)
     assert shared == [([], ["ONE", "TWO"])]
     assert superseded == [(["4HHB"], "OBSLTE 18-JUL-84")]
-    assert scores == [
-        ("DOID:14", 3.1, "ENSP1 experiments (TIGA)"),
-        ("DOID:4", 2.6, "ENSP1 text mining"),
-    ]
+    assert scores == [("DOID:14", 3.1, "ENSP1 experiments (TIGA)"), ("DOID:4", 2.6, "ENSP1 text mining")]
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,7 @@ class BrittleLedger(Ledger):
         self._left = pieces
 
     def record(
-        self,
-        run: Run,
-        piece: str,
-        findings: Iterable[Finding] | FindingRows,
-        tallies: Sequence[Tally],
-        tasks: str = "",
+        self, run: Run, piece: str, findings: Iterable[Finding] | FindingRows, tallies: Sequence[Tally], tasks: str = ""
     ) -> None:
         if self._left == 0:
             raise CutOff

@@ -13,18 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kgcheck
-from kgcheck import (
-    CheckTask,
-    CheckType,
-    KgcheckError,
-    Outcome,
-    Reason,
-    Ref,
-    Settings,
-    Stance,
-    Triple,
-    Workspace,
-)
+from kgcheck import CheckTask, CheckType, KgcheckError, Outcome, Reason, Ref, Settings, Stance, Triple, Workspace
 from kgcheck.bench.batches import answer_questions
 from kgcheck.context import OpenedOnce
 from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName, UsageError

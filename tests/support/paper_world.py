@@ -241,12 +241,7 @@ class AlexWorld:
         }
 
 
-WORLDS = {
-    "europepmc": EuropeWorld,
-    "pubmed": EutilsWorld,
-    "semantic_scholar": ScholarWorld,
-    "openalex": AlexWorld,
-}
+WORLDS = {"europepmc": EuropeWorld, "pubmed": EutilsWorld, "semantic_scholar": ScholarWorld, "openalex": AlexWorld}
 
 
 def plos_world(folder: Path, without: Sequence[str] = ()) -> tuple[PaperWorld, dict[str, WorldPaper]]:

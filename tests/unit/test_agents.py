@@ -301,11 +301,7 @@ def test_the_transcript_of_a_check_that_fails_is_whole_so_far() -> None:
         (Stage.VALIDATION, EDGES, "there is no tool of the validation agent 'edges'"),
         (Stage.CONCLUSION, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
         (Stage.KG_QUERY, UseTool(tool="rm -rf", arguments={}), "there is no tool of the kg agent 'rm -rf'"),
-        (
-            Stage.KG_QUERY,
-            UseTool(tool="node", arguments={}),
-            "arguments of node do not fit: label: Field required",
-        ),
+        (Stage.KG_QUERY, UseTool(tool="node", arguments={}), "arguments of node do not fit: label: Field required"),
         (
             Stage.KG_QUERY,
             UseTool(tool="node", arguments={"label": "Protein", "id": "P04637", "cypher": "MATCH (n)"}),
@@ -538,10 +534,7 @@ def test_relations_between_two_nodes_either_way() -> None:
 
 @pytest.fixture(scope="module")
 def toolbox() -> Iterator[Toolbox]:
-    with (
-        EmbeddedStore(demo().store, SCHEMA) as store,
-        SnapshotSource(demo().reference, SCHEMA, Settings()) as source,
-    ):
+    with EmbeddedStore(demo().store, SCHEMA) as store, SnapshotSource(demo().reference, SCHEMA, Settings()) as source:
         yield Toolbox(store, source)
 
 

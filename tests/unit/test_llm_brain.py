@@ -69,10 +69,7 @@ class Source:
 
 
 def graph(name: str = "meningioma expressed antigen 5") -> MemoryStore:
-    nodes: dict[str, Rows] = {
-        "Gene": [{"id": "MGEA5", "name": name}],
-        "Protein": [{"id": "O60502", "name": "MGEA5"}],
-    }
+    nodes: dict[str, Rows] = {"Gene": [{"id": "MGEA5", "name": name}], "Protein": [{"id": "O60502", "name": "MGEA5"}]}
     return MemoryStore(nodes, {"Gene TRANSLATED_INTO Protein": [{"head": "MGEA5", "tail": "O60502"}]})
 
 

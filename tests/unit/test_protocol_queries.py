@@ -11,14 +11,7 @@ from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.protocols.protocol import Objective, StudyDataSet
 from kgcheck.protocols.search.helpfulness import data_set_use, degrees, topic_of
-from kgcheck.protocols.search.queries import (
-    SearchQuery,
-    TermGroup,
-    concepts_of,
-    method_named,
-    queries_of,
-    search_term,
-)
+from kgcheck.protocols.search.queries import SearchQuery, TermGroup, concepts_of, method_named, queries_of, search_term
 from kgcheck.protocols.search.run import MetPapers
 from tests.support.spent import spent
 
