@@ -194,6 +194,9 @@ def test_messages_hints_notes_and_what_a_model_says(text: str) -> None:
     assert not re.search(f"(?![\n\t])[{HIDDEN}]", err.getvalue())
 
 
+WRITES = re.compile(r"click\.(echo|secho)|print|Console|rich\.print|sys\.std(out|err)\.write")
+
+
 def _calls() -> Iterator[str]:
     """Where the program writes to a stream by itself; that of the guarded process is a pipe to its parent."""
     for path in sorted((ROOT / "kgcheck").rglob("*.py")):
@@ -205,11 +208,12 @@ def _calls() -> Iterator[str]:
             "kgcheck/graph/query_worker.py",
         ):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not WRITES.search(text):
+            continue
+        for node in ast.walk(ast.parse(text)):
             # Only what is called: the arguments are calls of their own.
-            if isinstance(node, ast.Call) and re.fullmatch(
-                r"click\.(echo|secho)|print|Console|rich\.print|sys\.std(out|err)\.write", ast.unparse(node.func)
-            ):
+            if isinstance(node, ast.Call) and WRITES.fullmatch(ast.unparse(node.func)):
                 yield f"{name}:{node.lineno}: {ast.unparse(node)}"
 
 
