@@ -431,6 +431,7 @@ def test_comments_of_uniprot_support_and_their_silence_says_nothing(tmp_path: Pa
     assert (said.source, said.record, said.tier.value, said.world.value) == ("uniprot", "P10001", "curated", "open")
 
 
+@pytest.mark.slow
 def test_comments_of_the_real_flat_file(shared_data: Path, tmp_path: Path) -> None:
     """Each compared with the text of its comment: weak expression in spleen, heart and kidney is none."""
     for name in ("ontologies/bto.obo", "ontologies/HumanDO_2016.obo", "api/uniprot_flat_sample_10.txt"):

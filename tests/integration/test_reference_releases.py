@@ -268,9 +268,10 @@ def test_link_in_both_orders_and_twice_in_a_record_is_one(facts: Facts, tmp_path
     ]
     exports = [facts.release("string", f"export {number}") for number in range(9)]
     for number, (_, links) in enumerate(cases):
-        pair = f"P2000{number}", f"P3000{number}"
+        one, other = f"P2000{number}", f"P3000{number}"
         for export, (turned, score, record) in zip(exports, links, strict=False):
-            export.link("ACTS_ON", *(reversed(pair) if turned else pair), score, record=record)
+            head, tail = (other, one) if turned else (one, other)
+            export.link("ACTS_ON", head, tail, score, record=record)
     tasks = [triple(f"Protein P2000{n}", "ACTS_ON", f"Protein P3000{n}") for n in range(len(cases))]
 
     found = verdicts_on(facts.build(tmp_path), tasks)
@@ -284,7 +285,8 @@ def test_newest_export_speaks_for_a_record(facts: Facts, tmp_path: Path) -> None
     for number, (head, tail) in enumerate(pairs):
         old.link("ACTS_ON", head, tail, 0.9, record=f"r{number}")
     new.link("ACTS_ON", *pairs[0], 0.3, record="r0")
-    new.link("ACTS_ON", *reversed(pairs[1]), 0.3, record="r1").link("ACTS_ON", *reversed(pairs[2]), 0.3, record="other")
+    for (head, tail), record in zip(pairs[1:], ("r1", "other"), strict=True):
+        new.link("ACTS_ON", tail, head, 0.3, record=record)
 
     found = verdicts_on(
         facts.build(tmp_path), [triple(f"Protein {head}", "ACTS_ON", f"Protein {tail}") for head, tail in pairs]
