@@ -108,11 +108,7 @@ def _hostile(run: Run) -> Iterator[Finding]:
             task=task,
             names=(text, LONG),
             verdict=Verdict(
-                outcome=Outcome.REFUTED,
-                reason=Reason.EDGE_UNSUPPORTED,
-                confidence=0.9,
-                evidence=(evidence,),
-                note=text,
+                outcome=Outcome.REFUTED, reason=Reason.EDGE_UNSUPPORTED, confidence=0.9, evidence=(evidence,), note=text
             ),
             change=Change(kind=ChangeKind.REVIEW, candidates=(text, LONG), because=text),
         )
@@ -167,8 +163,7 @@ LABELS = """(kind) => [...document.querySelectorAll(`svg.drawing.${kind} text`)]
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom))"""
 
 
-@pytest.mark.parametrize(("width", "kind"), [(390, "narrow"), (1280, "wide")])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "kind", "scheme"), [(390, "narrow", "light"), (1280, "wide", "dark")])
 def test_numbers_and_names_can_be_read_at_every_width(
     browser: Browser, served: Served, width: int, kind: str, scheme: str
 ) -> None:

@@ -20,16 +20,7 @@ def graph(neo4j_server: Neo4jTarget) -> Iterator[Graph]:
 
 
 def on_server(request: pytest.FixtureRequest, backend: str, *, ready: bool = False) -> Official | Py2neo:
-    """A store on the server.
-
-    Args:
-        request: Of the fixture.
-        backend: Whose driver.
-        ready: The test prepares it before anything else, so that it may be prepared already.
-
-    Returns:
-        What opens it.
-    """
+    """A store on the server."""
     target = request.getfixturevalue("ready_neo4j" if ready else "clean_neo4j")
     return Official(target) if backend == "neo4j" else Py2neo(target, request.getfixturevalue("graph"))
 

@@ -21,19 +21,7 @@ from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
-from kgcheck.model import (
-    Change,
-    ChangeKind,
-    CheckTask,
-    CheckType,
-    Finding,
-    Reason,
-    Ref,
-    Stance,
-    Tier,
-    Triple,
-    World,
-)
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener

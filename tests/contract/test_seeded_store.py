@@ -104,10 +104,7 @@ def protein(id_: str) -> Ref:
 
 
 CASES: dict[str, tuple[Seed, Callable[[dict[str, list[dict[str, Any]]]], None]]] = {
-    "dropped": (
-        Seed(kind="drop_edge", triple=triple("P1", IN_DISEASE, "DOID:1")),
-        without("ill", ("P1", "DOID:1")),
-    ),
+    "dropped": (Seed(kind="drop_edge", triple=triple("P1", IN_DISEASE, "DOID:1")), without("ill", ("P1", "DOID:1"))),
     "dropped in both orders": (
         Seed(kind="drop_edge", triple=triple("P2", BINDS, "P1")),
         without("binds", ("P1", "P2"), ("P2", "P1")),
@@ -141,13 +138,19 @@ CASES: dict[str, tuple[Seed, Callable[[dict[str, list[dict[str, Any]]]], None]]]
 READS: dict[str, Callable[[GraphStore], Any]] = {
     "node": lambda s: [s.node(Ref(label=label, id=i)) for label in ("Protein", "Disease") for i in IDS],
     "nodes": lambda s: [s.nodes(label, IDS) for label in (PROTEIN, DISEASE)],
-    "edges": lambda s: [in_order(s.edges(triple(h, p, t))) for p, _ in EDGES.values() for h in IDS for t in IDS],
+    "edges": lambda s: [
+        in_order(s.edges(triple(h, p, t)))
+        for p, _ in EDGES.values()
+        for h in IDS
+        for t in IDS
+        if t.startswith(("D", "n") if p is IN_DISEASE else ("P", "n"))
+    ],
     "neighbours": lambda s: [
         s.neighbours(Ref(label=p.head if way == "out" else p.tail, id=i), p, way, n)
         for p, _ in EDGES.values()
         for i in IDS
         for way in ("out", "in")
-        for n in (1, 2, 9)
+        for n in (1, 9)
     ],
     "hops": lambda s: [
         in_order(h._asdict() | {"properties": sorted(h.properties.items())} for h in s.hops(IDS[:n], p, way))
@@ -199,10 +202,11 @@ def test_a_seeded_store_reads_as_one_that_was_really_changed(case: str, plain: P
     seed, change = CASES[case]
     with EmbeddedStore(built(tmp_path / "real.lbdb", change), CKG) as real, EmbeddedStore(plain, CKG) as store:
         one = seeded(store, seed)
+        found = {name: read(one) for name, read in READS.items()}
         for name, read in READS.items():
-            assert read(one) == read(real), name
+            assert found[name] == read(real), name
         # The change shows somewhere, and the store itself is as it was.
-        assert any(read(one) != read(store) for read in READS.values())
+        assert any(found[name] != read(store) for name, read in READS.items())
         assert seeded(store, None) is store
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.loading.load import load_directory
-from kgcheck.settings import Settings
-from tests.integration.import_directory import ACTS_ON, CKG, CROWD, DEMO, PROTEINS, ImportDirectory, content
+from tests.integration.import_directory import ACTS_ON, CKG, CROWD, PROTEINS, ImportDirectory, content
+from tests.support.audits import demo
 from tests.support.neo4j_fixtures import Neo4jTarget
 
 
@@ -23,12 +22,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture(scope="session")
-def demo_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_graph() -> Path:
     """The demo graph, loaded without a fault; to be read only."""
-    path = tmp_path_factory.mktemp("whole") / "graph.lbdb"
-    with EmbeddedStore(path, CKG, create=True) as store:
-        load_directory(DEMO, store, Settings(), quarantine=path.with_name("q.jsonl"))
-    return path
+    return demo().store
 
 
 @pytest.fixture(scope="session")

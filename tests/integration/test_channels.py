@@ -59,10 +59,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store() -> MemoryStore:
     edges = [{"head": p, "tail": d, "source": source} for p, d, sources, *_ in CASES for source in sources]
-    nodes = {
-        "Protein": [{"id": p} for p in sorted({p for p, *_ in CASES})],
-        "Disease": [{"id": d} for d in TERMS],
-    }
+    nodes = {"Protein": [{"id": p} for p in sorted({p for p, *_ in CASES})], "Disease": [{"id": d} for d in TERMS]}
     return MemoryStore(nodes, {PATTERN: edges})
 
 
@@ -86,30 +83,19 @@ def test_a_whole_graph(snapshot: Path, store: MemoryStore, tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.parametrize(("protein", "term", "sources", "outcome", "reason"), CASES)
-def test_a_check_of_one_edge_asks_for_what_it_cites(
-    protein: str,
-    term: str,
-    sources: list[str],
-    outcome: Outcome,
-    reason: Reason,
-    snapshot: Path,
-    store: MemoryStore,
-) -> None:
-    task = triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
+def test_a_check_of_one_edge_asks_for_what_it_cites(snapshot: Path, store: MemoryStore) -> None:
     with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
-        shown = Toolbox(store, source).call(
-            AgentRole.VALIDATION, "reference_look_up", {"task": task.model_dump(mode="json")}
-        )
-        judged = verdict(task.type, shown.evidence, shown.gaps)  # type: ignore[attr-defined]
-        asked = verdict(task.type, *source.observe(task, sources))
-        # An edge that the graph lacks cites nothing.
-        absent = verdict(
-            CheckType.POTENTIAL, *source.observe(task.model_copy(update={"type": CheckType.POTENTIAL}), sources)
-        )
-
-    assert (judged.outcome, judged.reason) == (asked.outcome, asked.reason) == (outcome, reason)
-    assert absent.reason is not Reason.NOT_FOUND_ELSEWHERE
+        tools = Toolbox(store, source)
+        for protein, term, sources, outcome, reason in CASES:
+            task = triple(f"Protein {protein}", "ASSOCIATED_WITH", f"Disease {term}")
+            shown = tools.call(AgentRole.VALIDATION, "reference_look_up", {"task": task.model_dump(mode="json")})
+            judged = verdict(task.type, shown.evidence, shown.gaps)  # type: ignore[attr-defined]
+            asked = verdict(task.type, *source.observe(task, sources))
+            assert (judged.outcome, judged.reason) == (asked.outcome, asked.reason) == (outcome, reason), task
+            # An edge that the graph lacks cites nothing.
+            lacked = task.model_copy(update={"type": CheckType.POTENTIAL})
+            absent = verdict(CheckType.POTENTIAL, *source.observe(lacked, sources))
+            assert absent.reason is not Reason.NOT_FOUND_ELSEWHERE, task
 
 
 def test_without_the_whole_hierarchy_nothing_is_closed(tmp_path: Path) -> None:

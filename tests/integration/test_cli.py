@@ -364,11 +364,12 @@ def test_report_of_a_run_by_any_name(audited: Path) -> None:
 )
 def test_the_ending_of_a_file_names_the_form(audited: Path, tmp_path: Path, name: str, form: str) -> None:
     by_ending, by_form = tmp_path / name, tmp_path / "named.txt"
+    report = ("report", "--limit", 3)
 
-    old = kgcheck("report", "--output", by_ending, cwd=audited)
-    assert kgcheck("report", "--out", by_ending, cwd=audited).code == old.code == 0
+    # The option's old name.
+    old = kgcheck(*report, "--output", by_ending, cwd=audited)
     assert "warning: 'output' is called 'out' now" in old.err
-    assert kgcheck("report", "--format", form, "--out", by_form, cwd=audited).code == 0
+    assert kgcheck(*report, "--format", form, "--out", by_form, cwd=audited).code == old.code == 0
 
     assert by_ending.read_text(encoding="utf-8") == by_form.read_text(encoding="utf-8")
 
@@ -422,7 +423,6 @@ def test_explain_by_what_was_checked(audited: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("audit", "--type", "potential", "--format", "json"),
         ("runs", "--format", "json"),
         ("report", "--format", "json"),
         ("check", "existence", "Protein", "B4DFC2", "--format", "json", "--transcript"),
@@ -445,9 +445,9 @@ def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("KGCHECK_REFERENCE", str(demo().reference))
     monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
 
-    said = kgcheck("audit", "--type", "potential", cwd=tmp_path)
+    said = kgcheck("audit", "--type", "existence", "--id", "P15056", cwd=tmp_path)
 
-    assert said.code == 1
+    assert said.code == 0
     assert (tmp_path / "home/ledger.sqlite").exists()
     assert not (tmp_path / ".kgcheck").exists()
 
@@ -479,10 +479,8 @@ def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
 # --- signals and pipes, in processes of their own
 
 
-@pytest.mark.parametrize(
-    "arguments", [("report", "--format", "jsonl"), ("report", "--format", "table", "--limit", "86")]
-)
-def test_a_reader_that_leaves_is_no_error(audited: Path, arguments: tuple[str, ...]) -> None:
+def test_a_reader_that_leaves_is_no_error(audited: Path) -> None:
+    arguments = ("report", "--format", "table", "--limit", "86")
     process = subprocess.Popen(
         [*PROGRAM, *arguments], cwd=audited, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -570,42 +568,6 @@ def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, mo
     assert said.refuses("interrupted", code=130)
     assert "the same command again" in said.err
     assert signal.getsignal(signal.SIGINT) is before
-
-
-@pytest.mark.slow
-def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
-    """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
-    script = (
-        "import resource, sys\n"
-        "from kgcheck.ledger.ledger import Ledger, Run\n"
-        "from pathlib import Path\n"
-        "from kgcheck.cli.main import run\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
-        "sys.exit(run(sys.argv[2:]))\n"
-    )
-    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--keep-all"]
-    ledger = tmp_path / ".kgcheck/ledger.sqlite"
-    with Ledger(ledger):
-        pass
-    limit = 600_000
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(limit), "audit", *where],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    assert "fault in kgcheck" not in done.stderr
-    assert re.search(r"^kgcheck: cannot write to ", done.stderr, re.MULTILINE)
-    assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
-    with Ledger(ledger) as kept:
-        run = kept.run("latest")
-        assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))
 
 
 def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:

@@ -98,19 +98,16 @@ def test_the_limit_of_memory_of_a_server_is_told(tmp_path: Path, neo4j_jars: Pat
 def test_what_is_named_and_cannot_be_read_ends_with_2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGCHECK_CONNECT_TIMEOUT_S", "2")
     Path("graph").write_text("junk")
-    for option, place in (
-        ("--store", "bolt://127.0.0.1:1"),
-        ("--store", "graph"),
-        ("--ledger", "postgresql://127.0.0.1:1/kgcheck"),
-        ("--reference", "nowhere"),
-        ("--literature", "nowhere"),
-    ):
-        code, found = rows(option, place)
-        row = found[option.removeprefix("--")]
+    others = ("--ledger", "postgresql://127.0.0.1:1/kgcheck", "--reference", "nowhere", "--literature", "nowhere")
+    for options in (("--store", "bolt://127.0.0.1:1"), ("--store", "graph", *others)):
+        code, found = rows(*options)
 
-        assert (code, row["state"]) == (2, "broken"), place
-        assert row["found"]
-        assert row["command"]
+        assert code == 2
+        for option, place in zip(options[::2], options[1::2], strict=True):
+            row = found[option.removeprefix("--")]
+            assert row["state"] == "broken", place
+            assert row["found"]
+            assert row["command"]
 
 
 def test_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

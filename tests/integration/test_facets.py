@@ -8,7 +8,7 @@ import pytest
 from kgcheck.curation.facets import facets_of
 from kgcheck.curation.findings import FACETS
 from kgcheck.workspace import Workspace
-from tests.support.audits import demo
+from tests.support.audits import core_demo
 
 FILTERS: dict[str, list[str]] = {
     "decisions": ["open", "reopened"],
@@ -31,7 +31,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def audited_in(folder: Path) -> Workspace:
     """An audit of the demo, and decisions of each kind about what it found."""
     ledger = folder / "ledger.sqlite"
-    workspace = Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger)
+    workspace = Workspace(store=str(core_demo().store), reference=core_demo().reference, ledger=ledger)
     workspace.audit(types=["existence", "attribute", "triple", "potential"], labels=["Disease", "Gene"])
     names = [one.fingerprint for one in workspace.list_findings().page(limit=6)]
     workspace.decide(names[:2], "accept", by="rosa")

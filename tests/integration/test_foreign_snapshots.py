@@ -110,10 +110,12 @@ def test_snapshot_that_holds_more_or_less_than_a_snapshot_is_refused_by_name(
     if attack.startswith(("view", "macro")):
         kind, name = attack.replace("beside", "other").split()
         assert f"it holds the {kind} {name!r}" in caught.value.message
-    assert run(["reference", "show", str(bad)]) == 2
-    shown = capsys.readouterr()
-    assert SECRET not in shown.out + shown.err
-    assert "fault in kgcheck" not in shown.err
+    # What might read it without being asked, on the command line, too.
+    if attack.startswith(("view", "table macro", "trigger", "log")):
+        assert run(["reference", "show", str(bad)]) == 2
+        shown = capsys.readouterr()
+        assert SECRET not in shown.out + shown.err
+        assert "fault in kgcheck" not in shown.err
 
 
 def test_every_way_to_open_a_snapshot_refuses_a_view(

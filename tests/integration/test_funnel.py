@@ -79,10 +79,7 @@ def test_the_team_decides_what_the_snapshot_could_not(
     }
     assert done.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
     assert sum(t.count for t in done.tallies) == len(PAIRS)
-    assert {(t.outcome, t.count) for t in done.tallies if t.by_team} == {
-        (Outcome.SUPPORTED, 1),
-        (Outcome.REFUTED, 1),
-    }
+    assert {(t.outcome, t.count) for t in done.tallies if t.by_team} == {(Outcome.SUPPORTED, 1), (Outcome.REFUTED, 1)}
     assert done.run.finished
     assert len(list((tmp_path / "home" / "transcripts" / done.run.id).glob("*.jsonl"))) == 4
     refuted = next(f for f in done.findings if f.verdict.reason is Reason.EDGE_UNSUPPORTED)
@@ -176,10 +173,7 @@ def test_the_worst_come_first() -> None:
 
 @pytest.fixture
 def papers(store: MemoryStore, tmp_path: Path) -> Iterator[TripleReader]:
-    texts = {
-        "pmid:1": "KINA binds KIND in human cells. KINA interacts with KIND.",
-        "pmid:2": "Mice sleep.",
-    }
+    texts = {"pmid:1": "KINA binds KIND in human cells. KINA interacts with KIND.", "pmid:2": "Mice sleep."}
     folder = build_index(tmp_path / "papers", [Document(ids=(i,), abstract=t) for i, t in texts.items()])
     with LiteratureIndex(folder) as index:
         yield TripleReader(index, TrainedVerifier(), StoreNames(store), SCHEMA)

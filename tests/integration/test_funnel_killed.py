@@ -63,19 +63,7 @@ Ended = tuple[Run, list[tuple[str, str, str]], list[Tally], dict[str, str]]
 
 
 def child(world: World, snapshot: Path, path: Path, live: str, counted: str = "all", statements: int = 0) -> bool:
-    """An audit, or the rest of one, in a process that is killed after so many SQL statements on its ledger.
-
-    Args:
-        world: The services.
-        snapshot: The reference.
-        path: The ledger.
-        live: Whether the audit itself asks services.
-        counted: Which statements, ``all`` or those of the funnel.
-        statements: How many; 0 for no end.
-
-    Returns:
-        Whether it came to its end.
-    """
+    """An audit, or the rest of one, in a process that is killed after so many SQL statements on its ledger."""
     program = CHILD.replace("BUDGET", str(BUDGET))
     services = world.uniprot.server.url, world.string.server.url
     where = (ROOT, world.folder, snapshot, path, live, counted, statements, *services)

@@ -273,11 +273,7 @@ def test_whole_papers_are_scored_by_their_sections(server: Loopback, http: Http,
     assert {line["paper"] for line in steps(done, "whole")} == {"pmid:1"}
 
 
-WRONG_LOTS: tuple[Any, ...] = (
-    [],
-    {"data": []},
-    [{"paperId": "short"}, None],
-)
+WRONG_LOTS: tuple[Any, ...] = ([], {"data": []}, [{"paperId": "short"}, None])
 
 
 @pytest.mark.parametrize("body", WRONG_LOTS)

@@ -59,17 +59,7 @@ def _places(row: RouteRow, world: HostileWorld, few: int) -> Iterator[str]:
 def _wrong(
     client: TestClient, world: HostileWorld, few: int = 10, turns: tuple[int, ...] = (0, 1, 2)
 ) -> list[tuple[str, list[str]]]:
-    """What every route of the page makes of hostile texts that is more than text.
-
-    Args:
-        client: Of a service over the world.
-        world: What it works on.
-        few: Findings whose pages are looked at.
-        turns: Which of `_given` each route gets.
-
-    Returns:
-        Requests, each with what is wrong with its answer.
-    """
+    """What every route of the page makes of hostile texts that is more than text."""
     found, texts = [], world.texts
     rows = [row for row in routes_of(client.app) if not row.path.startswith("/v1")]  # type: ignore[arg-type]
     assert len(rows) > 30

@@ -160,8 +160,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)],
+    "fault", [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)]
 )
 def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
     world.uniprot.server.always = world.string.server.always = fault
@@ -462,34 +461,30 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return facts.build(tmp_path_factory.mktemp("snapshot"))
 
 
-@pytest.mark.parametrize(
-    ("task", "outcome", "reason"),
-    [
-        (existence("Protein B4DFC2"), REFUTED, Reason.ID_MERGED),
-        (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
-        (existence("Biological_process GO:0000011"), SUPPORTED, Reason.CONFIRMED),
-        (attribute("Protein P10001", "name", "FORMER"), REFUTED, Reason.VALUE_OUTDATED),
-        (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"), REFUTED, Reason.EDGE_UNSUPPORTED),
-        (_acts_on("P10001", "P10003"), REFUTED, Reason.BELOW_THRESHOLD),
-        (
-            triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000010"),
-            SUPPORTED,
-            Reason.CONFIRMED_BY_DESCENDANT,
-        ),
-        (
-            triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000012"),
-            REFUTED,
-            Reason.EDGE_UNSUPPORTED,
-        ),
-    ],
-    ids=str,
+OVER_A_SNAPSHOT = (
+    (existence("Protein B4DFC2"), REFUTED, Reason.ID_MERGED),
+    (existence("Protein A0A999ZZZ9"), REFUTED, Reason.UNKNOWN_ID),
+    (existence("Biological_process GO:0000011"), SUPPORTED, Reason.CONFIRMED),
+    (attribute("Protein P10001", "name", "FORMER"), REFUTED, Reason.VALUE_OUTDATED),
+    (triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"), REFUTED, Reason.EDGE_UNSUPPORTED),
+    (_acts_on("P10001", "P10003"), REFUTED, Reason.BELOW_THRESHOLD),
+    (
+        triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000010"),
+        SUPPORTED,
+        Reason.CONFIRMED_BY_DESCENDANT,
+    ),
+    (
+        triple("Protein P10001", "ASSOCIATED_WITH", "Biological_process GO:0000012"),
+        REFUTED,
+        Reason.EDGE_UNSUPPORTED,
+    ),
 )
-def test_live_answers_come_before_the_snapshot(
-    task: CheckTask, outcome: Outcome, reason: Reason, world: World, snapshot: Path
-) -> None:
-    judged = world.verdict(task, snapshot)
 
-    assert (judged.outcome, judged.reason) == (outcome, reason)
+
+def test_live_answers_come_before_the_snapshot(world: World, snapshot: Path) -> None:
+    judged = world.verdicts([task for task, *_ in OVER_A_SNAPSHOT], snapshot)
+
+    assert [(v.outcome, v.reason) for v in judged] == [(outcome, reason) for _, outcome, reason in OVER_A_SNAPSHOT]
 
 
 @pytest.fixture(scope="module")
@@ -504,20 +499,16 @@ def terms_of_comments(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return facts.build(tmp_path_factory.mktemp("terms"))
 
 
-@pytest.mark.parametrize(
-    ("task", "outcome", "reason"),
-    [
-        ("Protein P10006 Disease DOID:41", SUPPORTED, Reason.CONFIRMED),
-        ("Protein P10006 Disease DOID:4", SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
-        ("Protein P10006 Disease DOID:42", INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
-        ("Protein P10006 Disease DOID:43", INSUFFICIENT, Reason.NOTHING_FOUND),
-        ("Protein P10006 Tissue BTO:0000142", SUPPORTED, Reason.CONFIRMED),
-        ("Protein P10006 Tissue BTO:0000759", INSUFFICIENT, Reason.NOTHING_FOUND),
-    ],
-)
-def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
-    task: str, outcome: Outcome, reason: Reason, world: World, terms_of_comments: Path
-) -> None:
+def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(world: World, terms_of_comments: Path) -> None:
+    expected = {
+        "Disease DOID:41": (SUPPORTED, Reason.CONFIRMED),
+        "Disease DOID:4": (SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
+        "Disease DOID:42": (INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
+        "Disease DOID:43": (INSUFFICIENT, Reason.NOTHING_FOUND),
+        "Tissue BTO:0000142": (SUPPORTED, Reason.CONFIRMED),
+        "Tissue BTO:0000759": (INSUFFICIENT, Reason.NOTHING_FOUND),
+    }
+
     def disease(mim: str, paper: str) -> dict[str, Any]:
         origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper}]
         named = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origin}
@@ -525,11 +516,11 @@ def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(
 
     told = {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "Expressed in brain. Not detected in liver."}]}
     world.uniprot.add(entry("P10006", comments=[disease("100100", "6"), disease("100200", "7"), told]))
-    head, head_id, tail, tail_id = task.split()
-    judged = world.verdict(triple(f"{head} {head_id}", "ASSOCIATED_WITH", f"{tail} {tail_id}"), terms_of_comments)
+    judged = world.verdicts([triple("Protein P10006", "ASSOCIATED_WITH", term) for term in expected], terms_of_comments)
 
-    assert (judged.outcome, judged.reason) == (outcome, reason)
-    assert {e.release for e in judged.evidence if e.source == "uniprot"} == {"2026_03"}
+    assert {term: (v.outcome, v.reason) for term, v in zip(expected, judged, strict=True)} == expected
+    for verdict in judged:
+        assert {e.release for e in verdict.evidence if e.source == "uniprot"} == {"2026_03"}
 
 
 def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path) -> None:
@@ -648,10 +639,7 @@ def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> 
     world.uniprot.server.always = world.string.server.always = None
     whole = world.audit(store, tmp_path / "a.sqlite", resume=True)
     assert whole.run.finished
-    assert {str(f.task) for f in whole.findings} == {
-        "P10001 CURATED_INTERACTS_WITH P10002",
-        "P10001 ACTS_ON P10002",
-    }
+    assert {str(f.task) for f in whole.findings} == {"P10001 CURATED_INTERACTS_WITH P10002", "P10001 ACTS_ON P10002"}
     assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
 
 

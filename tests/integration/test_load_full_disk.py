@@ -148,8 +148,7 @@ def gone(pid: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "words"),
-    [(signal.SIGABRT, "SIGABRT from within"), (signal.SIGKILL, "want of memory")],
+    ("number", "words"), [(signal.SIGABRT, "SIGABRT from within"), (signal.SIGKILL, "want of memory")]
 )
 def test_a_load_whose_process_dies_is_one_clear_line(
     tmp_path: Path, crowd: ImportDirectory, number: signal.Signals, words: str

@@ -51,11 +51,7 @@ WITH_OUTPUT = (
 
 
 class Places:
-    """What the commands are tried on.
-
-    Args:
-        folder: Where it is made.
-    """
+    """What the commands are tried on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -17,7 +17,7 @@ from kgcheck.model import ChangeKind, CheckTask, CheckType, Outcome, Reason, Sta
 from kgcheck.profile.folder import profile_dir
 from tests.integration.import_directory import CKG
 from tests.support.audits import MemoryStore, audited, kgcheck
-from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, potential, triple
+from tests.support.facts import SCHEMA, SETTINGS, Facts, attribute, existence, potential, triple, verdicts_on
 
 NEWER = {name: "2024" for name in ("Gene", "Protein", "Gene TRANSLATED_INTO Protein", "Protein ACTS_ON Protein")}
 OLDER = (Outcome.INSUFFICIENT, Reason.REFERENCE_OLDER)
@@ -44,11 +44,7 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
         (Outcome.REFUTED, Reason.VALUE_MISMATCH),
         OLDER,
     ),
-    "a former name": (
-        attribute("Gene TP53", "name", "p53 protein"),
-        (Outcome.REFUTED, Reason.VALUE_OUTDATED),
-        OLDER,
-    ),
+    "a former name": (attribute("Gene TP53", "name", "p53 protein"), (Outcome.REFUTED, Reason.VALUE_OUTDATED), OLDER),
     "a name with a letter that only looks Latin": (
         attribute("Gene TP53", "name", "tumor prоtein p53"),  # noqa: RUF001
         (Outcome.REFUTED, Reason.VALUE_MISMATCH),
@@ -286,10 +282,8 @@ def test_of_two_releases_the_newer_one_speaks_and_one_without_a_date_never_beats
         release.entities("Pathway", "R-HSA-1").value("R-HSA-1", "name", stated)
     snapshot = facts.build(tmp_path)
 
-    for value, verdict_ in expected.items():
-        task = attribute("Pathway R-HSA-1", "name", value)
-        assert ended(snapshot, task, {}) == verdict_
-        with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
-            evidence, _ = source.observe(task)
+    tasks = {value: attribute("Pathway R-HSA-1", "name", value) for value in expected}
+    for value, found in zip(tasks, verdicts_on(snapshot, tasks.values()), strict=True):
+        assert (found.outcome, found.reason) == expected[value]
         # Whoever supports a name states it.
-        assert all(e.release == f"of {value}" for e in evidence if e.stance is Stance.SUPPORTS)
+        assert all(e.release == f"of {value}" for e in found.evidence if e.stance is Stance.SUPPORTS)

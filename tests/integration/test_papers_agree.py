@@ -229,11 +229,7 @@ def child(index: Path, ledger: Path, statements: int, limit: int) -> int:
 
 
 def undisturbed(index: Path, ledger: Path, limit: int) -> Audited:
-    with (
-        reader_of(index) as reader,
-        EmbeddedStore(demo().store, load_schema()) as store,
-        Ledger(ledger) as kept,
-    ):
+    with reader_of(index) as reader, EmbeddedStore(demo().store, load_schema()) as store, Ledger(ledger) as kept:
         options = AuditOptions(types=(CheckType.TRIPLE,), ids=IDS, piece_tasks=5, keep_all=True, literature=str(index))
         run = Audit(store, demo().reference, kept, Settings(), papers=Papers(reader, limit)).start(options)
         return of_run(kept, run)

@@ -178,12 +178,7 @@ def test_a_key_is_sent_and_nowhere_kept(services: StudyServices, http: Callable[
     ],
 )
 def test_a_live_check_asks_the_repositories(
-    services: StudyServices,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    accession: str,
-    remark: str,
-    code: int,
+    services: StudyServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accession: str, remark: str, code: int
 ) -> None:
     services.set_environment(monkeypatch, tmp_path)
     services.pages["GSE92"] = 'Accession "GSE92" was deleted by the GEO staff on Jun 18, 2007.'

@@ -285,10 +285,7 @@ def test_details_of_the_lists(snapshot: Path) -> None:
     assert retracted == (2,)
     assert shared == [([], ["ONE", "TWO"])]
     assert superseded == [(["4HHB"], "OBSLTE 18-JUL-84")]
-    assert scores == [
-        ("DOID:14", 3.1, "ENSP1 experiments (TIGA)"),
-        ("DOID:4", 2.6, "ENSP1 text mining"),
-    ]
+    assert scores == [("DOID:14", 3.1, "ENSP1 experiments (TIGA)"), ("DOID:4", 2.6, "ENSP1 text mining")]
 
 
 @pytest.mark.parametrize(
@@ -434,6 +431,7 @@ def test_comments_of_uniprot_support_and_their_silence_says_nothing(tmp_path: Pa
     assert (said.source, said.record, said.tier.value, said.world.value) == ("uniprot", "P10001", "curated", "open")
 
 
+@pytest.mark.slow
 def test_comments_of_the_real_flat_file(shared_data: Path, tmp_path: Path) -> None:
     """Each compared with the text of its comment: weak expression in spleen, heart and kidney is none."""
     for name in ("ontologies/bto.obo", "ontologies/HumanDO_2016.obo", "api/uniprot_flat_sample_10.txt"):

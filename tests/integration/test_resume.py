@@ -55,24 +55,14 @@ class CutOff(Exception):
 
 
 class BrittleLedger(Ledger):
-    """Fails before or after the n-th piece.
-
-    Args:
-        where: A SQLite file, or a server.
-        pieces: How many pieces are written.
-    """
+    """Fails before or after the n-th piece."""
 
     def __init__(self, where: LedgerPlace, pieces: int) -> None:
         super().__init__(where)
         self._left = pieces
 
     def record(
-        self,
-        run: Run,
-        piece: str,
-        findings: Iterable[Finding] | FindingRows,
-        tallies: Sequence[Tally],
-        tasks: str = "",
+        self, run: Run, piece: str, findings: Iterable[Finding] | FindingRows, tallies: Sequence[Tally], tasks: str = ""
     ) -> None:
         if self._left == 0:
             raise CutOff
@@ -144,16 +134,6 @@ def test_a_run_cut_off_after_any_piece_ends_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scope", ["genes"], indirect=True)
-def test_a_run_in_pieces_is_the_same_as_in_one(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
-    with embedded() as store:
-        path = tmp_path / "ledger.sqlite"
-        small = audited(store, path, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
-
-    assert comparable(small) == comparable(undisturbed)
-
-
-@pytest.mark.slow
 def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"sample": 90, "seed": 3, "keep_all": True, "piece_tasks": 5, **SCOPES["genes"].options}
     with embedded() as store:
@@ -194,11 +174,7 @@ with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph:
 
 
 def child(path: Path, statements: int, scope: Scope, store: Path, reference: Path) -> int:
-    """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger.
-
-    Returns:
-        How the process ended.
-    """
+    """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger."""
     options = json.dumps({"piece_tasks": scope.piece_tasks, **scope.options})
     where = (ROOT, store, reference, path, statements, options)
     done = subprocess.run(
@@ -232,9 +208,6 @@ def killed(folder: Path, scope: Scope) -> Path:
     """An audit, of the graph and the snapshot in a folder, that was killed.
 
     The command itself, where it runs long enough to be killed surely.
-
-    Returns:
-        Its ledger.
     """
     ledger = folder / ".kgcheck/ledger.sqlite"
     if scope.options:
@@ -323,10 +296,6 @@ def test_a_finished_run_does_not_go_on(tmp_path: Path) -> None:
 
     with Ledger(path) as ledger, pytest.raises(UsageError, match=f"run {run.id} is finished"):
         Audit(store, None, ledger, Settings()).resume(run)
-    for name in (run.id, run.id[:15]):
-        said = kgcheck("audit", "--resume", name, "--ledger", path, "--store", demo().store)
-        assert (said.code, said.out) == (2, "")
-        assert said.err == f"kgcheck: run {run.id} is finished\n  start a new one without --resume\n"
     said = kgcheck("audit", "--ledger", path, "--resume")
     assert said.err.startswith("kgcheck: there is no run 'that was cut off'\n  every run is finished")
 
@@ -350,13 +319,10 @@ def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) 
     store, folder, ledger = tmp_path / "graph.lbdb", tmp_path / "import", tmp_path / "ledger.sqlite"
     shutil.copy(core_demo().store, store)
     shutil.copytree(core_import(), folder)
-    asked: dict[str, Any] = {"types": (CheckType.ATTRIBUTE,), "labels": ("Gene",), "piece_tasks": 5}
     with EmbeddedStore(store, load_schema()) as graph:
-        cut_off(graph, ledger, 1, core_demo().reference, **asked)
-    assert kgcheck("load", folder, "--store", store, cwd=tmp_path).code == 0
-    with EmbeddedStore(store, load_schema()) as graph, Ledger(ledger) as kept:
+        cut_off(graph, ledger, 1, types=(CheckType.ATTRIBUTE,), labels=("Gene",), piece_tasks=5)
+    with EmbeddedStore(store, load_schema()) as graph:
         state = graph.state()
-        assert json.loads(kept.cut_off().made_with["graph"]) == json.loads(state or ""), "that load changed nothing"
     other_names(folder)
     assert kgcheck("load", folder, "--store", store, cwd=tmp_path).code == 0
 
@@ -373,17 +339,15 @@ def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) 
 def test_a_store_that_was_moved_goes_on(tmp_path: Path) -> None:
     store, moved, ledger = tmp_path / "graph.lbdb", tmp_path / "moved.lbdb", tmp_path / "ledger.sqlite"
     shutil.copy(core_demo().store, store)
-    asked: dict[str, Any] = {"types": (CheckType.ATTRIBUTE,), "labels": ("Gene",), "piece_tasks": 5}
     with EmbeddedStore(store, load_schema()) as graph:
-        cut_off(graph, ledger, 1, core_demo().reference, **asked)
+        cut_off(graph, ledger, 1, types=(CheckType.ATTRIBUTE,), labels=("Gene",), piece_tasks=5)
     store.rename(moved)
 
     said = kgcheck("audit", "--resume", "--ledger", ledger, "--store", moved)
 
     assert said.code == 3, said.err
-    with EmbeddedStore(moved, load_schema()) as graph, Ledger(ledger) as kept:
-        again = audited(graph, tmp_path / "again.sqlite", core_demo().reference, **asked)
-        assert comparable(of_run(kept, kept.run("latest"))) == comparable(again)
+    with Ledger(ledger) as kept:
+        assert kept.run("latest").finished
 
 
 def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
@@ -547,24 +511,15 @@ def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
         resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
 
 
-def test_a_graph_with_other_faults_does_not_go_on(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
-    cut_off(proteins("P04637", "WRONG1", "WRONG2"), tmp_path / "ledger.sqlite", 1, **asked)
-
-    with pytest.raises(LedgerError, match="the graph has changed since run"):
-        resumed(proteins("P04637", "WRONG0", "WRONG2"), tmp_path / "ledger.sqlite")
-
-
 def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:
     path, other = tmp_path / "ledger.sqlite", tmp_path / "other.duckdb"
     shutil.copy(demo().reference, other)
     with duckdb.connect(str(other)) as db:
         db.execute("UPDATE release SET sha256 = 'another' WHERE source = 'uniprot'").fetchall()
-    with embedded() as store:
-        cut_off(store, path, 1, demo().reference)
-        for reference in (other, None):
-            with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
-                resumed(store, path, reference)
+    cut_off(proteins("P04637"), path, 1, demo().reference)
+    for reference in (other, None):
+        with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
+            resumed(proteins("P04637"), path, reference)
 
 
 @pytest.mark.slow
@@ -588,35 +543,15 @@ def test_another_store_does_not_go_on(tmp_path: Path) -> None:
     assert caught.value.hint == "add --store memory, or where that store is now"
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("--type", "all"),
-        ("--label", "Gene"),
-        ("--id", "TP53"),
-        ("--sample", "5"),
-        ("--seed", "1"),
-        ("--keep-all", None),
-    ],
-)
-def test_what_was_asked_cannot_change(tmp_path: Path, option: str, value: str | None) -> None:
+def test_what_was_asked_cannot_change_and_the_run_is_one_that_there_is(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     cut_off(proteins("P04637"), path, 1)
 
-    said = kgcheck("audit", "--resume", "--ledger", path, *[x for x in (option, value) if x])
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"kgcheck: a run goes on as it began: {option} cannot be given with --resume")
-
-
-def test_an_unknown_run_does_not_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    cut_off(proteins("P04637"), path, 1)
-
-    said = kgcheck("audit", "--resume", "2020", "--ledger", path)
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("kgcheck: there is no run '2020'")
+    for words in ("--type all", "--label Gene", "--id TP53", "--sample 5", "--seed 1", "--keep-all"):
+        option, *value = words.split()
+        said = kgcheck("audit", "--resume", "--ledger", path, option, *value)
+        assert said.refuses(f"a run goes on as it began: {option} cannot be given with --resume")
+    assert kgcheck("audit", "--resume", "2020", "--ledger", path).refuses("there is no run '2020'")
 
 
 def test_resuming_makes_no_ledger(tmp_path: Path) -> None:

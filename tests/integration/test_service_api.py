@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from prometheus_client.parser import text_string_to_metric_families
 
-from kgcheck.errors import KgcheckError, LedgerError
+from kgcheck.errors import KgcheckError
 from kgcheck.ledger.decisions import Action
 from kgcheck.service import state
 from kgcheck.service.problems import MEDIA_TYPE, add_handlers, problem_kinds
@@ -491,15 +491,6 @@ def test_fault_is_a_problem_without_a_traceback(shared: TestClient, monkeypatch:
 
     problem = refused(answer, 500, "internal-error")
     assert "secret" not in json.dumps(problem)
-
-
-def test_ledger_that_is_away_is_no_fault_of_the_client(shared: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise LedgerError("the ledger cannot be read", "look at it")
-
-    monkeypatch.setattr(Workspace, "patches", fail)
-
-    assert refused(shared.get("/v1/patches"), 503, "ledger-error")["hint"] == "look at it"
 
 
 def test_every_kind_of_error_is_described_under_its_address(shared: TestClient) -> None:

@@ -31,11 +31,7 @@ def load(folder: Path, store: object, quarantine: Path) -> None:
 
 @collection_paused()
 def agree(folder: Path, references: Path, server: Neo4jTarget, tmp_path: Path) -> Audited:
-    """Load a folder into both stores, audit both against one snapshot, and compare.
-
-    Returns:
-        The audit of the embedded store.
-    """
+    """Load a folder into both stores, audit both against one snapshot, and compare."""
     embedded, snapshot = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
     assert kgcheck("reference", "build", references, "--out", snapshot).code == 0
     load(folder, embedded, tmp_path / "embedded.jsonl")

@@ -154,10 +154,7 @@ def _column(db: duckdb.DuckDBPyConnection, path: Path, name: str = "outcome") ->
 @pytest.mark.slow
 def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audited], reader: VerifiedReader) -> None:
     asked_about = 0
-    with (
-        EmbeddedStore(demo().store, SCHEMA) as store,
-        SnapshotSource(demo().reference, SCHEMA, Settings()) as source,
-    ):
+    with EmbeddedStore(demo().store, SCHEMA) as store, SnapshotSource(demo().reference, SCHEMA, Settings()) as source:
         for pattern in SCHEMA.relations:
             for table in store.scan_edges(pattern.ends_alone):
                 for head, tail in sorted(set(zip(*table.select(["head", "tail"]).to_pydict().values(), strict=True)))[

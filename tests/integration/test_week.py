@@ -161,10 +161,7 @@ def rows(tables: Iterator[Any]) -> Iterator[Any]:
 @pytest.mark.slow
 def test_a_week(project: Project) -> None:
     week, folder = Week(project), project.folder
-    with (
-        time_machine.travel(MONDAY, tick=False) as traveller,
-        Ledger(folder / "ledger.sqlite") as ledger,
-    ):
+    with time_machine.travel(MONDAY, tick=False) as traveller, Ledger(folder / "ledger.sqlite") as ledger:
         runs = WorkTable(ledger.database)
         server = Server(project, runs, week.start, lambda line: None, executor=AtOnce())
         people = {

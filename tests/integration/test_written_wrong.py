@@ -106,8 +106,7 @@ def test_a_parent_that_is_still_an_ancestor_says_by_whom(snapshot: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("value", "to"),
-    [("APOE,ApoE", "APOE,ApoE,AD2"), ("APOE|ApoE", "APOE|ApoE|AD2"), ("APOE; ApoE", "APOE; ApoE; AD2")],
+    ("value", "to"), [("APOE,ApoE", "APOE,ApoE,AD2"), ("APOE|ApoE", "APOE|ApoE|AD2"), ("APOE; ApoE", "APOE; ApoE; AD2")]
 )
 def test_a_list_that_is_held_as_text_stays_text(snapshot: Path, value: str, to: str) -> None:
     judged, change = looked(snapshot, attribute("Protein P04637", "synonyms", value))

@@ -21,15 +21,7 @@ def listed_by_git(*options: str) -> list[str]:
 
 
 def quick_of(values: Iterable[Any], *quick: object) -> list[Any]:
-    """Values of a parameter, of which all but a few are left to the slow tests.
-
-    Args:
-        values: All of them, in their order.
-        quick: Those that are tried on every run of the tests.
-
-    Returns:
-        What `parametrize` takes.
-    """
+    """Values of a parameter, of which all but a few are left to the slow tests."""
     import pytest  # what tests start as a process of its own has no need of it
 
     return [value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values]

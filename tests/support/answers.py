@@ -62,13 +62,7 @@ def edges(messages: list[Message]) -> set[tuple[str, str, str]]:
 
 
 def assert_rests_on_results(answer: dict[str, Any], question: str, messages: list[Message]) -> None:
-    """Fail where an answer holds what no result of the conversation shows.
-
-    Args:
-        answer: As JSON has it: found, count, holds.
-        question: In words.
-        messages: The last request that the model got.
-    """
+    """Fail where an answer holds what no result of the conversation shows."""
     told = results(messages)
     shown = {v for _, _, result in told for v in values(result) if isinstance(v, str)}
     joined = edges(messages)

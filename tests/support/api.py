@@ -32,15 +32,7 @@ def demo_ledger() -> Path:
 
 @contextmanager
 def served(folder: Path, **options: Any) -> Iterator[TestClient]:
-    """A client of a service over a copy of the demo's ledger.
-
-    Args:
-        folder: Where its ledger and its home are.
-        options: Of the service, beside the demo's.
-
-    Yields:
-        The client, for which an error of the service is an answer.
-    """
+    """A client of a service over a copy of the demo's ledger."""
     ledger = folder / "ledger.sqlite"
     shutil.copy(demo_ledger(), ledger)
     given = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(ledger)} | options

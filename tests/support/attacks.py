@@ -23,11 +23,7 @@ __attribute__((constructor)) static void ran(void) { close(open("%s", O_CREAT | 
 
 
 class Canaries:
-    """A folder with a secret file and a native library, and a listener on loopback.
-
-    Args:
-        folder: An empty folder.
-    """
+    """A folder with a secret file and a native library, and a listener on loopback."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,14 +56,7 @@ class Canaries:
         return attack
 
     def harm(self, shown: str = "") -> list[str]:
-        """What an attack has achieved.
-
-        Args:
-            shown: Everything that came back.
-
-        Returns:
-            Each harm in words.
-        """
+        """What an attack has achieved."""
         found = [f"{name} was touched" for name in self._state().items() ^ self._before.items()]
         if SECRET in shown or "root:x:" in shown:
             found.append("a file was read")
@@ -264,25 +253,16 @@ HONEST: tuple[tuple[str, Any], ...] = (
         "MATCH (p:Protein {id: 'O60502'}) OPTIONAL MATCH (p)-[:CURATED_INTERACTS_WITH]->(q:Protein) RETURN p.id, q.id",
         None,
     ),
-    (
-        "MATCH (p:Protein)-[r:ACTS_ON]->(:Protein) WHERE r.score >= 0.9 OR r.score < 1e-1 RETURN max(r.score)",
-        None,
-    ),
+    ("MATCH (p:Protein)-[r:ACTS_ON]->(:Protein) WHERE r.score >= 0.9 OR r.score < 1e-1 RETURN max(r.score)", None),
     ("MATCH (p:Protein), (g:Gene) WHERE p.name = g.id RETURN p.id, g.id ORDER BY p.id LIMIT 5", None),
     ("MATCH (p:Protein) WHERE 'p53' IN p.synonyms RETURN p.id", None),
-    (
-        "MATCH w = (a:Disease)-[:HAS_PARENT*1..2]->(b:Disease) RETURN length(w), a.id, b.id ORDER BY a.id, b.id",
-        None,
-    ),
+    ("MATCH w = (a:Disease)-[:HAS_PARENT*1..2]->(b:Disease) RETURN length(w), a.id, b.id ORDER BY a.id, b.id", None),
     ("MATCH (p:Protein {id: 'O60502'}) RETURN p", None),
     (
         "MATCH (p:Protein) RETURN coalesce(p.name, p.id) AS n, 2 * 3 - 1 AS five, 7 % 4, 1.5 + 0.25 ORDER BY n LIMIT 3",
         None,
     ),
-    (
-        "MATCH (p:Protein)-[:ACTS_ON]->(q:Protein) WITH p, collect(q.id) AS x RETURN p.id, size(x) ORDER BY p.id",
-        None,
-    ),
+    ("MATCH (p:Protein)-[:ACTS_ON]->(q:Protein) WITH p, collect(q.id) AS x RETURN p.id, size(x) ORDER BY p.id", None),
     (
         "MATCH (p:Protein {id: 'O60502'}) RETURN left(p.id, 2), right(p.id, 2), replace(p.id, 'O', 'o'), reverse(p.id),"
         " trim(' a '), toUpper('a'), abs(-2), ceil(1.2), floor(1.8), sqrt(4.0), sign(-3)",
@@ -292,9 +272,6 @@ HONEST: tuple[tuple[str, Any], ...] = (
         "MATCH (x:Protein)-[r:ACTS_ON]-(y:Protein) RETURN min(r.score), avg(r.score), sum(r.score) > 0, size([1, 2])",
         None,
     ),
-    (
-        "MATCH w = (:Gene)-[:TRANSLATED_INTO]->(:Protein {id: 'O60502'}) RETURN nodes(w), relationships(w), w",
-        None,
-    ),
+    ("MATCH w = (:Gene)-[:TRANSLATED_INTO]->(:Protein {id: 'O60502'}) RETURN nodes(w), relationships(w), w", None),
 )
 """Questions over the demo graph, with their rows where those are known by heart; both stores answer them alike."""

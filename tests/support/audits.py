@@ -59,14 +59,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class MemoryStore:
-    """A graph in memory, with whatever faults a test wants; read only.
-
-    Args:
-        nodes: Rows by label: id, properties, and as_text where the store holds numbers as text.
-        edges: Rows by pattern: head, tail, properties, as_text.
-        stray: Edges that fit no pattern.
-        name: Of the store.
-    """
+    """A graph in memory, with whatever faults a test wants; read only."""
 
     backend = "memory"
     with_retired = False
@@ -226,14 +219,7 @@ def _snapshot() -> Path:
 
 @cache
 def demo_audit(*options: str) -> Path:
-    """A folder with the ledger of an audit of the whole demo, made once for all tests of a run; to be read only.
-
-    Args:
-        options: More options of the command.
-
-    Returns:
-        The folder, in which the command was run.
-    """
+    """A folder with the ledger of an audit of the whole demo, made once for all tests of a run; to be read only."""
 
     def make(folder: Path) -> None:
         where = ("--store", demo().store, "--reference", demo().reference)
@@ -252,17 +238,7 @@ class Audited(NamedTuple):
 
 
 def audited(store: Any, ledger: Path, reference: Path | None = None, **options: Any) -> Audited:
-    """Audit a store.
-
-    Args:
-        store: A GraphStore.
-        ledger: Where the run is kept.
-        reference: The snapshot.
-        options: Fields of AuditOptions.
-
-    Returns:
-        The finished run, its findings and tallies.
-    """
+    """Audit a store."""
     with Ledger(ledger) as kept:
         run = Audit(store, reference, kept, Settings()).start(AuditOptions(**options))
         return of_run(kept, run)
@@ -310,15 +286,7 @@ class Said(NamedTuple):
 
 
 def kgcheck(*arguments: object, cwd: Path | None = None) -> Said:
-    """Run a command line in this process.
-
-    Args:
-        arguments: Without the program's name.
-        cwd: Where to run it.
-
-    Returns:
-        Exit code and what was written.
-    """
+    """Run a command line in this process."""
     out, err = io.StringIO(), io.StringIO()
     with chdir(cwd or Path.cwd()), redirect_stdout(out), redirect_stderr(err):
         code = run_command([str(a) for a in arguments])

@@ -224,16 +224,7 @@ class ChatServer:
 
 
 def with_model(script: Script, *arguments: object, cwd: Path) -> tuple[Said, list[Asked]]:
-    """What a command says that asks a model, and what the model was asked.
-
-    Args:
-        script: What the model plays.
-        arguments: Of the command.
-        cwd: Where it is run.
-
-    Returns:
-        Both.
-    """
+    """What a command says that asks a model, and what the model was asked."""
     asked: list[Asked] = []
 
     def play(one: Asked) -> Move:

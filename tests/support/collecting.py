@@ -41,12 +41,6 @@ def pytest_collect_file(file_path: Path) -> Generator[None, Collectors, Collecto
     """What is collected of a file: no examples where none stands.
 
     To be searched for them, a file is imported and each of its objects is looked at, and nine of ten have none.
-
-    Yields:
-        Nothing, until the file is collected.
-
-    Returns:
-        What is collected.
     """
     collected = yield
     searched = any(isinstance(c, DoctestModule) for c in collected)

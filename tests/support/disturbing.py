@@ -50,20 +50,7 @@ def _library() -> Path:
 def run_disturbed(
     *command: object, under: Path, cwd: Path, fault: Fault = "none", at: int = 0, times: int = 1, timeout_s: int = 240
 ) -> Ended:
-    """Run a command of kgcheck.
-
-    Args:
-        command: Its arguments.
-        under: The folder whose changes are counted.
-        cwd: Where it is run.
-        fault: Whether it is killed, or a change fails.
-        at: At which change.
-        times: How many changes in turn fail.
-        timeout_s: After so many seconds it hangs, and the test fails.
-
-    Returns:
-        How it ended.
-    """
+    """Run a command of kgcheck."""
     counter = cwd / ".changes"
     counter.write_bytes(bytes(8))
     more = {

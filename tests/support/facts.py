@@ -34,15 +34,7 @@ Row = dict[str, str]
 
 
 class Release:
-    """The rows of one release of one source.
-
-    Args:
-        source: As the profile names it.
-        name: The release.
-        date: When it came out; empty where it does not say.
-        complete: It lists everything of every topic that it has a row of.
-        url: Template of the address of a record.
-    """
+    """The rows of one release of one source."""
 
     def __init__(self, source: str, name: str, date: str, *, complete: bool, url: str) -> None:
         self.rows: dict[str, list[Row]] = {table: [] for table in COLUMNS}
@@ -107,9 +99,6 @@ class Release:
         """What the source calls the links that stand for the edges of a relation, to one tail or to any.
 
         A word that is no relation of the graph is the source's own; so is what it states and no check looks at.
-
-        Returns:
-            One word or several.
         """
         patterns = [p for p in SCHEMA.relations if p.type == relation]
         fit = [p for p in patterns if tail is None or SCHEMA.label(p.tail).matches(tail)] or patterns
@@ -145,14 +134,7 @@ class Facts:
         return added
 
     def write(self, folder: Path) -> Path:
-        """Write the folder in the format of loaders/ckg/demo/reference.
-
-        Args:
-            folder: Is made.
-
-        Returns:
-            The folder.
-        """
+        """Write the folder in the format of loaders/ckg/demo/reference."""
         folder.mkdir(parents=True, exist_ok=True)
         for table, columns in COLUMNS.items():
             with (folder / f"{table}.tsv").open("w", encoding="utf-8", newline="") as stream:
@@ -162,14 +144,7 @@ class Facts:
         return folder
 
     def build(self, folder: Path) -> Path:
-        """Write the folder and build a snapshot of it.
-
-        Args:
-            folder: Where to put both.
-
-        Returns:
-            The snapshot.
-        """
+        """Write the folder and build a snapshot of it."""
         snapshot = folder / "reference.duckdb"
         build_snapshot(self.write(folder / "facts"), snapshot, SCHEMA, SETTINGS)
         return snapshot

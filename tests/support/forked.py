@@ -27,13 +27,7 @@ _CONTEXT.set_forkserver_preload(
 
 
 class Forked:
-    """A function at work in a process of its own, with the environment of this one.
-
-    Args:
-        work: The function; its module must be one that can be imported. It returns the exit code.
-        arguments: What it is given, as texts.
-        limit: No file may grow past so many bytes: what a full disk looks like from inside.
-    """
+    """A function at work in a process of its own, with the environment of this one."""
 
     def __init__(self, work: Callable[..., int], *arguments: object, limit: int | None = None) -> None:
         out, its_out = _CONTEXT.Pipe(duplex=False)

@@ -117,12 +117,7 @@ _CONTROLS = ("\x00", "\x1b[31m\x1b]0;x\x07", "\x7f\x85\x9b", "\r\n", "\t")
 
 
 class HostileTexts:
-    """Makes hostile texts, the same for one seed.
-
-    Args:
-        seed: Of the generator.
-        port: Of a listener on loopback that nobody may call.
-    """
+    """Makes hostile texts, the same for one seed."""
 
     def __init__(self, seed: int, port: int = 9) -> None:
         self._random = random.Random(seed)  # noqa: S311
@@ -153,13 +148,7 @@ class HostileTexts:
 
 
 class HostileWorld:
-    """A graph, papers, a ledger and a kgcheck.toml in a folder, every text of them hostile.
-
-    Args:
-        folder: An empty folder.
-        seed: Of the texts.
-        port: See HostileTexts.
-    """
+    """A graph, papers, a ledger and a kgcheck.toml in a folder, every text of them hostile."""
 
     run = "20261120-093000-beef"
     patch = "0123456789abcdef"

@@ -30,19 +30,7 @@ def model_folder(
     config: Mapping[str, Any] | None = None,
     inputs: Sequence[str] = ("input_ids", "attention_mask"),
 ) -> Path:
-    """A model in a folder, as a user has one.
-
-    Args:
-        folder: Where to make it.
-        labels: What `config.json` calls its outputs, in their order.
-        outputs: What they are, if they are not what they are called.
-        length: Word pieces that it reads; any number unless given.
-        config: More of `config.json`, or other things.
-        inputs: Names of its inputs.
-
-    Returns:
-        The folder.
-    """
+    """A model in a folder, as a user has one."""
     folder.mkdir(parents=True, exist_ok=True)
     openvino = import_openvino()
     op = openvino.opset13

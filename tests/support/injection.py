@@ -73,12 +73,7 @@ ENDS = frozenset({"endpoint_merged", "endpoint_deleted", "endpoint_malformed", "
 
 
 class Directory:
-    """An import directory in memory.
-
-    Args:
-        folder: Where it is.
-        schema: Profile.
-    """
+    """An import directory in memory."""
 
     def __init__(self, folder: Path, schema: Schema) -> None:
         self.schema = schema
@@ -149,15 +144,7 @@ class Directory:
 
 
 class Ground:
-    """Where errors are put: the directory, what the references say, and the findings without any error.
-
-    Args:
-        directory: To be changed.
-        source: The references, one by one.
-        db: The snapshot.
-        baseline: Findings before any change.
-        seed: Of the draw.
-    """
+    """Where errors are put: the directory, what the references say, and the findings without any error."""
 
     def __init__(
         self,
@@ -313,17 +300,7 @@ class Scores(NamedTuple):
 
 
 def score(errors: list[Injected], before: list[Finding], after: list[Finding], rejected: dict[str, int]) -> Scores:
-    """Compare what was found with what was injected.
-
-    Args:
-        errors: What was done.
-        before: Findings without the errors.
-        after: Findings with them.
-        rejected: Rows that only the load with the errors set aside, by reason.
-
-    Returns:
-        The scores.
-    """
+    """Compare what was found with what was injected."""
     old = {(key_of(f.task), f.verdict.reason) for f in before}
     before_that = dict(pair for error in errors for pair in error.renamed)
 

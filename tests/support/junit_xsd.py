@@ -19,11 +19,7 @@ _TIMEOUT_S = 60
 
 
 def junit_xsd() -> Path:
-    """The schema, in `KGCHECK_SCHEMA_CACHE` or in `~/.cache/kgcheck`.
-
-    Returns:
-        Its path; a test is skipped where npm is missing or cannot fetch it.
-    """
+    """The schema, in `KGCHECK_SCHEMA_CACHE` or in `~/.cache/kgcheck`."""
     cache = Path(os.environ.get("KGCHECK_SCHEMA_CACHE") or "~/.cache/kgcheck").expanduser()
     place = cache / "jenkins-junit.xsd"
     if not place.is_file():

@@ -54,14 +54,7 @@ def _bare(value: Any) -> Any:
 
 @contextmanager
 def serving(app: Any) -> Iterator[str]:
-    """An ASGI application served by uvicorn on loopback, in a thread.
-
-    Args:
-        app: The application.
-
-    Yields:
-        Its address, without a slash at its end.
-    """
+    """An ASGI application served by uvicorn on loopback, in a thread."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=20))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -96,9 +96,6 @@ def ready_neo4j(neo4j_server: Neo4jTarget, request: pytest.FixtureRequest) -> Ne
 
     What was prepared for the one before is left: to drop the constraints and to make them again takes longer than most
     tests do.
-
-    Returns:
-        The server.
     """
     with neo4j_server.driver() as driver:
         if neo4j_server.http is None or _schema(driver) != _prepared():

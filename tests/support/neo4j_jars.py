@@ -43,12 +43,6 @@ def jars() -> Path:
     It is named after the version and lies in `KGCHECK_NEO4J_CACHE`, or in `~/.cache/kgcheck`. Processes that
     find it missing at the same time each fetch into a folder of their own, and the first to finish gives its
     folder the name: none ever sees a half-filled one.
-
-    Returns:
-        The folder.
-
-    Raises:
-        Neo4jUnavailable: Maven is missing or could not resolve the jars.
     """
     cache = Path(os.environ.get("KGCHECK_NEO4J_CACHE") or "~/.cache/kgcheck").expanduser().resolve()
     lib = cache / f"neo4j-{neo4j_version()}"
@@ -91,14 +85,7 @@ def _download(target: Path) -> None:
 
 
 def java() -> str:
-    """Find a `java` that is new enough.
-
-    Returns:
-        Its path.
-
-    Raises:
-        Neo4jUnavailable: There is none on PATH, or it is too old.
-    """
+    """Find a `java` that is new enough."""
     path = shutil.which("java")
     if path is None:
         raise Neo4jUnavailable("java is not on PATH")

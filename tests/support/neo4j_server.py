@@ -63,9 +63,6 @@ def _die_with_parent() -> list[str]:
 
     The kernel watches the thread that starts the child, so only the main thread may ask for it. BusyBox has
     a `setpriv` too, without the option.
-
-    Returns:
-        The prefix, empty where there is no such command.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None or Path(setpriv).resolve().name != "setpriv":
@@ -94,24 +91,7 @@ class Neo4jServer:
         start_timeout: float = 120.0,
         short_lived: bool = False,
     ) -> None:
-        """Describe the server; nothing is started or written yet.
-
-        Args:
-            home: The folder for its data, logs and configuration; made when missing.
-            password: For the user `neo4j`, at least eight characters; None turns authentication off. A home
-                that was used before must get the password that it was first started with.
-            bolt_port: Listen here; None takes a free port at every start.
-            http_port: As bolt_port, for HTTP.
-            heap: The most memory for Java objects, as Java writes it.
-            pagecache: The memory for file pages.
-            settings: More lines for neo4j.conf; they win over those made here.
-            start_timeout: How many seconds a start may take.
-            short_lived: For tests: Java starts quickly, and does not run fast (half of the processor time of a start
-                and a few hundred statements).
-
-        Raises:
-            ValueError: The password is too short for Neo4j.
-        """
+        """Describe the server; nothing is started or written yet."""
         if password is not None and len(password) < _SHORTEST_PASSWORD:
             raise ValueError(f"Neo4j wants a password of at least {_SHORTEST_PASSWORD} characters")
         self.home = home.resolve()
@@ -152,13 +132,7 @@ class Neo4jServer:
         return None if self.password is None else (USER, self.password)
 
     def start(self) -> None:
-        """Start the server and wait until it answers.
-
-        Raises:
-            Neo4jUnavailable: This machine cannot run it.
-            Neo4jStartError: It did not come up.
-            RuntimeError: It is started already.
-        """
+        """Start the server and wait until it answers."""
         if self._process is not None:
             raise RuntimeError("this server is already started")
         for attempt in range(1, _PORT_ATTEMPTS + 1):
@@ -196,13 +170,6 @@ class Neo4jServer:
         """Run a `neo4j-admin` command on this home, for example `["database", "dump", "neo4j"]`.
 
         Most commands want the server stopped. It runs in the home: give paths as absolute ones.
-
-        Returns:
-            What the command printed.
-
-        Raises:
-            Neo4jUnavailable: This machine cannot run it.
-            RuntimeError: The command failed; the message ends with what it printed.
         """
         self._prepare()
         command = [java(), *self._java_options, "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *args]
@@ -215,14 +182,7 @@ class Neo4jServer:
         return done.stdout
 
     def install(self) -> Path:
-        """Lay the home out as an installation is, with a `bin/neo4j-admin`; the server is not started.
-
-        Returns:
-            The home.
-
-        Raises:
-            Neo4jUnavailable: This machine cannot run it.
-        """
+        """Lay the home out as an installation is, with a `bin/neo4j-admin`; the server is not started."""
         self._prepare()
         program = self.home / "bin" / "neo4j-admin"
         program.parent.mkdir(exist_ok=True)

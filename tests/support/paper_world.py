@@ -241,24 +241,11 @@ class AlexWorld:
         }
 
 
-WORLDS = {
-    "europepmc": EuropeWorld,
-    "pubmed": EutilsWorld,
-    "semantic_scholar": ScholarWorld,
-    "openalex": AlexWorld,
-}
+WORLDS = {"europepmc": EuropeWorld, "pubmed": EutilsWorld, "semantic_scholar": ScholarWorld, "openalex": AlexWorld}
 
 
 def plos_world(folder: Path, without: Sequence[str] = ()) -> tuple[PaperWorld, dict[str, WorldPaper]]:
-    """The papers of a folder as records, and what they cite as records with a title alone, which stands as abstract.
-
-    Args:
-        folder: Of JATS files.
-        without: Names of files whose papers are left out; what they cite is there.
-
-    Returns:
-        The world, and the papers of all files by name, also those that are left out.
-    """
+    """The papers of a folder as records, and what they cite as records with a title alone, which stands as abstract."""
     whole = {f.stem: p for f in sorted(folder.glob("*.xml")) for _, p in read_jats(f) if isinstance(p, WholePaper)}
     numbers: dict[str, int] = {}
     works: dict[int, WorldPaper] = {}

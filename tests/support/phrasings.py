@@ -78,17 +78,7 @@ def _piece(pattern: str, at: int, rng: random.Random) -> tuple[str, int]:
 
 
 def asked(schema: Schema, lexicon: Lexicon, ids: dict[str, str], seed: int = 0) -> Iterator[Asked]:
-    """Every relation in both directions, by each of its phrases, in every frame.
-
-    Args:
-        schema: Profile.
-        lexicon: Its words.
-        ids: An id that the graph has, of every label.
-        seed: Chooses among the alternatives of a phrase.
-
-    Yields:
-        Questions.
-    """
+    """Every relation in both directions, by each of its phrases, in every frame."""
     rng = random.Random(seed)  # noqa: S311
     for pattern in schema.relations:
         if schema.label(pattern.tail).shares_ids_with:
@@ -112,17 +102,7 @@ def asked(schema: Schema, lexicon: Lexicon, ids: dict[str, str], seed: int = 0) 
 
 
 def asked_by_noun(schema: Schema, lexicon: Lexicon, ids: dict[str, str], seed: int = 0) -> Iterator[Asked]:
-    """Every relation that needs no words in both directions, by each noun of what is asked for.
-
-    Args:
-        schema: Profile.
-        lexicon: Its words.
-        ids: An id that the graph has, of every label.
-        seed: Chooses among the alternatives of a noun.
-
-    Yields:
-        Questions.
-    """
+    """Every relation that needs no words in both directions, by each noun of what is asked for."""
     rng = random.Random(seed)  # noqa: S311
     nouns = {label.name: label.nouns for label in lexicon.labels}
     frames = (

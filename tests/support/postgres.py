@@ -23,14 +23,7 @@ PASSWORD = "made-up"
 
 
 class PostgresServer:
-    """A running server with an empty database, ``postgres``.
-
-    Args:
-        folder: Its own.
-        programs: Where those of PostgreSQL are.
-        who: As whom they run: PostgreSQL refuses to run as root.
-        durable: What was written is on the disk, as it is with any server's own settings.
-    """
+    """A running server with an empty database, ``postgres``."""
 
     def __init__(self, folder: str, programs: Path, who: dict[str, Any], *, durable: bool = False) -> None:
         self._options = f"-c listen_addresses='' -c fsync={'on' if durable else 'off'}"
@@ -127,15 +120,7 @@ def _programs() -> Path | None:
 
 @contextmanager
 def own_server(*, durable: bool = False, is_made: bool = True) -> Iterator[PostgresServer]:
-    """A server; skips where it cannot run, and fails in CI.
-
-    Args:
-        durable: Not only for tests.
-        is_made: With data, and running; else the caller makes it a standby.
-
-    Yields:
-        The server, running.
-    """
+    """A server; skips where it cannot run, and fails in CI."""
     programs = _programs()
     if programs is None:
         _give_up("no PostgreSQL server programs on this machine")
@@ -163,11 +148,7 @@ def own_server(*, durable: bool = False, is_made: bool = True) -> Iterator[Postg
 
 @contextmanager
 def running_server() -> Iterator[URL]:
-    """A server with an empty database; skips where it cannot run.
-
-    Yields:
-        Its address.
-    """
+    """A server with an empty database; skips where it cannot run."""
     with own_server() as server:
         yield server.address()
 

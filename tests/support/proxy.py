@@ -49,18 +49,7 @@ http {{
 def passing_on(
     to: int, prefix: str, *, keeps: bool, tls: ssl.SSLContext | None = None, is_plain: bool = False
 ) -> Iterator[str]:
-    """A proxy that shows a service under a prefix.
-
-    Args:
-        to: The service's port.
-        prefix: With a slash before it and none behind.
-        keeps: Passes the prefix on; otherwise takes it away.
-        tls: With this it is reached by https alone, and the service by http, as proxies do.
-        is_plain: Says nothing of who asks, and names the service as the host, as nginx does unless it is told.
-
-    Yields:
-        The address of the service behind it.
-    """
+    """A proxy that shows a service under a prefix."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -108,14 +97,7 @@ def passing_on(
 
 
 def own_certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """What a server of this machine speaks TLS with, and the file by which a client knows it.
-
-    Args:
-        folder: Where the certificate and its key are written.
-
-    Returns:
-        The context of the server, and the certificate.
-    """
+    """What a server of this machine speaks TLS with, and the file by which a client knows it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kgcheck tests")])
     day = clock.exact_now()

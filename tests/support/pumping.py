@@ -62,14 +62,7 @@ class TooLong(Exception):
 
 
 def attacks(pattern: re.Pattern[Any]) -> list[Attack]:
-    """Texts that are made to be hard for an expression.
-
-    Args:
-        pattern: The expression.
-
-    Returns:
-        For each of its repeats, what leads there and what it takes, many times; none where nothing is repeated.
-    """
+    """Texts that are made to be hard for an expression."""
     written = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     tree = parser.parse(written, pattern.flags & (re.VERBOSE | re.IGNORECASE | re.DOTALL | re.MULTILINE))
     atoms = list(_atoms(tree))
@@ -183,17 +176,7 @@ def _bodies(body: Any, signs: list[str]) -> list[str]:
 
 
 def seconds(pattern: re.Pattern[Any], method: str, text: str, *, limit: float) -> float:
-    """Processor time of one search.
-
-    Args:
-        pattern: What is looked for.
-        method: By which it is.
-        text: In which.
-        limit: When it is stopped, in seconds of processor time.
-
-    Returns:
-        The time, or the limit where it was stopped.
-    """
+    """Processor time of one search."""
     given: Any = text if isinstance(pattern.pattern, str) else text.encode("latin-1", "replace")
     look: Callable[[], object] = {
         "match": lambda: pattern.match(given),
@@ -222,14 +205,7 @@ def seconds(pattern: re.Pattern[Any], method: str, text: str, *, limit: float) -
 
 
 def expressions(*rooms: str) -> list[Expression]:
-    """The expressions of modules, of what they keep, and those that stand where they are used.
-
-    Args:
-        rooms: Names of packages and modules of kgcheck; none for all of it.
-
-    Returns:
-        Each once, with all the methods that it may be used by.
-    """
+    """The expressions of modules, of what they keep, and those that stand where they are used."""
     names = [f"kgcheck.{room}" for room in rooms] or ["kgcheck"]
     modules = [importlib.import_module(name) for name in names]
     for package in tuple(modules):
@@ -262,15 +238,7 @@ def expressions(*rooms: str) -> list[Expression]:
 
 
 def expressions_in(value: object, where: str) -> list[Expression]:
-    """The expressions within a value.
-
-    Args:
-        value: With attributes, lists, tables and the like.
-        where: How it is called.
-
-    Returns:
-        Each, as one that is looked for anywhere in a text.
-    """
+    """The expressions within a value."""
     return [Expression(path, pattern, frozenset({"search"})) for path, pattern in _held(value, where, set(), 0)]
 
 

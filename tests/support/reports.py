@@ -141,22 +141,12 @@ def tally(
 ) -> Tally:
     reason = Reason.NOT_COVERED if outcome is Outcome.UNAVAILABLE else Reason.ID_MERGED
     return Tally(
-        type=CheckType.EXISTENCE,
-        target=target,
-        outcome=outcome,
-        reason=reason,
-        sources=sources,
-        gaps=gaps,
-        count=count,
+        type=CheckType.EXISTENCE, target=target, outcome=outcome, reason=reason, sources=sources, gaps=gaps, count=count
     )
 
 
 def written(
-    form: str,
-    findings: Iterable[Finding] = (),
-    tallies: Sequence[Tally] = (),
-    run: Run = RUN,
-    limit: int | None = None,
+    form: str, findings: Iterable[Finding] = (), tallies: Sequence[Tally] = (), run: Run = RUN, limit: int | None = None
 ) -> str:
     return document(Kept(findings, tallies), run, form, limit)  # type: ignore[arg-type]
 

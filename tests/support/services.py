@@ -54,13 +54,7 @@ def inactive(accession: str, kind: str, to: Iterable[str] = (), reason: str = ""
 
 
 class UniProtServer:
-    """UniProt's REST service.
-
-    Args:
-        server: Where it runs.
-        api: The folder of recorded answers.
-        batch_tells_inactive: Whether the batch endpoint gives inactive entries.
-    """
+    """UniProt's REST service."""
 
     def __init__(self, server: Loopback, api: Path, *, batch_tells_inactive: bool = True) -> None:
         self.server = server
@@ -172,12 +166,7 @@ class UniProtServer:
 
 
 class StringServer:
-    """STRING's REST service, with the recorded rows of BRAF's network and whatever else a test wants.
-
-    Args:
-        server: Where it runs.
-        api: The folder of recorded answers.
-    """
+    """STRING's REST service, with the recorded rows of BRAF's network and whatever else a test wants."""
 
     def __init__(self, server: Loopback, api: Path) -> None:
         self.server = server

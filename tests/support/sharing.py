@@ -23,15 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that the first who needs it makes, while others wait; to be read only.
-
-    Args:
-        name: Of it.
-        make: Fills it.
-
-    Returns:
-        The folder.
-    """
+    """A folder that the first who needs it makes, while others wait; to be read only."""
     folder = _of_run() / name
     done = folder.with_name(f"{name}.done")
     with FileLock(folder.with_name(f"{name}.lock")):

@@ -77,9 +77,6 @@ def crowded_snapshots(draw: st.DrawFn) -> tuple[str, Facts]:
 
     In both orders, with and without a score, around the cut-off, under one record or several, denied, retracted, from
     an end to itself, in releases of one day or of two, between ids of which a few were replaced.
-
-    Returns:
-        The relation's type, and the facts.
     """
     relation = draw(st.sampled_from(list(CROWDS)))
     sources, heads, tails = CROWDS[relation]

@@ -6,14 +6,7 @@ from collections.abc import Callable
 
 
 def spent(work: Callable[[], object]) -> float:
-    """Processor time, in seconds, while the collector of cycles rests: it may take a second where much is held.
-
-    Args:
-        work: What is measured.
-
-    Returns:
-        The time.
-    """
+    """Processor time, in seconds, while the collector of cycles rests: it may take a second where much is held."""
     gc.disable()
     try:
         began = time.process_time()

@@ -163,12 +163,7 @@ def test_no_words_break_the_parser(words: list[str]) -> None:
 
 
 class OneSource:
-    """Says the same of every task.
-
-    Args:
-        evidence: What it says.
-        gaps: What it could not look at.
-    """
+    """Says the same of every task."""
 
     def __init__(self, *evidence: Evidence, gaps: tuple[Gap, ...] = ()) -> None:
         self._said = (evidence, gaps)
@@ -215,11 +210,7 @@ GOOD: dict[Stage, list[Action]] = {
 
 
 class Script:
-    """A brain that says its lines, and repeats the last one of a stage for ever.
-
-    Args:
-        lines: What it does in each stage; as it should be where nothing is given.
-    """
+    """A brain that says its lines, and repeats the last one of a stage for ever."""
 
     def __init__(self, lines: dict[Stage, list[Action]] | None = None) -> None:
         self._lines = {stage: list(actions) for stage, actions in (GOOD | (lines or {})).items()}
@@ -310,11 +301,7 @@ def test_the_transcript_of_a_check_that_fails_is_whole_so_far() -> None:
         (Stage.VALIDATION, EDGES, "there is no tool of the validation agent 'edges'"),
         (Stage.CONCLUSION, LOOK_UP, "there is no tool of the leader 'reference_look_up'"),
         (Stage.KG_QUERY, UseTool(tool="rm -rf", arguments={}), "there is no tool of the kg agent 'rm -rf'"),
-        (
-            Stage.KG_QUERY,
-            UseTool(tool="node", arguments={}),
-            "arguments of node do not fit: label: Field required",
-        ),
+        (Stage.KG_QUERY, UseTool(tool="node", arguments={}), "arguments of node do not fit: label: Field required"),
         (
             Stage.KG_QUERY,
             UseTool(tool="node", arguments={"label": "Protein", "id": "P04637", "cypher": "MATCH (n)"}),
@@ -547,10 +534,7 @@ def test_relations_between_two_nodes_either_way() -> None:
 
 @pytest.fixture(scope="module")
 def toolbox() -> Iterator[Toolbox]:
-    with (
-        EmbeddedStore(demo().store, SCHEMA) as store,
-        SnapshotSource(demo().reference, SCHEMA, Settings()) as source,
-    ):
+    with EmbeddedStore(demo().store, SCHEMA) as store, SnapshotSource(demo().reference, SCHEMA, Settings()) as source:
         yield Toolbox(store, source)
 
 
@@ -835,8 +819,6 @@ def test_a_check_is_kept_in_the_ledger_with_its_transcript(tmp_path: Path) -> No
         ("existence Protein B4DFC2", (), 1),
         ("existence Protein B4DFC2", ("--fail-on", "never"), 0),
         ("existence Protein Q00015", (), 3),
-        ("existence Protein P15056", ("--turns", "3"), 3),
-        ("existence Protein P15056", ("--seconds", "0.000001"), 3),
         ("existence Protien P15056", (), 2),
         ("P15O56 ACTS_ON P04049", (), 2),
     ],
@@ -854,6 +836,7 @@ def test_a_check_that_stops_says_so_and_prints_its_verdict(tmp_path: Path, limit
     said = check(tmp_path, "existence Protein P15056", "--format", "json", *limit)
     found = json.loads(said.out)
 
+    assert said.code == 3
     assert (found["outcome"], found["reason"], found["evidence"]) == ("unavailable", "budget_spent", [])
     assert found["subject"] == {"label": "Protein", "id": "P15056", "name": "BRAF"}
     assert "the check stopped in stage" in said.err

@@ -115,11 +115,7 @@ def test_retractions_come_from_lists_notices_and_records(make: Make, tmp_path: P
     notice = article("10.5555/notice", related=related("retracted-article", "10.5555/p9"))
     updated = crossref_work("10.5555/u", **{"updated-by": [{"DOI": "10.5555/n2", "type": "retraction"}]})
     _, bibliography = make(
-        {
-            "p.xml": pubmed(*map(pubmed_record, (7, 9, 10))),
-            "n.xml": notice,
-            "u.json": json.dumps({"items": [updated]}),
-        },
+        {"p.xml": pubmed(*map(pubmed_record, (7, 9, 10))), "n.xml": notice, "u.json": json.dumps({"items": [updated]})},
         retractions=[listing],
     )
     with bibliography:

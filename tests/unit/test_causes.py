@@ -216,10 +216,7 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
             assert (
                 (facets.total, facets.followed)
                 == (len(shown), len(every) - len(shown))
-                == (
-                    listed.count(),
-                    facets.marks.total() and len(every) - facets.marks.total(),
-                )
+                == (listed.count(), facets.marks.total() and len(every) - facets.marks.total())
             ), filters
         counts = diff_of(ledger, after=run).counts
         for state, count in counts.items():

@@ -234,10 +234,7 @@ def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_
         return [(r.sentence, r.stated and r.note) for r in remarks if r.remark is Remark.CITED_UNRELATED]
 
     assert found(references) == [
-        (
-            1,
-            "the cited paper doi:10.5555/6 says nothing of this, and another one of the list is far nearer to it: 0",
-        )
+        (1, "the cited paper doi:10.5555/6 says nothing of this, and another one of the list is far nearer to it: 0")
     ]
     # Of a few papers one is always the nearest.
     assert found([references[0], *references[3:]]) == []

@@ -145,10 +145,7 @@ def test_links_of_an_entry_name_the_papers_that_they_rest_on() -> None:
                 {
                     "commentType": "TISSUE SPECIFICITY",
                     "texts": [
-                        {
-                            "value": "Expressed in brain",
-                            "evidences": [*_pubmed("3"), {"evidenceCode": "ECO:0000305"}],
-                        },
+                        {"value": "Expressed in brain", "evidences": [*_pubmed("3"), {"evidenceCode": "ECO:0000305"}]},
                         {"value": "Expressed in liver"},
                     ],
                 },

@@ -81,13 +81,7 @@ SQ   SEQUENCE   10 AA;  1000 MW;  0000000000000000 CRC64;
 //
 """
 
-OBO_RECIPE = ReferenceFile(
-    glob="x.obo",
-    format="obo",
-    prefix="X:",
-    parents=("is_a", "part_of"),
-    successor_xref="Remap",
-)
+OBO_RECIPE = ReferenceFile(glob="x.obo", format="obo", prefix="X:", parents=("is_a", "part_of"), successor_xref="Remap")
 FLAT_RECIPE = ReferenceFile(
     glob="x.txt",
     format="uniprot_flat",
@@ -264,9 +258,7 @@ def test_both_formats_of_an_entry_state_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["?", "?3", "<3", "300"],
-    ids=["unknown", "uncertain", "before", "beyond the sequence"],
+    "place", ["?", "?3", "<3", "300"], ids=["unknown", "uncertain", "before", "beyond the sequence"]
 )
 def test_a_site_is_where_the_sequence_has_a_residue(file: Path, place: str) -> None:
     file.write_text(FLAT.replace("MOD_RES         2\n", f"MOD_RES         {place}\n"), encoding="utf-8")

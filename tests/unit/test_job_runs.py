@@ -131,8 +131,7 @@ def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "severity"),
-    [(InputMissing("no folder", "make it"), "error"), (SourceUnreachable("down"), "unavailable")],
+    ("error", "severity"), [(InputMissing("no folder", "make it"), "error"), (SourceUnreachable("down"), "unavailable")]
 )
 def test_a_run_that_fails_is_written_down(runs: WorkTable, error: KgcheckError, severity: str) -> None:
     sent: list[str] = []

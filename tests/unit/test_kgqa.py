@@ -246,10 +246,7 @@ def test_count(questions: Questions) -> None:
 def test_every_answer_has_the_path_that_led_to_it(questions: Questions) -> None:
     (found,) = questions.ask("What diseases are linked to the protein encoded by the gene ABC1?").found
 
-    assert [str(edge.triple) for edge in found.path] == [
-        "P00001 ASSOCIATED_WITH DOID:2",
-        "ABC1 TRANSLATED_INTO P00001",
-    ]
+    assert [str(edge.triple) for edge in found.path] == ["P00001 ASSOCIATED_WITH DOID:2", "ABC1 TRANSLATED_INTO P00001"]
     assert found.path[0].properties["source"] == "Curators"
 
 

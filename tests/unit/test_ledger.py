@@ -367,15 +367,21 @@ def test_a_writer_waits_and_then_says_for_whom(
     other = sqlite3.connect(where, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     monkeypatch.setattr(engines, "_WAIT_S", 0.05)
+
+
+def test_a_writer_waits_and_then_says_for_whom(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Before the first connection to the file, which all that are opened later share.
+    monkeypatch.setattr(sqlite, "_WAIT_S", 0.05)
     with Ledger(where) as waiting:
+        other = sqlite3.connect(where, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
         assert waiting.runs() == []
         with pytest.raises(LedgerError, match="another process has been writing"):
             waiting.start(run())
         other.execute("ROLLBACK")
         waiting.start(run())
-    other.close()
-
-    assert [r.id for r in file_ledger.runs()] == [run().id]
+        other.close()
+        assert [r.id for r in waiting.runs()] == [run().id]
 
 
 # --- what is no ledger

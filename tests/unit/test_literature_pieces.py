@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from kgcheck.literature.gate import comparison_objection, objection, pieces
 from tests.support.spent import spent
 
-NOTE = (
-    "Walking was inversely associated with the risk of gout.",
-    "Cycling made no difference.",
-)
+NOTE = ("Walking was inversely associated with the risk of gout.", "Cycling made no difference.")
 
 
 @pytest.mark.parametrize(

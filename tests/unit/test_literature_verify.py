@@ -18,13 +18,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES, claim_features, feature_names, look, passage_features
 from kgcheck.literature.llm_verifier import LlmVerifier
 from kgcheck.literature.trained_verifier import TrainedVerifier, Trees, load_weights
-from kgcheck.literature.verify import (
-    Opinion,
-    Probabilities,
-    Quote,
-    together,
-    verify,
-)
+from kgcheck.literature.verify import Opinion, Probabilities, Quote, together, verify
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
 from kgcheck.report.cells import as_text

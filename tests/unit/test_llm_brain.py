@@ -47,12 +47,7 @@ REQUEST = parse_request([team.WORDS], SCHEMA)
 
 
 class Source:
-    """Says that the edge is not there; or what a test wants.
-
-    Args:
-        value: What it says beside that.
-        quote: What a paper says beside that.
-    """
+    """Says that the edge is not there; or what a test wants."""
 
     def __init__(self, value: str | None = None, quote: str | None = None) -> None:
         self._value = value
@@ -74,24 +69,12 @@ class Source:
 
 
 def graph(name: str = "meningioma expressed antigen 5") -> MemoryStore:
-    nodes: dict[str, Rows] = {
-        "Gene": [{"id": "MGEA5", "name": name}],
-        "Protein": [{"id": "O60502", "name": "MGEA5"}],
-    }
+    nodes: dict[str, Rows] = {"Gene": [{"id": "MGEA5", "name": name}], "Protein": [{"id": "O60502", "name": "MGEA5"}]}
     return MemoryStore(nodes, {"Gene TRANSLATED_INTO Protein": [{"head": "MGEA5", "tail": "O60502"}]})
 
 
 class Played:
-    """One check with a scripted model.
-
-    Args:
-        script: The model.
-        store: The graph.
-        source: What speaks of the edge.
-        limits: Of the model.
-        team_limits: Of the check.
-        settings: Of the client.
-    """
+    """One check with a scripted model."""
 
     def __init__(
         self,

@@ -144,9 +144,7 @@ def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() 
     reject = Decided("reject", "me", AT, "a false alarm")
     decisions = {REFUTED.fingerprint: reject, back.fingerprint: reject._replace(stands=False)}
     standing = ComparisonSummary(
-        "before",
-        lambda f: "new" if f in (fresh, REFUTED) else "still",
-        lambda f: decisions.get(f.fingerprint),
+        "before", lambda f: "new" if f in (fresh, REFUTED) else "still", lambda f: decisions.get(f.fingerprint)
     )
     every = [REFUTED, old, fresh, back]
 

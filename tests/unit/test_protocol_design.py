@@ -344,10 +344,7 @@ def test_what_is_not_borne_out_is_dropped_and_counted(desk: Desk, sentence: str,
 def test_settings_tools_tests_and_data_sets_must_stand_in_the_passages(desk: Desk) -> None:
     strange = {
         **STEP,
-        "parameters": [
-            {"name": "FDR", "value": "0.2", "passage": Q},
-            {"name": "k", "value": "0.05", "passage": "Q99"},
-        ],
+        "parameters": [{"name": "FDR", "value": "0.2", "passage": Q}, {"name": "k", "value": "0.05", "passage": "Q99"}],
         "tools": [{"name": "Shell", "passage": Q}, {"name": "LimmaX", "version": "9.9", "passage": Q}],
         "statistics": ["a test that nobody named"],
         "data_sets": ["GSE0001", "GSE4242"],
@@ -487,8 +484,7 @@ def test_a_folder_of_something_else_is_refused(desk: Desk) -> None:
 
 
 @given(
-    st.text(max_size=800),
-    st.lists(st.sampled_from(["Q1", Q, "F4", "O", "R1.1", "enrichment", "", "Q0"]), max_size=4),
+    st.text(max_size=800), st.lists(st.sampled_from(["Q1", Q, "F4", "O", "R1.1", "enrichment", "", "Q0"]), max_size=4)
 )
 def test_no_text_breaks_the_guard(text: str, ids: list[str]) -> None:
     why = GROUNDS.objection(text, ids)

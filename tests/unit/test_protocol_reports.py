@@ -173,10 +173,7 @@ def test_a_power_whose_digits_are_no_longer_high_is_read() -> None:
         ("a string of RNA, the galaxy and STRING theory", []),
         (
             "Cluster (version 2.0), with Foobar 7.0\u20137.1 (Somebody Ltd) in Fig 7.1",
-            [
-                ("Cluster", "2.0"),
-                ("Foobar", "7.0\u20137.1"),
-            ],
+            [("Cluster", "2.0"), ("Foobar", "7.0\u20137.1")],
         ),
         ("by our code (https://github.com/someone/zinc-tool)", [("zinc-tool", "")]),
         ("the bundled FooPix 3.0 software", [("FooPix", "3.0")]),
@@ -220,8 +217,7 @@ def test_accessions_are_known_by_their_form(accession: str, repository: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["GSE", "XGSE100", "GSE0100", "TCGA-02", "the 1ABC mutant", "AB123456 was grown", "E-cadherin-1", "phs12"],
+    "text", ["GSE", "XGSE100", "GSE0100", "TCGA-02", "the 1ABC mutant", "AB123456 was grown", "E-cadherin-1", "phs12"]
 )
 def test_what_is_no_accession_is_none(text: str) -> None:
     assert data_set_ids(text) == ()

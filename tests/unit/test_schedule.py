@@ -100,10 +100,7 @@ def test_all_times_that_clocks_leave_out_come_an_hour_later(cron: str, found: li
 
 @pytest.mark.parametrize(
     ("cron", "found"),
-    [
-        ("*/30 2 * * *", ["02:00 CEST", "02:30 CEST"]),
-        ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"]),
-    ],
+    [("*/30 2 * * *", ["02:00 CEST", "02:30 CEST"]), ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"])],
 )
 def test_times_that_clocks_show_twice_come_once(cron: str, found: list[str]) -> None:
     begin = datetime(2026, 10, 24, 22, tzinfo=UTC)
@@ -198,10 +195,7 @@ def test_a_week_by_the_real_scheduler(project: Project, runs: WorkTable) -> None
     began = served(project, runs, MONDAY, MONDAY + 7 * DAY, timedelta(minutes=20))
 
     # 2:30 in Berlin is 1:30 UTC in winter.
-    assert began == [
-        *(("nightly", f"{day} 01:30") for day in range(23, 30)),
-        ("weekly", "29 04:00"),
-    ]
+    assert began == [*(("nightly", f"{day} 01:30") for day in range(23, 30)), ("weekly", "29 04:00")]
     assert [run.planned for run in runs.history("weekly")] == [datetime(2026, 11, 29, 4, tzinfo=UTC)]
 
 

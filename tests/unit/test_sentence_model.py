@@ -24,11 +24,7 @@ from tests.support.literature import WordsModel, build_index, packaged_model, pa
 
 Floats = NDArray[np.float32]
 
-TEXTS = (
-    "Aspirin relieves pain.",
-    "Kinase A does not phosphorylate β-catenin at Ser-33 (p < 0.05).",
-    "BRCA1",
-)
+TEXTS = ("Aspirin relieves pain.", "Kinase A does not phosphorylate β-catenin at Ser-33 (p < 0.05).", "BRCA1")
 LONG = " ".join(f"Mice of group {n} were given {n} mg of the drug." for n in range(60))
 """Has more pieces than are read."""
 

@@ -124,11 +124,7 @@ def test_a_transcript_of_version_0_1_replays(tmp_path: Path) -> None:
     step = {"node": one, "relation": "ACTS_ON", "direction": "out", "label": "Protein"}
     verdict = {"outcome": "unavailable", "reason": "reference_missing", "confidence": 0.0}
     by_name = {
-        name: {
-            "tool": "kg_ids_by_name",
-            "arguments": {"label": "Protein", "name": name},
-            "result": {"ids": [id_]},
-        }
+        name: {"tool": "kg_ids_by_name", "arguments": {"label": "Protein", "name": name}, "result": {"ids": [id_]}}
         for name, id_ in (("APOE", "P02649"), ("APP", "P05067"))
     }
     events = [

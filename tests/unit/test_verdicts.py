@@ -88,12 +88,7 @@ def test_end_that_is_gone_counts_before_one_that_is_merged() -> None:
 
 @pytest.mark.parametrize(
     ("facts", "said"),
-    [
-        ([supports()], "supported"),
-        ([silent(CLOSED)], "refuted"),
-        ([silent(OPEN)], "insufficient"),
-        ([], "unavailable"),
-    ],
+    [([supports()], "supported"), ([silent(CLOSED)], "refuted"), ([silent(OPEN)], "insufficient"), ([], "unavailable")],
 )
 def test_merged_end_says_how_the_edge_is_judged_with_the_replacement(facts: list[Evidence], said: str) -> None:
     assert (

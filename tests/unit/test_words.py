@@ -19,6 +19,11 @@ BANNED = re.compile(r"(^|_)(told|tells?|said|says?|held|asked|lay|laid|pour(ed)?
 FILES = sorted((ROOT / "kgcheck").rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Names that a module gives: of functions, classes, variables, attributes, arguments and imports."""
     for node in ast.walk(tree):
@@ -49,7 +54,7 @@ def test_no_name_says_tells_or_asks() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in FILES
-        for line, name in names_in(ast.parse(path.read_text(encoding="utf-8")))
+        for line, name in names_in(parsed(path))
         if BANNED.search(snake(name))
     ]
 
@@ -81,7 +86,7 @@ def test_no_docstring_begins_with_a_riddle() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in FILES
-        for line, text in docstrings(ast.parse(path.read_text(encoding="utf-8")))
+        for line, text in docstrings(parsed(path))
         if RIDDLE.match(text)
     ]
 
@@ -98,7 +103,7 @@ def test_no_module_and_no_parameter_has_an_empty_name() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.arg}"
         for path in FILES
         if not path.relative_to(ROOT / "kgcheck").as_posix().startswith(PUBLIC)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.arg) and node.arg in EMPTY_NAMES
     ]
 
@@ -111,7 +116,7 @@ def classes() -> dict[str, list[Path]]:
     """Classes by name, with the modules that have one."""
     found: dict[str, list[Path]] = defaultdict(list)
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(path.relative_to(ROOT))
     return found
