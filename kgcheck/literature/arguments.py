@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import empty_words, lexicon, stemmer
+from kgcheck.literature.polarity import cue_patterns, empty_words, stemmer
 from kgcheck.resources import resource_dir
-from kgcheck.text.words import word_pattern
 
 _GREEK = dict(
     zip(
@@ -300,7 +299,7 @@ def _names_something(lower: str) -> bool:
 @cache
 def _is_common(word: str) -> bool:
     rules = _rules()
-    return word in empty_words() or _stem(word) in rules.common or any(p.match(word) for p in rules.cues)
+    return word in empty_words() or _stem(word) in rules.common or any(p.match(word) for p in cue_patterns().values())
 
 
 def _forms(lower: str, *, alone: bool = False) -> list[str]:
@@ -362,7 +361,6 @@ class _ArgumentRules(NamedTuple):
     populations: dict[str, frozenset[str]]
     humans: frozenset[str]
     synonyms: dict[str, tuple[str, ...]]
-    cues: tuple[re.Pattern[str], ...]
     labelled: frozenset[str]
     animals: frozenset[str]
     same: dict[str, frozenset[str]]
@@ -390,7 +388,6 @@ def _rules() -> _ArgumentRules:
         populations=populations,
         humans=frozenset(raw["humans"].split()),
         synonyms=synonyms,
-        cues=tuple(word_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
         labelled=frozenset(raw["labelled"].split()),
         animals=frozenset(w for line in raw["animals"] for w in line.split()),
         same=same,

@@ -162,9 +162,7 @@ def read_sentences(
 ) -> ClaimVerdict:
     """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
     read = [_only_matching(document, claim.matches) for document in documents]
-    if verifier is None:
-        return verify(claim.claim, read, PairVerifier(claim, unlike=unlike), gated=False)
-    return verify(claim.claim, read, verifier, (claim.head, claim.tail))
+    return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
 
 
 def address(document: Document) -> str:

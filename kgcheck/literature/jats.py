@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.papers import (
     CitationMarker,
@@ -22,7 +21,7 @@ from kgcheck.literature.papers import (
     WholePaper,
     kind_of,
 )
-from kgcheck.literature.xml_elements import xml_elements
+from kgcheck.literature.xml_records import xml_records
 
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -82,6 +81,14 @@ def years_of(meta: Any) -> tuple[int, ...]:
     """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
     return tuple(sorted({int(y[:4]) for y in years}))
+
+
+def journal_of(article: Any) -> str:
+    """The title of its journal."""
+    journal = "front/journal-meta/"
+    return text_of(article.find(f"{journal}journal-title-group/journal-title")) or text_of(
+        article.find(f"{journal}journal-title")
+    )
 
 
 def licence_of(meta: Any) -> str:
@@ -187,38 +194,19 @@ def _linked(link: Any) -> str:
 
 _ROOTS = frozenset({"article", "pmc-articleset", "articles", "collection", "OAI-PMH"})
 _BLOCKS = frozenset(
-    {
-        "list",
-        "list-item",
-        "def-list",
-        "def-item",
-        "def",
-        "disp-quote",
-        "boxed-text",
-        "statement",
-        "verse-group",
-        "speech",
-    }
-    | {
-        "fig-group",
-        "table-wrap-group",
-        "app",
-        "app-group",
-        "fn-group",
-        "fn",
-        "notes",
-        "ack",
-        "glossary",
-        "bio",
-        "sec-meta",
-    }
+    (
+        "list list-item def-list def-item def disp-quote boxed-text statement verse-group speech fig-group"
+        " table-wrap-group app app-group fn-group fn notes ack glossary bio sec-meta"
+    ).split()
 )
 """Elements that hold paragraphs and are none."""
 
 _LEGENDS = {"fig": "Figure", "table-wrap": "Table", "supplementary-material": "Supplement", "media": "Supplement"}
 _SKIPPED = frozenset(
-    {"tex-math", "disp-formula", "disp-formula-group", "table", "graphic", "inline-graphic", "object-id", "ref-list"}
-    | {"preformat", "alternatives", "attrib", "permissions", "xref-group", "title", "label"}
+    (
+        "tex-math disp-formula disp-formula-group table graphic inline-graphic object-id ref-list preformat"
+        " alternatives attrib permissions xref-group title label"
+    ).split()
 )
 """Elements without running text: formulas set apart, cells, pictures."""
 
@@ -240,22 +228,7 @@ def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
 
 def articles(path: Path) -> Iterator[Any]:
     """The elements ``article`` of a JATS file, one at a time."""
-    with xml_elements(path, "JATS XML") as elements:
-
-        def start(element: Any) -> None:
-            if isinstance(element.tag, str):
-                element.tag = element.tag.rpartition("}")[2]
-            if not elements.around and element.tag not in _ROOTS:
-                raise InputFormat(
-                    f"{path} is no JATS XML: it begins with <{element.tag}>",
-                    "name a file whose root is an article or a set of articles",
-                )
-
-        for element in elements.ends(start):
-            if element.tag == "article" and not any(e.tag == "article" for e in elements.around):
-                yield element
-                element.clear()
-                elements.end_record()
+    return xml_records(path, "JATS XML", {"article"}, _ROOTS)
 
 
 def paper_of(article: Any) -> WholePaper | Rejected:
@@ -277,8 +250,7 @@ def paper_of(article: Any) -> WholePaper | Rejected:
         title=title,
         type=clean(str(article.get("article-type") or "")),
         year=year_of(meta),
-        journal=text_of(article.find("front/journal-meta/journal-title-group/journal-title"))
-        or text_of(article.find("front/journal-meta/journal-title")),
+        journal=journal_of(article),
         licence=licence_of(meta),
         retracted=titled_retracted(title) or any(n.kind == "retraction" and n.of in ids for n in notices),
         sections=sections,

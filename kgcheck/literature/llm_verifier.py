@@ -102,6 +102,7 @@ class LlmVerifier:
     """Asks a language model what papers say."""
 
     name = "llm"
+    finds_names = False
 
     def __init__(self, client: ChatClient, limits: Limits | None = None, total: Meter | None = None) -> None:
         self._client = client

@@ -100,6 +100,7 @@ class PairVerifier:
     """Reads the sentences of papers that name both ends of one edge."""
 
     name = "trained"
+    finds_names = True
 
     def __init__(self, claim: EdgeClaim, *, unlike: bool) -> None:
         self._claim = claim

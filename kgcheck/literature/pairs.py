@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgcheck.errors import INSTALL_AGAIN, ConfigurationError, InputError
-from kgcheck.inputs import parse_json, read_whole
-from kgcheck.literature.polarity import lexicon, stemmer
+from kgcheck.literature.polarity import cue_patterns, lexicon, stemmer
 from kgcheck.literature.roles import Act, acts
+from kgcheck.literature.trained_verifier import read_weights
 from kgcheck.model import Value
 from kgcheck.resources import resource_dir
 from kgcheck.text.clauses import ONE, TWO
@@ -133,8 +132,7 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
     found["explained"] = float(between[:1] == ["("] and len(between) == 1)
     found["hyphen"] = float(between == ["-"] or between == ["/"])
     found["length"] = min(len(tokens), 80) / 40
-    cues = _cues()
-    for kind, pattern in cues.items():
+    for kind, pattern in cue_patterns().items():
         found[f"{kind}_between"] = float(any(pattern.match(w) for w in words))
         found[f"{kind}_around"] = float(any(pattern.match(w) for w in (*before[-_AROUND:], *after[:_AROUND])))
     read = acts(text)
@@ -220,12 +218,6 @@ def _place(tokens: Sequence[str], mark: str) -> int:
 
 
 @cache
-def _cues() -> dict[str, re.Pattern[str]]:
-    raw = lexicon()
-    return {kind: word_pattern(raw[kind]) for kind in ("denial", "more", "less", "doubt", "affirmation")}
-
-
-@cache
 def _relating() -> re.Pattern[str]:
     return word_pattern(lexicon()["relates"])
 
@@ -233,10 +225,4 @@ def _relating() -> re.Pattern[str]:
 @cache
 def load_pair_weights() -> PairWeights:
     """The weights that come with kgcheck."""
-    path = resource_dir("corpus") / WEIGHTS
-    try:
-        return PairWeights.model_validate(parse_json(read_whole(path)))
-    except (InputError, ValueError) as error:
-        raise ConfigurationError(
-            f"the weights of pairs in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN
-        ) from error
+    return read_weights(resource_dir("corpus") / WEIGHTS, PairWeights)

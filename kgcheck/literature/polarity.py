@@ -16,6 +16,7 @@ from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
 from kgcheck.text.words import word_pattern
 
+CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
 """Features of one passage against a claim: each but the first between -1 and 1."""
 
@@ -149,6 +150,12 @@ def lexicon() -> dict[str, list[str]]:
     """The cue words."""
     found: dict[str, list[str]] = read_toml(resource_dir("corpus") / "verifier" / "cues.toml")
     return found
+
+
+@cache
+def cue_patterns() -> dict[str, re.Pattern[str]]:
+    """Patterns of the cues, by their kind in CUES."""
+    return {kind: word_pattern(lexicon()[kind]) for kind in CUES}
 
 
 @cache
