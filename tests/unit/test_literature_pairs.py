@@ -180,7 +180,7 @@ def test_broken_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pairs, "resource_dir", lambda _: tmp_path)
     load_pair_weights.cache_clear()
     try:
-        with pytest.raises(ConfigurationError, match="pairs.json cannot be read"):
+        with pytest.raises(ConfigurationError, match=r"pairs\.json cannot be read"):
             load_pair_weights()
     finally:
         load_pair_weights.cache_clear()
