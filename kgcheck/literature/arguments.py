@@ -273,7 +273,6 @@ def _is_name(lower: str) -> bool:
 
 
 def _is_shaped(token: str, *, first: bool) -> bool:
-    """Tell if a token looks like a symbol or a proper name."""
     if len(token) < 2:
         return False
     if any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:]):
@@ -304,7 +303,6 @@ def _forms(lower: str, *, alone: bool = False) -> list[str]:
 
 
 def _near(one: str, other: str) -> bool:
-    """Tell if two stems are of one word."""
     if one == other:
         return True
     alike = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -147,7 +147,6 @@ def _first_author(meta: Any) -> str:
 
 
 def _listed(citing: str, element: Any) -> WorkFields:
-    """Read an entry of a reference list as a work."""
     entry = reference_of(str(element.get("id")), element)
 
     def first(*tags: str) -> str:
@@ -505,7 +504,6 @@ def _row(fields: WorkFields) -> dict[str, Any]:
 
 
 def _alike(fields: WorkFields) -> int | None:
-    """A number for title, author and year together, where they name one work."""
     if not (fields.titles and names_a_work(fields.titles[0]) and fields.years and surnames(fields.author)):
         return None
     return key_of(surnames(fields.author)[0], str(min(fields.years)), *content_words(fields.titles[0]))

@@ -81,7 +81,6 @@ class Bibliography(Closing):
             raise SnapshotError(f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", _AGAIN)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -222,7 +221,6 @@ def places_in(reference: CitedWork) -> list[tuple[str, str]]:
 
 @cache
 def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
-    """Return the catalog of such a snapshot."""
     with connected() as db:
         db.execute(f"ATTACH ':memory:' AS bib; USE bib; {TABLES}").fetchall()
         return catalog_of(db, "bib")

@@ -286,7 +286,6 @@ class Corpus(Closing):
         )
 
     def close(self) -> None:
-        """Let others in."""
         self.store.close()
         self._release()
 

@@ -176,7 +176,6 @@ class Document(Value):
 
     @property
     def passages(self) -> tuple[str, ...]:
-        """The sentences of the abstract."""
         return tuple(self.abstract[start:end] for start, end in self.spans)
 
     @property

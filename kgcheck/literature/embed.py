@@ -145,7 +145,6 @@ class TorchModel:
         self._threads: int = torch.get_num_threads()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. The model sorts by length itself, so that a batch holds little padding."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.

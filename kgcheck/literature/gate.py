@@ -28,7 +28,6 @@ class SentencePiece(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All that it may be about."""
         return f"{self.before} ; {self.text}" if self.before else self.text
 
 

@@ -277,7 +277,6 @@ class InferenceReader:
     def chances(
         self, claim: str, before: Numbers, passages: Sequence[str], order: Sequence[int], *, vectors: bool
     ) -> Numbers:
-        """Probabilities of the stances."""
         odds = self.model.read(claim, to_infer(passages, order))
         if self._head is None:
             return plain(odds)

@@ -339,7 +339,6 @@ class _SectionReader:
         self.sections[at] = section.model_copy(update={"paragraphs": tuple(paragraphs)})
 
     def _paragraphs(self, element: Any) -> list[Paragraph]:
-        """The paragraphs within an element that is no section."""
         if element.tag in _SKIPPED or not isinstance(element.tag, str):
             return []
         if element.tag == "p":

@@ -110,7 +110,6 @@ class LlmVerifier:
         self._total = total
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        """See Verifier."""
         meter = Meter(self._limits, self._client.prices, self._total)
         found: list[Opinion] = []
         together = 1 if self._client.small else TOGETHER

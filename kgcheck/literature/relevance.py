@@ -96,7 +96,6 @@ class TopicFit:
         self._means: dict[tuple[str, ...], Vectors] = {}
 
     def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
-        """Return the relevance of papers."""
         weights = topic_rules().sections
         by_section: list[dict[SectionKind, float]] = [{} for _ in papers]
         for kind in weights:

@@ -23,7 +23,6 @@ class StepLog(Closing):
             self._file = path.open("r+b" if path.exists() else "w+b")
 
     def put(self, step: str, **values: object) -> None:
-        """Write a line."""
         line = (json.dumps({"step": step, **values}) + "\n").encode()
         with self._failing():
             place = self._file.tell()
@@ -35,7 +34,6 @@ class StepLog(Closing):
             self._file.flush()
 
     def end(self) -> None:
-        """Take away what stands behind the last line."""
         with self._failing():
             self._cut(self._file.tell())
 

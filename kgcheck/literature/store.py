@@ -298,12 +298,10 @@ class DocumentStore(Closing):
         return {row[0]: _document(row, names, retracted=not gone.isdisjoint((row[0], row[-1]))) for row in rows}
 
     def number_of(self, name: str) -> int | None:
-        """The number of the document with this id, or None."""
         rows = self._rows("SELECT number FROM name WHERE id = ?", [name])
         return int(rows[0][0]) if rows else None
 
     def numbers(self) -> list[int]:
-        """The numbers of all documents, in order."""
         return [row[0] for row in self._rows("SELECT number FROM document ORDER BY number")]
 
     def texts(self) -> Iterator[tuple[int, str]]:
@@ -334,7 +332,6 @@ class DocumentStore(Closing):
         return dict(self._rows(f"SELECT * FROM sentence WHERE number IN {_LISTED}", [json.dumps(list(numbers))]))
 
     def clear_vectors(self) -> None:
-        """Forget all embeddings: they are of another model."""
         with self.writing():
             self._db.execute("DELETE FROM vector")
             self._db.execute("DELETE FROM sentence")
@@ -366,12 +363,10 @@ class DocumentStore(Closing):
         return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
 
     def get_meta(self, key: str) -> str | None:
-        """Return the value that was kept under a key."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep something."""
         with self.writing():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 

@@ -133,7 +133,6 @@ class MetPaper:
 
     @property
     def id(self) -> str:
-        """The id that is shown."""
         return self.record.ids[0]
 
     @property

@@ -57,7 +57,6 @@ class Linear(Value):
     intercept: tuple[float, ...]
 
     def scores(self, rows: Numbers) -> Numbers:
-        """Log odds, one row a row."""
         scaled = (rows - np.array(self.mean)) / np.array(self.scale)
         found: Numbers = scaled @ np.array(self.coefficients).T + np.array(self.intercept)
         return found
@@ -80,7 +79,6 @@ class Trees(Value):
     value: tuple[float, ...]
 
     def scores(self, rows: Numbers) -> Numbers:
-        """Log odds, one row a row."""
         feature, threshold, left, right, value = self._nodes
         at = np.tile(np.concatenate([np.array(own, dtype=int) for own in self.roots]), (len(rows), 1))
         row = np.arange(len(rows))[:, None]

@@ -44,11 +44,9 @@ class Probabilities(Value):
 
     @property
     def stance(self) -> Stance:
-        """The most likely one."""
         return max(Stance, key=self.of)
 
     def of(self, stance: Stance) -> float:
-        """Return the probability of a stance."""
         return float(getattr(self, stance.value))
 
 
@@ -76,7 +74,6 @@ class Opinion(Value):
         quotes: Iterable[Quote] = (),
         note: str = "",
     ) -> Self:
-        """An opinion on a document."""
         return cls(
             document=document.id,
             title=document.title,
@@ -90,7 +87,6 @@ class Opinion(Value):
 
     @property
     def probability(self) -> float:
-        """Probability of the stance."""
         return self.probabilities.of(self.stance)
 
 
