@@ -116,11 +116,8 @@ def _numpy_list(text: str) -> list[str]:
     inner = text.strip()
     if not (inner.startswith(("['", '["')) and inner.endswith(("']", '"]'))):
         return [text]
-    return [_ESCAPE.sub(_escaped, a or b) for a, b in _QUOTED.findall(inner)]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
+    meant = {"n": "\n", "t": "\t", "r": "\r"}
+    return [_ESCAPE.sub(lambda m: meant.get(m[1], m[1]), a or b) for a, b in _QUOTED.findall(inner)]
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -230,7 +230,10 @@ def claimed(claim: str) -> list[ClaimedAct]:
 
 def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
     """The act of sentences that exchanges who does it and to what, where none has them as they are wanted."""
-    comparable = [r for r in found if not r.act.mutual and _comparable(wanted.act, r.act)]
+    name = wanted.act.name
+    comparable = [
+        r for r in found if not r.act.mutual and (r.act.name == name or not (specific(name) or specific(r.act.name)))
+    ]
     if any(_straight(wanted, r) for r in comparable):
         return None
     return next((r.act for r in comparable if _crossed(wanted, r)), None)
@@ -358,12 +361,6 @@ def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
         if written and all(other in words and word not in words for words in written):
             return f"its sentences have another word for it: {other}, not {word}"
     return ""
-
-
-def _comparable(wanted: Act, other: Act) -> bool:
-    if specific(wanted.name) or specific(other.name):
-        return wanted.name == other.name
-    return True
 
 
 @lru_cache(maxsize=256)

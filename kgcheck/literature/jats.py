@@ -72,11 +72,6 @@ def ids_of(meta: Any) -> tuple[str, ...]:
     return tuple(found[kind] for kind in ("pmid", "doi", "pmc") if kind in found)
 
 
-def year_of(meta: Any) -> int | None:
-    """The year in which it first came out."""
-    return min(years_of(meta), default=None)
-
-
 def years_of(meta: Any) -> tuple[int, ...]:
     """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
@@ -249,7 +244,7 @@ def paper_of(article: Any) -> WholePaper | Rejected:
         ids=ids,
         title=title,
         type=clean(str(article.get("article-type") or "")),
-        year=year_of(meta),
+        year=min(years_of(meta), default=None),
         journal=journal_of(article),
         licence=licence_of(meta),
         retracted=titled_retracted(title) or any(n.kind == "retraction" and n.of in ids for n in notices),

@@ -119,37 +119,25 @@ def parts_of(paper: WholePaper) -> Parts:
     abstract = [p for p in pieces if p.section == "abstract"]
     joined = " ".join(p.text for p in abstract)[:MAX_CHARACTERS] if abstract else pieces[0].text
     first = pieces[0]
-    common = {"title": paper.title, "year": paper.year, "journal": paper.journal, "recipe": paper.recipe}
-    types = tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else "")))
-    # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
-    withdrawn = paper.retracted or bool(set(paper.retracts) - set(paper.ids))
     head = Document(
         ids=paper.ids,
+        title=paper.title,
         abstract=joined,
-        types=types,
-        retracted=withdrawn,
+        year=paper.year,
+        journal=paper.journal,
+        types=tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else ""))),
+        # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
+        retracted=paper.retracted or bool(set(paper.retracts) - set(paper.ids)),
+        recipe=paper.recipe,
         section="abstract" if abstract else first.section,
         heading="" if abstract else first.heading,
-        **common,
     )
     rest = [p for p in pieces if p.section != "abstract"] if abstract else pieces[1:]
-    return Parts(
-        head,
-        tuple(
-            Document(
-                ids=(f"{paper.id}#{number}",),
-                abstract=piece.text,
-                types=types,
-                retracted=withdrawn,
-                section=piece.section,
-                heading=piece.heading,
-                paragraph=number,
-                paper=paper.id,
-                **common,
-            )
-            for number, piece in enumerate(rest, 1)
-        ),
-    )
+    own = [
+        {"ids": (f"{paper.id}#{n}",), "abstract": p.text, "section": p.section, "heading": p.heading, "paragraph": n}
+        for n, p in enumerate(rest, 1)
+    ]
+    return Parts(head, tuple(head.model_copy(update={**fields, "paper": paper.id}) for fields in own))
 
 
 class _Piece(NamedTuple):

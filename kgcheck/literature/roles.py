@@ -165,16 +165,14 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
             # What is before the next verb may be its own subject: "A binds B and C inhibits D".
             joined = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
             end = joined
-        elif begin <= other < at and not _opens_subject(lower, begin, other):
+        elif begin <= other < at:
+            first = other == begin or lower[other - 1] in (",", "and", "or", "by") or lower[other - 1] in _RESULTS
+            if first and lower[other].endswith(("ing", "ed")):
+                # Part of the next doer: "inhibiting A improves B", "reduced A raises B".
+                continue
             joined = next((i for i in range(at - 1, other, -1) if lower[i] in (",", "and", "or")), other)
             begin = max(begin, joined + 1)
     return begin, end
-
-
-def _opens_subject(lower: Sequence[str], begin: int, at: int) -> bool:
-    """Tell whether a verb is part of the next doer: "inhibiting A improves B", "reduced A raises B"."""
-    first = at == begin or lower[at - 1] in (",", "and", "or", "by") or lower[at - 1] in _RESULTS
-    return first and lower[at].endswith(("ing", "ed"))
 
 
 def _sides(
