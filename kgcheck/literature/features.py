@@ -138,8 +138,8 @@ def claim_features(seen: Seen, fit: Numbers) -> dict[str, float]:
 
 def rows_of(features: Mapping[str, Any], names: Sequence[str]) -> Numbers:
     """Take the named features, a column each: one row a passage, or the one of a claim."""
-    rows: Numbers = np.atleast_2d(np.array([features[name] for name in names]).T)
-    return rows
+    # One row after the other in memory: the order of sums is that of training, to the last digit.
+    return np.ascontiguousarray(np.atleast_2d(np.array([features[name] for name in names]).T))
 
 
 def needs_vectors(name: str) -> bool:

@@ -7,7 +7,7 @@ is read are the elements alone.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.papers import (
@@ -273,14 +273,6 @@ def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool =
     return tuple(reader.sections)
 
 
-class _Within(NamedTuple):
-    """Position of the reader in the paper."""
-
-    kind: SectionKind | None
-    path: tuple[str, ...]
-    level: int
-
-
 class _SectionReader:
     """Collects sections in order."""
 
@@ -294,7 +286,7 @@ class _SectionReader:
         for abstract in meta.findall("abstract"):
             plain = abstract.get("abstract-type") in (None, "", "abstract", "structured", "section")
             heading = text_of(abstract.find("title")) or ("" if plain else "Summary")
-            self._section(abstract, _Within("abstract" if plain else "other", (), 0), heading)
+            self._section(abstract, "abstract" if plain else "other", (), heading)
 
     def walk(self, element: Any) -> None:
         """The sections of the body or of what follows it; what stands between them is a section without a heading."""
@@ -306,29 +298,28 @@ class _SectionReader:
                 continue
             self._unnamed(loose)
             loose = []
-            self._section(
-                child, _Within(None if name is None else "other", (), 0), text_of(child.find("title")) or name or ""
-            )
+            heading = text_of(child.find("title")) or name or ""
+            self._section(child, None if name is None else "other", (), heading)
         self._unnamed(loose)
 
     def _unnamed(self, paragraphs: list[Paragraph]) -> None:
         if paragraphs:
             self.sections.append(Section(kind="other", paragraphs=tuple(paragraphs)))
 
-    def _section(self, element: Any, place: _Within, heading: str) -> None:
-        """A section and those within it."""
+    def _section(self, element: Any, outer: SectionKind | None, around: tuple[str, ...], heading: str) -> None:
+        """A section and those within it, with the kind and the headings of what it stands in."""
         own = kind_of(heading, str(element.get("sec-type") or ""))
         # What stands within methods is methods, whatever its heading; the same for the abstract.
-        kind = place.kind if place.kind and (place.kind != "other" or own == "abstract") else own
-        path = (*place.path, heading)
+        kind = outer if outer and (outer != "other" or own == "abstract") else own
+        path = (*around, heading)
         at = len(self.sections)
-        section = Section(kind=kind, heading=heading, level=place.level + 1, path=path)
+        section = Section(kind=kind, heading=heading, level=len(path), path=path)
         self.sections.append(section)
         paragraphs: list[Paragraph] = []
         for child in element:
             if child.tag == "sec":
-                inner = _Within(kind if kind != "other" or place.kind else None, path, place.level + 1)
-                self._section(child, inner, text_of(child.find("title")))
+                inner = kind if kind != "other" or outer else None
+                self._section(child, inner, path, text_of(child.find("title")))
             else:
                 paragraphs += self._paragraphs(child)
         self.sections[at] = section.model_copy(update={"paragraphs": tuple(paragraphs)})

@@ -180,21 +180,14 @@ _HEADINGS: tuple[tuple[SectionKind, re.Pattern[str]], ...] = (
     ("discussion", re.compile(r"^(?:general )?discussion\b")),
     ("conclusion", re.compile(r"^conclu(?:sions?|ding)\b")),
 )
-_TYPES: dict[str, SectionKind] = {
-    "intro": "introduction",
-    "introduction": "introduction",
-    "background": "introduction",
-    "materials": "methods",
-    "materials-methods": "methods",
-    "methods": "methods",
-    "subjects": "methods",
-    "cases": "results",
-    "results": "results",
-    "findings": "results",
+_TYPES: dict[SectionKind, str] = {
+    "introduction": "intro introduction background",
+    "methods": "materials materials-methods methods subjects",
+    "results": "cases results findings",
     "discussion": "discussion",
-    "conclusions": "conclusion",
-    "conclusion": "conclusion",
+    "conclusion": "conclusions conclusion",
 }
+"""Types of sections as JATS names them, by kind."""
 
 
 def kind_of(heading: str, given: str = "") -> SectionKind:
@@ -207,10 +200,8 @@ def kind_of(heading: str, given: str = "") -> SectionKind:
     for kind, pattern in _HEADINGS:
         if pattern.search(words):
             return kind
-    for part in given.casefold().split("|"):
-        if part.strip() in _TYPES:
-            return _TYPES[part.strip()]
-    return "other"
+    kinds = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+    return next((kinds[part.strip()] for part in given.casefold().split("|") if part.strip() in kinds), "other")
 
 
 def paper_of_record(
