@@ -16,11 +16,11 @@ import numpy as np
 
 from benchmarks import train_verifier as training
 from kgcheck.literature.documents import Document
-from kgcheck.literature.features import claim_features
+from kgcheck.literature.features import claim_features, rows_of
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.gate import objection, opposes
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.trained_verifier import Head, TrainedVerifier, kept, quoted, selected, worth_quoting
+from kgcheck.literature.trained_verifier import Head, TrainedVerifier, quoted
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 from kgcheck.profile.corpus_files import corpus_recipe
@@ -55,11 +55,10 @@ def _cross(head: Head, examples: list[training.Example]) -> None:
         weights = training.fit([examples[i] for i in train], head, vectors=False)
         for e in (examples[i] for i in test):
             assert e.document is not None  # noqa: S101
-            odds = weights.selector.scores(selected(e.seen, vectors=False))[:, 0]
-            row = kept(claim_features(e.seen, odds), vectors=False)
-            said = int(weights.chances(row[None, :])[0].argmax())
-            fit = worth_quoting(e.seen, odds, statement or weights)
-            places = quoted(e.claim, e.document, e.seen, fit)
+            odds = weights.fit(e.seen)
+            row = rows_of(claim_features(e.seen, odds), weights.stance.names)
+            said = int(weights.chances(row)[0].argmax())
+            places = quoted(e.claim, e.document, e.seen, (odds + (statement or weights).fit(e.seen)) / 2)
             quotes = [e.document.passages[i] for i in places]
             against = said < 2 and opposes(e.claim, quotes) == (-1, 1)[said]
             true.append(e.label)

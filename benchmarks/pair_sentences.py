@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import read_sentences, sure_opinions
-from kgcheck.literature.pair_verifier import EdgeClaim
+from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import load_schema

@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks import train_verifier as training
 from kgcheck.literature.bert import SentenceModel
-from kgcheck.literature.features import Numbers
 from kgcheck.literature.inference import BESIDE, INFERRED, InferenceHead, InferenceModel, inferred, to_infer
-from kgcheck.literature.trained_verifier import Linear, selected, softmax
+from kgcheck.literature.polarity import Numbers
+from kgcheck.literature.trained_verifier import Linear, softmax
 
 STRENGTH = 0.3
 """Regularisation: not chosen on any data."""
@@ -70,8 +70,8 @@ def _rows(
         for i in left:
             e = examples[i]
             assert e.document is not None  # noqa: S101
-            fit = weights.selector.scores(selected(e.seen, vectors=vectors))[:, 0]
-            chances = weights.chances(training._features([e], weights.selector, vectors=vectors))[0]
+            fit = weights.fit(e.seen)
+            chances = weights.chances(training._features([e], weights.selector, weights.stance.names))[0]
             order = [e.seen.places[int(n)] for n in np.argsort(-fit, kind="stable")]
             yield i, inferred(chances, model.read(e.claim, to_infer(e.document.passages, order)))
 

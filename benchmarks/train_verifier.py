@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +18,10 @@ import numpy as np
 from benchmarks.denials import denied, reversed_way
 from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
-from kgcheck.literature.features import Numbers, Seen, claim_features, look
+from kgcheck.literature.features import Seen, claim_features, look, needs_vectors, passage_features, rows_of
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical
+from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.trained_verifier import (
     Head,
     HeadWeights,
@@ -28,10 +29,6 @@ from kgcheck.literature.trained_verifier import (
     Trees,
     Weights,
     best_passages,
-    kept,
-    kept_names,
-    selected,
-    selector_names,
     softmax,
 )
 from kgcheck.profile.corpus_files import corpus_recipe
@@ -221,16 +218,19 @@ def fit(examples: Sequence[Example], head: Head, *, vectors: bool) -> HeadWeight
     rows, gold = [], []
     for e in examples:
         if e.gold:
-            rows.append(selected(e.seen, vectors=vectors))
+            found = passage_features(e.seen)
+            rows.append(rows_of(found, _names(found, vectors=vectors)))
             gold += [i in e.gold for i in range(len(e.seen.passages))]
-    names = selector_names(vectors=vectors)
+    names = _names(passage_features(examples[0].seen), vectors=vectors)
     selector = _linear(np.concatenate(rows), np.array(gold, dtype=int), names, SELECTOR_C)
-    features = _features(examples, selector, vectors=vectors)
+    odds = np.zeros(len(examples[0].seen.passages))
+    stance_names = _names(claim_features(examples[0].seen, odds), vectors=vectors)
+    features = _features(examples, selector, stance_names)
     labels = np.array([e.label for e in examples])
     worth = np.array([e.worth for e in examples])
     return HeadWeights(
         selector=selector,
-        stance=_linear(features, labels, kept_names(vectors=vectors), STANCE_C[head], worth),
+        stance=_linear(features, labels, stance_names, STANCE_C[head], worth),
         trees=_trees(features, labels, worth) if head in WITH_TREES else None,
     )
 
@@ -250,12 +250,16 @@ def _table(true: Labels, said: Labels) -> Labels:
     return table
 
 
-def _features(examples: Sequence[Example], selector: Linear, *, vectors: bool) -> Numbers:
+def _names(features: Iterable[str], *, vectors: bool) -> list[str]:
+    return [name for name in features if vectors or not needs_vectors(name)]
+
+
+def _features(examples: Sequence[Example], selector: Linear, names: Sequence[str]) -> Numbers:
     rows = []
     for e in examples:
-        odds = selector.scores(selected(e.seen, vectors=vectors))[:, 0]
-        rows.append(kept(claim_features(e.seen, odds), vectors=vectors))
-    return np.array(rows)
+        odds = selector.scores(rows_of(passage_features(e.seen), selector.names))[:, 0]
+        rows.append(rows_of(claim_features(e.seen, odds), names))
+    return np.concatenate(rows)
 
 
 def _linear(
@@ -335,10 +339,10 @@ def measure(examples: Sequence[Example], head: Head, *, vectors: bool, share: fl
         for train, test in _folds(examples, repeat, share):
             weights = fit([examples[i] for i in train], head, vectors=vectors)
             asked = [examples[i] for i in test]
-            chances[test] = weights.chances(_features(asked, weights.selector, vectors=vectors))
+            chances[test] = weights.chances(_features(asked, weights.selector, weights.stance.names))
             for e in asked:
                 if e.gold:
-                    odds = weights.selector.scores(selected(e.seen, vectors=vectors))[:, 0]
+                    odds = weights.fit(e.seen)
                     quoted += 1
                     right += bool({e.seen.places.index(p) for p in best_passages(e.seen, odds)} & e.gold)
         said, true = chances.argmax(axis=1)[judged], labels[judged]

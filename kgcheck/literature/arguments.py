@@ -7,14 +7,12 @@ wrong answer is worse than none.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import empty_words, lexicon, stemmer
-from kgcheck.resources import resource_dir
-from kgcheck.text.words import word_pattern
+from kgcheck.literature.polarity import cue_patterns, empty_words, stemmer
+from kgcheck.text.words import verifier_rules, words_of_list
 
 _GREEK = dict(
     zip(
@@ -25,14 +23,8 @@ _GREEK = dict(
     )
 )
 _LETTERS = {name: name[0] for name in _GREEK.values()}
-_SHORT = {
-    "interleukin": "il",
-    "interleukins": "il",
-    "interferon": "ifn",
-    "interferons": "ifn",
-    "ils": "il",
-    "ifns": "ifn",
-}
+_SHORT = {"interleukin": "il", "interleukins": "il", "ils": "il"}
+_SHORT |= {"interferon": "ifn", "interferons": "ifn", "ifns": "ifn"}
 _FOLD = str.maketrans(
     {
         **_GREEK,
@@ -129,7 +121,7 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     if _is_name(lower) and _is_label(lower, following):
         # vitamin C, kinase A, chromosome 21, histone H3; but in "naive T cells" the letter belongs to what follows.
         after = tokens[at + 2] if at + 2 < len(tokens) else ""
-        if lower not in _rules().labelled and after.isalpha() and (_is_common(lower) or _OTHER.search(lower)):
+        if lower not in _words("labelled") and after.isalpha() and (_is_common(lower) or _OTHER.search(lower)):
             form = _joined(f"{following} {after}")
             return 3, Argument(f"{following} {after}", "label", frozenset({form, form.removesuffix("s"), f"{form}s"}))
         return 2, Argument(f"{word} {following}", "label", frozenset({_joined(f"{word} {following}")}))
@@ -141,13 +133,13 @@ def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     if re.fullmatch("[B-Z]", token) and following.lower() in _CELLS:
         forms = frozenset(f"{lower}{cells}" for cells in _CELLS)
         return 2, Argument(f"{word} {following}", "label", forms)
-    if lower in _rules().populations:
-        return 1, Argument(word, "population", _rules().populations[lower])
-    if lower in _rules().humans:
-        return 1, Argument(word, "human", _rules().humans)
+    if lower in _populations():
+        return 1, Argument(word, "population", _populations()[lower])
+    if lower in _words("humans"):
+        return 1, Argument(word, "human", _words("humans"))
     if _is_shaped(token, first=at == 0):
         form = _joined(token)
-        return 1, Argument(word, "name", _rules().same.get(form, frozenset({form})))
+        return 1, Argument(word, "name", _same().get(form, frozenset({form})))
     if _names_something(lower):
         return 1, Argument(word, "noun", frozenset(_forms(lower)))
     return 1, None
@@ -158,7 +150,7 @@ def head(text: str) -> Argument | None:
     words = [
         w for w in re.findall(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*", text.translate(_FOLD).lower()) if not w.endswith("ly")
     ]
-    named = [w for w in words if w not in empty_words() and w not in _rules().general]
+    named = [w for w in words if w not in empty_words() and w not in _words("general")]
     return Argument(named[-1], "head", frozenset(_forms(named[-1]))) if len(named) == 1 else None
 
 
@@ -171,7 +163,7 @@ def is_named(argument: Argument, content: SentenceContent) -> bool:
         return bool(argument.forms & content.words)
     if argument.kind == "human":
         # Of people is spoken where nobody is named; not where an animal is.
-        return bool(argument.forms & content.words) or not content.words & _rules().animals
+        return bool(argument.forms & content.words) or not content.words & _animals()
     if argument.kind in ("name", "label"):
         return bool(argument.forms & content.runs) or _is_inflected(argument, content)
     # Of a word such as ear-leg no part is long enough to be its form.
@@ -270,7 +262,7 @@ def _without_named(claim: str, text: str, groups: Iterable[Sequence[str]]) -> st
 
 def _is_label(lower: str, following: str) -> bool:
     """Tell if a letter, a number, or both, after a name tells apart several things of that name."""
-    if lower in _rules().labelled:
+    if lower in _words("labelled"):
         return bool(re.fullmatch(r"[A-Za-z]|\d{1,3}|[A-Za-z]\d{1,2}|[IVXivx]{2,4}", following))
     return bool(re.fullmatch(r"[B-HJ-Z]|[A-Z]\d{1,2}|[IVX]{2,4}", following)) or (following == "A" and lower.isalpha())
 
@@ -281,7 +273,6 @@ def _is_name(lower: str) -> bool:
 
 
 def _is_shaped(token: str, *, first: bool) -> bool:
-    """Tell if a token looks like a symbol or a proper name."""
     if len(token) < 2:
         return False
     if any(c.isdigit() for c in token) or any(c.isupper() for c in token[1:]):
@@ -294,13 +285,12 @@ def _is_shaped(token: str, *, first: bool) -> bool:
 def _names_something(lower: str) -> bool:
     """Tell if a word names something: a noun, or an adjective or a verb that the rules list."""
     parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 2 and not _is_common(p)]
-    return any(_stem(p) in _rules().synonyms or not _OTHER.search(p) for p in parts)
+    return any(_stem(p) in _synonyms() or not _OTHER.search(p) for p in parts)
 
 
 @cache
 def _is_common(word: str) -> bool:
-    rules = _rules()
-    return word in empty_words() or _stem(word) in rules.common or any(p.match(word) for p in rules.cues)
+    return word in empty_words() or _stem(word) in _common() or any(p.match(word) for p in cue_patterns().values())
 
 
 def _forms(lower: str, *, alone: bool = False) -> list[str]:
@@ -309,11 +299,10 @@ def _forms(lower: str, *, alone: bool = False) -> list[str]:
     stems = [_stem(p) for p in parts]
     if alone:
         return stems
-    return [other for stem in stems[:1] for other in (stem, *_rules().synonyms.get(stem, ()))]
+    return [other for stem in stems[:1] for other in (stem, *_synonyms().get(stem, ()))]
 
 
 def _near(one: str, other: str) -> bool:
-    """Tell if two stems are of one word."""
     if one == other:
         return True
     alike = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -357,42 +346,43 @@ def _american(word: str) -> str:
     return word
 
 
-class _ArgumentRules(NamedTuple):
-    common: frozenset[str]
-    populations: dict[str, frozenset[str]]
-    humans: frozenset[str]
-    synonyms: dict[str, tuple[str, ...]]
-    cues: tuple[re.Pattern[str], ...]
-    labelled: frozenset[str]
-    animals: frozenset[str]
-    same: dict[str, frozenset[str]]
-    general: frozenset[str]
+def _words(name: str) -> frozenset[str]:
+    return words_of_list("arguments", name)
 
 
 @cache
-def _rules() -> _ArgumentRules:
-    raw = tomllib.loads((resource_dir("corpus") / "verifier" / "arguments.toml").read_text(encoding="utf-8"))
-    synonyms: dict[str, tuple[str, ...]] = {}
-    same: dict[str, frozenset[str]] = {}
-    for line in raw["synonyms"]:
-        joined = frozenset(_joined(w) for w in line.split())
-        same |= {form: joined for form in joined}
-        stems = tuple(dict.fromkeys(_stem(w) for w in line.split()))
-        for stem in stems:
-            synonyms[stem] = synonyms.get(stem, ()) + stems
-    populations: dict[str, frozenset[str]] = {}
-    for line in (*raw["populations"], *raw["animals"]):
-        population, _, _ = line.partition("|")
-        for word in population.split():
-            populations[word] = populations.get(word, frozenset()) | frozenset(line.replace("|", " ").split())
-    return _ArgumentRules(
-        common=frozenset(_stem(w) for w in raw["common"].split()),
-        populations=populations,
-        humans=frozenset(raw["humans"].split()),
-        synonyms=synonyms,
-        cues=tuple(word_pattern(lexicon()[k]) for k in ("denial", "more", "less", "doubt", "affirmation")),
-        labelled=frozenset(raw["labelled"].split()),
-        animals=frozenset(w for line in raw["animals"] for w in line.split()),
-        same=same,
-        general=frozenset(raw["general"].split()),
-    )
+def _common() -> frozenset[str]:
+    return frozenset(map(_stem, _words("common")))
+
+
+@cache
+def _same() -> dict[str, frozenset[str]]:
+    """Names that mean one thing, each in one spelling with all of them."""
+    groups = [frozenset(map(_joined, line.split())) for line in verifier_rules("arguments")["synonyms"]]
+    return {form: group for group in groups for form in group}
+
+
+@cache
+def _synonyms() -> dict[str, tuple[str, ...]]:
+    """Stems of words that mean one thing, by each of them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in verifier_rules("arguments")["synonyms"]:
+        stems = tuple(dict.fromkeys(map(_stem, line.split())))
+        found |= {stem: found.get(stem, ()) + stems for stem in stems}
+    return found
+
+
+@cache
+def _populations() -> dict[str, frozenset[str]]:
+    """Words for whoever was looked at, each with those that say the same."""
+    rules = verifier_rules("arguments")
+    found: dict[str, frozenset[str]] = {}
+    for line in (*rules["populations"], *rules["animals"]):
+        for word in line.partition("|")[0].split():
+            found[word] = found.get(word, frozenset()) | frozenset(line.replace("|", " ").split())
+    return found
+
+
+@cache
+def _animals() -> frozenset[str]:
+    return frozenset(w for line in verifier_rules("arguments")["animals"] for w in line.split())

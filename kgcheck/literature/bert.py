@@ -86,7 +86,6 @@ class SentenceModel:
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder."""
         found = np.zeros((len(texts), self.dimension), dtype=np.float32)
         pieces = [np.array(e.ids, dtype=np.int64) for e in self._pieces.encode_batch(list(texts))]
         lengths = [-(-len(own) // _PADDED_TO) * _PADDED_TO for own in pieces]

@@ -11,7 +11,7 @@ be wrong: what it states is kept beside the work whose id it names, or, without 
 Like a reference snapshot it may come from anybody, is attached and never opened, and holds these tables alone.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +21,13 @@ import pyarrow as pa
 from kgcheck import __version__, clock
 from kgcheck.duck import connected, insert_arrow, limits
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, SourceAnswer, UnknownName
-from kgcheck.inputs import parse_json, read_whole, refuse_outside
+from kgcheck.inputs import refuse_outside
 from kgcheck.literature.documents import Rejected, clean
-from kgcheck.literature.formats import json_lines, read_retractions
-from kgcheck.literature.jats import ids_of, notices_of, reference_of, text_of, years_of
+from kgcheck.literature.formats import json_lines, json_of, numbered, read_retractions
+from kgcheck.literature.jats import ids_of, journal_of, notices_of, reference_of, text_of, years_of
 from kgcheck.literature.titles import content_words, key_of, names_a_work, surnames, title_keys
 from kgcheck.literature.works import ids_of_reference, place_in_print
-from kgcheck.literature.xml_elements import XmlElements, xml_elements
+from kgcheck.literature.xml_records import xml_records
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
@@ -89,36 +89,17 @@ def _cleaned(fields: WorkFields) -> WorkFields | Rejected | None:
 
 
 def _of_xml(path: Path) -> Iterator[ReadWork]:
-    with xml_elements(path, "XML of PubMed or JATS") as elements:
-
-        def start(element: Any) -> None:
-            if isinstance(element.tag, str):
-                element.tag = element.tag.rpartition("}")[2]
-
-        number = 0
-        for element in elements.ends(start):
-            found = _ended(element, elements)
-            if found is None:
-                continue
-            number += 1
-            place = f"{path}, record {number}"
-            for source, fields in found:
-                yield ReadWork(place, source, fields)
-            element.clear()
-            elements.around[-1].clear() if len(elements.around) == 1 else None
-            elements.end_record()
-        if not number:
-            raise InputFormat(f"{path} has no record of PubMed and no article of JATS", "name a file of PubMed or JATS")
-
-
-def _ended(element: Any, elements: XmlElements) -> list[tuple[str, WorkFields | Rejected]] | None:
-    """Read a record from an element that has ended; None where it is not one."""
-    if element.tag == "PubmedArticle":
-        nothing = Rejected(reason="malformed", detail="the record has no MedlineCitation with an Article")
-        return [("pubmed", work_of_article(element) or nothing)]
-    if element.tag == "article" and not any(e.tag == "article" for e in elements.around):
-        return [("jats", fields) for fields in _works_of_article(element)]
-    return None
+    number = 0
+    for number, element in enumerate(xml_records(path, "XML of PubMed or JATS", {"PubmedArticle", "article"}), 1):
+        if element.tag == "article":
+            source, found = "jats", _works_of_article(element)
+        else:
+            nothing = Rejected(reason="malformed", detail="the record has no MedlineCitation with an Article")
+            source, found = "pubmed", [work_of_article(element) or nothing]
+        for fields in found:
+            yield ReadWork(f"{path}, record {number}", source, fields)
+    if not number:
+        raise InputFormat(f"{path} has no record of PubMed and no article of JATS", "name a file of PubMed or JATS")
 
 
 def _works_of_article(article: Any) -> list[WorkFields | Rejected]:
@@ -140,8 +121,7 @@ def _works_of_article(article: Any) -> list[WorkFields | Rejected]:
         ids=ids,
         titles=tuple(filter(None, (f"{title}: {subtitle}" if subtitle else "", title))),
         years=years_of(meta),
-        journal=text_of(article.find("front/journal-meta/journal-title-group/journal-title"))
-        or text_of(article.find("front/journal-meta/journal-title")),
+        journal=journal_of(article),
         author=_first_author(meta),
         volume=text_of(meta.find("volume")),
         page=first_page(text_of(meta.find("fpage")) or text_of(meta.find("elocation-id"))),
@@ -167,7 +147,6 @@ def _first_author(meta: Any) -> str:
 
 
 def _listed(citing: str, element: Any) -> WorkFields:
-    """Read an entry of a reference list as a work."""
     entry = reference_of(str(element.get("id")), element)
 
     def first(*tags: str) -> str:
@@ -194,47 +173,33 @@ def _of_json(path: Path, suffix: str) -> Iterator[ReadWork]:
             yield ReadWork(place, "", raw)
             continue
         number += 1
-        source, readers = _known(raw)
-        if not source:
-            detail = "it is no work of OpenAlex or Crossref"
-            if number == 1:
-                raise InputFormat(
-                    f"{path} holds no works: its first record has neither an OpenAlex id nor a DOI", _OF_WORKS
-                )
-            yield ReadWork(place, "", Rejected(reason="malformed", detail=detail, record=str(raw)[:200]))
-            continue
+        openalex_work = str(raw.get("id")).startswith("https://openalex.org/W")
+        source = "openalex" if openalex_work else "crossref" if isinstance(raw.get("DOI"), str) else ""
+        if not source and number == 1:
+            detail = f"{path} holds no works: its first record has neither an OpenAlex id nor a DOI"
+            raise InputFormat(detail, _OF_WORKS)
+        made: list[WorkFields | Rejected] = []
         try:
-            made = [fields for reader in readers for fields in reader(raw)]
+            if source == "openalex":
+                made = [openalex.work_fields(raw)]
+            elif source == "crossref":
+                made = [crossref.work_of(raw), *crossref.cited_in(raw)]
+            else:
+                detail = "it is no work of OpenAlex or Crossref"
+                made = [Rejected(reason="malformed", detail=detail, record=str(raw)[:200])]
         except SourceAnswer as error:
             named = str(raw.get("id") or raw.get("DOI"))[:200]
-            yield ReadWork(place, source, Rejected(reason="malformed", detail=error.message, record=named))
-            continue
+            made = [Rejected(reason="malformed", detail=error.message, record=named)]
         yield from (ReadWork(place, source, fields) for fields in made)
-
-
-_Readers = tuple[Callable[[dict[str, Any]], tuple[WorkFields, ...]], ...]
-
-
-def _known(raw: dict[str, Any]) -> tuple[str, _Readers]:
-    if str(raw.get("id")).startswith("https://openalex.org/W"):
-        return "openalex", (lambda work: (openalex.work_fields(work),),)
-    if isinstance(raw.get("DOI"), str):
-        return "crossref", (lambda work: (crossref.work_of(work),), crossref.cited_in)
-    return "", ()
 
 
 def _items(path: Path) -> Iterator[tuple[str, dict[str, Any] | Rejected]]:
     """The works of a file that is one JSON value: a list, or an object with ``items`` as in the dump of Crossref."""
-    try:
-        whole = parse_json(read_whole(path, encoding="utf-8-sig"))
-    except ValueError as error:
-        raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
+    whole = json_of(path)
     items = whole.get("items", [whole]) if isinstance(whole, dict) else whole
     if not isinstance(items, list):
         raise InputFormat(f"{path} holds no works", _OF_WORKS)
-    for number, raw in enumerate(items, 1):
-        place = f"{path}, record {number}"
-        yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object", place=place)
+    return numbered(path, items)
 
 
 FORMAT = "1"
@@ -258,14 +223,6 @@ CREATE TABLE notice (work BIGINT, notice VARCHAR, release_id INTEGER);
 CREATE TABLE cites (work BIGINT, cited VARCHAR);
 """
 
-_WORKING = """
-CREATE TEMP TABLE entry (
-    entry BIGINT, release_id INTEGER, stated_by VARCHAR, record VARCHAR, url VARCHAR, titles VARCHAR[],
-    years INTEGER[], journal VARCHAR, author VARCHAR, volume VARCHAR, page VARCHAR, retracted BOOLEAN, alike UBIGINT,
-    keys UBIGINT[], ids VARCHAR[], cites VARCHAR[]);
-CREATE TEMP TABLE gone (id VARCHAR, notice VARCHAR, release_id INTEGER);
-"""
-
 _ENTRY = pa.schema(
     {
         "entry": pa.int64(),
@@ -282,6 +239,7 @@ _ENTRY = pa.schema(
     }
 )
 _GONE = pa.schema({"id": pa.string(), "notice": pa.string(), "release_id": pa.int32()})
+_WORKING = {"entry": _ENTRY, "gone": _GONE}
 
 
 class BuiltBibliography(NamedTuple):
@@ -365,7 +323,10 @@ class _BibliographyBuilder:
         self._next_entry = 0
         self._releases: dict[tuple[str, Path], int] = {}
         self._now = clock.now().replace(tzinfo=None)
-        db.execute(TABLES + _WORKING).fetchall()
+        db.execute(TABLES).fetchall()
+        for table, schema in _WORKING.items():
+            db.register("empty", schema.empty_table())
+            db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM empty").fetchall()
 
     def add(self, path: Path, folder: Path) -> None:
         """Add the works of a file; in a folder, one that cannot be read must not keep the others out."""
@@ -382,9 +343,7 @@ class _BibliographyBuilder:
         for gone in read_retractions(path):
             self._gone.append({"id": gone, "notice": None, "release_id": release})
             # A work that nothing else speaks of is known by this alone.
-            listed = _row(WorkFields(key=gone, ids=(gone,), listed=True))
-            self._entries.append({"entry": self._next_entry, "release_id": release, **listed})
-            self._next_entry += 1
+            self._put(WorkFields(key=gone, ids=(gone,), listed=True), release)
         self._flush()
 
     def _add(self, found: ReadWork, path: Path, folder: Path) -> None:
@@ -393,21 +352,24 @@ class _BibliographyBuilder:
             self._reject(fields.model_copy(update={"place": found.place}))
             return
         release = self._release(found.source, path, folder)
-        self._entries.append({"entry": self._next_entry, "release_id": release, **_row(fields)})
-        self._next_entry += 1
+        self._put(fields, release)
         self._gone += [{"id": i, "notice": n, "release_id": release} for n in fields.notices for i in fields.ids[:1]]
         self._gone += [{"id": i, "notice": fields.ids[0], "release_id": release} for i in fields.retracts]
         if len(self._entries) >= _BATCH:
             self._flush()
+
+    def _put(self, fields: WorkFields, release: int) -> None:
+        self._entries.append({"entry": self._next_entry, "release_id": release, **_row(fields)})
+        self._next_entry += 1
 
     def _reject(self, rejected: Rejected) -> None:
         self._rejects.write(rejected.model_dump_json() + "\n")
         self._rejected += 1
 
     def _flush(self) -> None:
-        for table, rows, schema in (("entry", self._entries, _ENTRY), ("gone", self._gone, _GONE)):
+        for table, rows in (("entry", self._entries), ("gone", self._gone)):
             if rows:
-                insert_arrow(self._db, table, pa.Table.from_pylist(rows, schema=schema))
+                insert_arrow(self._db, table, pa.Table.from_pylist(rows, schema=_WORKING[table]))
                 rows.clear()
 
     def _release(self, source: str, path: Path, folder: Path) -> int:
@@ -446,33 +408,28 @@ class _BibliographyBuilder:
 
     def _join(self) -> None:
         """Give each entry the number of its work: of records by their ids, until nothing changes, then of lists."""
-        run = self._db.execute
-        run(
-            "CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'"
-        ).fetchall()
-        run("CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record'").fetchall()
+        for statement in _JOINING_RECORDS:
+            self._db.execute(statement).fetchall()
         changed = 1
         while changed:
-            run(
-                """
-                CREATE OR REPLACE TEMP TABLE better AS
-                WITH least AS (SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id)
-                SELECT entry, min(least.work) AS work FROM mark JOIN least USING (id) GROUP BY entry
-                """
-            ).fetchall()
-            ((changed,),) = run(
-                """
-                SELECT count(*) FROM better JOIN label USING (entry) WHERE better.work < label.work
-                """
-            ).fetchall()
-            run(
-                "UPDATE label SET work = better.work FROM better"
-                " WHERE better.entry = label.entry AND better.work < label.work"
-            ).fetchall()
+            self._db.execute(_BETTER).fetchall()
+            ((changed,),) = self._db.execute(_RELABEL).fetchall()
         for statement in _JOINING_LISTS:
-            run(statement).fetchall()
+            self._db.execute(statement).fetchall()
 
 
+_JOINING_RECORDS = (
+    "CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'",
+    "CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record'",
+)
+_BETTER = """
+CREATE OR REPLACE TEMP TABLE better AS
+WITH least AS (SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id)
+SELECT entry, min(least.work) AS work FROM mark JOIN least USING (id) GROUP BY entry
+"""
+_RELABEL = """
+UPDATE label SET work = better.work FROM better WHERE better.entry = label.entry AND better.work < label.work
+"""
 _JOINING_LISTS = (
     "CREATE TEMP TABLE known AS SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id",
     # A list names a work by its first id that has a record; without one, by its first id alone.
@@ -538,26 +495,15 @@ _FINISHING = (
 
 def _row(fields: WorkFields) -> dict[str, Any]:
     place = place_in_print(fields.volume, fields.page)
-    return {
+    return fields._asdict() | {
         "stated_by": "reference_list" if fields.listed else "record",
         "record": fields.key,
-        "url": fields.url,
-        "titles": fields.titles,
-        "years": fields.years,
-        "journal": fields.journal,
-        "author": fields.author,
-        "volume": fields.volume,
-        "page": fields.page,
-        "retracted": fields.retracted,
         "alike": _alike(fields),
         "keys": sorted(set(title_keys(fields.titles, fields.author, [place] if place else []))),
-        "ids": fields.ids,
-        "cites": fields.cites,
     }
 
 
 def _alike(fields: WorkFields) -> int | None:
-    """A number for title, author and year together, where they name one work."""
     if not (fields.titles and names_a_work(fields.titles[0]) and fields.years and surnames(fields.author)):
         return None
     return key_of(surnames(fields.author)[0], str(min(fields.years)), *content_words(fields.titles[0]))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -34,6 +34,24 @@ _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 """Sources that would have every work with an id of a kind, where their files are complete."""
 
 
+_STATED = ("stated_by", "record", "url", "titles", "years", "journal", "author", "volume", "page")
+
+
+class _Release(NamedTuple):
+    """A row of the table of this name."""
+
+    id: int
+    source: str
+    release: str
+    released: str
+    file: str
+    sha256: str
+    retrieved_at: datetime
+    built_at: datetime
+    recency: int
+    complete: bool
+
+
 class Bibliography(Closing):
     """A bibliography snapshot, opened for reading."""
 
@@ -47,7 +65,7 @@ class Bibliography(Closing):
             confine(self._db)
             with attaching(path):
                 self._refuse_foreign()
-            self._releases = {row[0]: row for row in self._rows("SELECT * FROM bib.release ORDER BY id")}
+            self._releases = {row[0]: _Release(*row) for row in self._rows("SELECT * FROM bib.release ORDER BY id")}
         except BaseException:
             self.close()
             raise
@@ -63,7 +81,6 @@ class Bibliography(Closing):
             raise SnapshotError(f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", _AGAIN)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -81,20 +98,12 @@ class Bibliography(Closing):
             counts[release]["retracted"] = count
         return [
             SourceRelease(
-                source=source,
-                name=f"{source}, complete" if complete else source,
-                release=release,
-                released=released,
+                name=f"{r.source}, complete" if r.complete else r.source,
                 licence="",
-                file=file,
-                sha256=sha256,
-                retrieved_at=retrieved,
-                built_at=built,
                 rows=counts[number],
+                **{name: getattr(r, name) for name in SourceRelease.model_fields.keys() & r._fields},
             )
-            for number, source, release, released, file, sha256, retrieved, built, _, complete in (
-                self._releases.values()
-            )
+            for number, r in self._releases.items()
         ]
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
@@ -108,7 +117,7 @@ class Bibliography(Closing):
             WorksFound(
                 by_id=_distinct(works, (n for i in own for n in named.get(i, ()))),
                 similar=_distinct(works, (n for k in some for n in alike.get(k, ()))),
-                absent=tuple(self._absent(i) for i in own if i not in named and self._complete(i)),
+                absent=tuple(e for i in own if i not in named and (e := self._absent(i))),
                 looked=self._looked(reference),
             )
             for reference, own, some in zip(references, ids, keys, strict=True)
@@ -136,24 +145,30 @@ class Bibliography(Closing):
 
     def _works(self, numbers: set[int]) -> dict[int, Work]:
         wanted = [sorted(numbers)]
-        among = "work IN (SELECT unnest(?::BIGINT[]))"
+        among = "(SELECT unnest(?::BIGINT[]))"
         ids: dict[int, list[str]] = defaultdict(list)
-        for number, name in self._rows(f"SELECT work, id FROM bib.name WHERE {among} ORDER BY ALL", wanted):
+        for number, name in self._rows(f"SELECT work, id FROM bib.name WHERE work IN {among} ORDER BY ALL", wanted):
             ids[number].append(name)
         notices: dict[int, list[str]] = defaultdict(list)
         for number, notice in self._rows(
-            f"SELECT work, notice FROM bib.notice WHERE notice IS NOT NULL AND {among} ORDER BY ALL", wanted
+            f"SELECT work, notice FROM bib.notice WHERE notice IS NOT NULL AND work IN {among} ORDER BY ALL", wanted
         ):
             notices[number].append(notice)
         statements: dict[int, list[WorkStatement]] = defaultdict(list)
-        for row in self._rows(f"SELECT * FROM bib.statement WHERE {among} ORDER BY ALL", wanted):
+        for number, release, *stated in self._rows(
+            f"SELECT * FROM bib.statement WHERE work IN {among} ORDER BY ALL", wanted
+        ):
             try:
-                statements[row[0]].append(self._statement(row))
+                source = self._releases[release]
+                fields = dict(zip(_STATED, stated, strict=True))
+                statements[number].append(
+                    WorkStatement(
+                        source=source.source, release=source.release, retrieved_at=source.retrieved_at, **fields
+                    )
+                )
             except (ValidationError, KeyError) as error:
-                raise SnapshotError(f"{self.path} is damaged: a statement of work {row[0]} is none", _AGAIN) from error
-        gone = dict(
-            self._rows("SELECT number, retracted FROM bib.work WHERE number IN (SELECT unnest(?::BIGINT[]))", wanted)
-        )
+                raise SnapshotError(f"{self.path} is damaged: a statement of work {number} is none", _AGAIN) from error
+        gone = dict(self._rows(f"SELECT number, retracted FROM bib.work WHERE number IN {among}", wanted))
         return {
             number: Work(
                 ids=tuple(ids[number]),
@@ -164,42 +179,20 @@ class Bibliography(Closing):
             for number, stated in statements.items()
         }
 
-    def _statement(self, row: Sequence[Any]) -> WorkStatement:
-        _, number, stated_by, record, url, titles, years, journal, author, volume, page = row
-        release = self._releases[number]
-        return WorkStatement(
-            source=release[1],
-            release=release[2],
-            record=record,
-            url=url,
-            retrieved_at=release[6],
-            stated_by=stated_by,
-            titles=titles,
-            years=years,
-            journal=journal,
-            author=author,
-            volume=volume,
-            page=page,
-        )
-
-    def _complete(self, name: str) -> bool:
+    def _absent(self, name: str) -> Evidence | None:
+        """Evidence that an id does not exist, where one that would have it says that it has all."""
         owners = _OWNERS[name.partition(":")[0]]
-        return any(r[1] in owners and r[9] for r in self._releases.values())
-
-    def _absent(self, name: str) -> Evidence:
-        owners = _OWNERS[name.partition(":")[0]]
-        release = max((r for r in self._releases.values() if r[1] in owners and r[9]), key=lambda r: r[8])
-        return silent(release[1], release[2], release[6], name, complete=True)
+        complete = [r for r in self._releases.values() if r.source in owners and r.complete]
+        newest = max(complete, key=lambda r: r.recency, default=None)
+        return newest and silent(newest.source, newest.release, newest.retrieved_at, name, complete=True)
 
     def _looked(self, reference: CitedWork) -> tuple[Evidence, ...]:
         record = ", ".join(ids_of_reference(reference)) or reference.title or reference.text
-        newest: dict[str, tuple[str, datetime]] = {}
-        for row in sorted(self._releases.values(), key=lambda r: r[8]):
-            newest[row[1]] = (row[2], row[6])
+        newest = {r.source: r for r in sorted(self._releases.values(), key=lambda r: r.recency)}
         return tuple(
-            silent(source, release, at, record, complete=False)
-            for source, (release, at) in newest.items()
-            if source != "retractions"
+            silent(r.source, r.release, r.retrieved_at, record, complete=False)
+            for r in newest.values()
+            if r.source != "retractions"
         )
 
 
@@ -228,7 +221,6 @@ def places_in(reference: CitedWork) -> list[tuple[str, str]]:
 
 @cache
 def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
-    """Return the catalog of such a snapshot."""
     with connected() as db:
         db.execute(f"ATTACH ':memory:' AS bib; USE bib; {TABLES}").fetchall()
         return catalog_of(db, "bib")

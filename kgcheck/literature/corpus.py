@@ -36,7 +36,7 @@ from kgcheck.literature.manifest import (
     write_manifest,
 )
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.literature.store import SENTENCES, VECTORS, Added, DocumentStore
 from kgcheck.locks import FileLock
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
 from kgcheck.progress import NoProgress, Progress
@@ -231,27 +231,27 @@ class Corpus(Closing):
     def _embed(self, embedder: Embedder) -> None:
         """Embed what is not embedded, whole documents and each of their sentences; each part is kept at once."""
 
-        def whole(numbers: list[int], documents: list[Document]) -> None:
-            vectors = embedder.encode([d.text for d in documents]).astype(np.float16)
-            self.store.put_vectors(numbers, [row.tobytes() for row in vectors])
+        def whole(documents: list[Document]) -> list[bytes]:
+            return [row.tobytes() for row in embedder.encode([d.text for d in documents]).astype(np.float16)]
 
-        def by_sentence(numbers: list[int], documents: list[Document]) -> None:
+        def by_sentence(documents: list[Document]) -> list[bytes]:
             vectors = embedder.encode([passage for d in documents for passage in d.passages])
             ends = np.cumsum([len(d.passages) for d in documents])
-            self.store.put_sentences(numbers, [packed(own) for own in np.split(vectors, ends[:-1])])
+            return [packed(own) for own in np.split(vectors, ends[:-1])]
 
-        for what, lacking, embed in (
-            ("embedding abstracts", self.store.without_vector(), whole),
-            ("embedding sentences", self.store.without_sentences(), by_sentence),
+        for step_name, table, embed in (
+            ("embedding abstracts", VECTORS, whole),
+            ("embedding sentences", SENTENCES, by_sentence),
         ):
+            lacking = self.store.without(table)
             if not lacking:
                 continue
             self.store.set_meta(_RUNTIMES, ", ".join(sorted({*self._runtimes(), embedder.runtime})))
-            with self._progress.step(what, len(lacking)) as step:
+            with self._progress.step(step_name, len(lacking)) as step:
                 for at in range(0, len(lacking), _EMBEDDED_TOGETHER):
                     part = lacking[at : at + _EMBEDDED_TOGETHER]
                     documents = self.store.documents(part)
-                    embed(part, [documents[n] for n in part])
+                    self.store.put(table, part, embed([documents[n] for n in part]))
                     step.advance(len(part))
 
     def _runtimes(self) -> list[str]:
@@ -286,7 +286,6 @@ class Corpus(Closing):
         )
 
     def close(self) -> None:
-        """Let others in."""
         self.store.close()
         self._release()
 

@@ -130,7 +130,6 @@ class Dense:
         return numbers
 
     def save(self, path: Path) -> None:
-        """Write the index to a file."""
         try:
             _faiss().write_index(self._engine, str(path))
         except RuntimeError as error:

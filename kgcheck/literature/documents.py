@@ -6,6 +6,7 @@ import re
 import unicodedata
 from datetime import datetime
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -176,7 +177,6 @@ class Document(Value):
 
     @property
     def passages(self) -> tuple[str, ...]:
-        """The sentences of the abstract."""
         return tuple(self.abstract[start:end] for start, end in self.spans)
 
     @property
@@ -254,9 +254,5 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
 
 def _joined(pieces: list[str]) -> tuple[Span, ...]:
     """Return the spans of pieces that are joined by one space."""
-    spans: list[Span] = []
-    at = 0
-    for piece in pieces:
-        spans.append((at, at + len(piece)))
-        at += len(piece) + 1
-    return tuple(spans)
+    ends = [end - 1 for end in accumulate(len(piece) + 1 for piece in pieces)]
+    return tuple((end - len(piece), end) for end, piece in zip(ends, pieces, strict=True))

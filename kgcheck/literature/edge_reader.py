@@ -9,7 +9,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.names import Names
-from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
+from kgcheck.literature.pairs import EdgeClaim, PairVerifier
 from kgcheck.literature.search import LiteratureIndex, SearchHit
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
@@ -42,7 +42,6 @@ class TripleReader:
         self.schema = schema
 
     def claim(self, triple: Triple) -> EdgeClaim:
-        """An edge in words."""
         form = form_of(triple, self.schema)
         if form is None:
             known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address) if f.for_papers]
@@ -162,9 +161,7 @@ def read_sentences(
 ) -> ClaimVerdict:
     """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
     read = [_only_matching(document, claim.matches) for document in documents]
-    if verifier is None:
-        return verify(claim.claim, read, PairVerifier(claim, unlike=unlike), gated=False)
-    return verify(claim.claim, read, verifier, (claim.head, claim.tail))
+    return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
 
 
 def address(document: Document) -> str:

@@ -128,7 +128,9 @@ class TorchModel:
         transformers_logging.set_verbosity_error()
         transformers_logging.disable_progress_bar()
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        low = precision == "bfloat16" or (precision == "auto" and (device == "cuda" or _has_bfloat16(torch)))
+        # A processor that does not compute in bfloat16 by itself is slower with it than in float32.
+        able = device == "cuda" or any(torch.cpu.get_capabilities().get(n) for n in ("avx512_bf16", "amx_bf16", "bf16"))
+        low = precision == "bfloat16" or (precision == "auto" and able)
         kind = torch.bfloat16 if low else torch.float32
         self.precision = str(kind).removeprefix("torch.")
         self.runtime = f"torch {self.precision}"
@@ -145,7 +147,6 @@ class TorchModel:
         self._threads: int = torch.get_num_threads()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder. The model sorts by length itself, so that a batch holds little padding."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.
@@ -157,9 +158,3 @@ class TorchModel:
         # Normalised here: in bfloat16 the length would be off by half a percent.
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
-
-
-def _has_bfloat16(torch: Any) -> bool:
-    """Tell whether the processor computes in bfloat16 by itself: elsewhere it is slower than float32."""
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("bf16"))

@@ -14,7 +14,7 @@ from kgcheck.literature.documents import Document, Rejected, make_document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.literature.pdf import read_pdf
-from kgcheck.literature.xml_elements import xml_elements
+from kgcheck.literature.xml_records import xml_records
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 from kgcheck.providers.openalex import work_record
 from kgcheck.providers.pubmed import article_record
@@ -116,11 +116,8 @@ def _numpy_list(text: str) -> list[str]:
     inner = text.strip()
     if not (inner.startswith(("['", '["')) and inner.endswith(("']", '"]'))):
         return [text]
-    return [_ESCAPE.sub(_escaped, a or b) for a, b in _QUOTED.findall(inner)]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
+    meant = {"n": "\n", "t": "\t", "r": "\r"}
+    return [_ESCAPE.sub(lambda m: meant.get(m[1], m[1]), a or b) for a, b in _QUOTED.findall(inner)]
 
 
 def text_lines(path: Path) -> Iterator[str]:
@@ -157,10 +154,7 @@ def _csv(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    try:
-        whole = parse_json(read_whole(path, encoding="utf-8-sig"))
-    except ValueError as error:
-        raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
+    whole = json_of(path)
     records = _get(whole, recipe.records) if recipe.records and isinstance(whole, dict) else whole
     if isinstance(records, dict):
         records = [{**r, "@key": key} if isinstance(r, dict) else r for key, r in records.items()]
@@ -169,9 +163,22 @@ def _json(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
             f"{path} holds no records{f' under {recipe.records}' if recipe.records else ''}",
             "correct the file, or name another recipe with --recipe",
         )
+    return numbered(path, records)
+
+
+def json_of(path: Path) -> Any:
+    """The value of a file that is one of JSON."""
+    try:
+        return parse_json(read_whole(path, encoding="utf-8-sig"))
+    except ValueError as error:
+        raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
+
+
+def numbered(path: Path, records: Iterable[Any]) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
+    """The objects of a list, each with its place."""
     for number, raw in enumerate(records, 1):
-        place = f"{path}, record {number}"
-        yield place, raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
+        found = raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
+        yield f"{path}, record {number}", found
 
 
 def json_lines(path: Path) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
@@ -208,17 +215,9 @@ def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
-    with xml_elements(path, "PubMed XML") as elements:
-        number = 0
-        for element in elements.ends():
-            if element.tag == "PubmedArticle":
-                number += 1
-                record = article_record(element)
-                yield f"{path}, record {number}", {**record._asdict(), "id": record.key} if record else {}
-            if len(elements.around) == 1:
-                # Also its place in the set goes: millions of empty ones would stay.
-                elements.around[0].clear()
-                elements.end_record()
+    for number, element in enumerate(xml_records(path, "PubMed XML", {"PubmedArticle"}), 1):
+        record = article_record(element)
+        yield f"{path}, record {number}", {**record._asdict(), "id": record.key} if record else {}
 
 
 def read_retractions(path: Path) -> Iterable[str]:

@@ -9,11 +9,10 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from kgcheck.inputs import read_toml
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
-from kgcheck.resources import resource_dir
+from kgcheck.text.words import verifier_rules, words_of_list
 
 _MOST_CUTS = 40
 """Places at which a sentence is cut."""
@@ -29,7 +28,6 @@ class SentencePiece(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All that it may be about."""
         return f"{self.before} ; {self.text}" if self.before else self.text
 
 
@@ -44,16 +42,15 @@ def pieces(quoted: Sequence[str], abstract: str = "", *, compares: bool = False)
         before = ""
         for text in _cut(sentence, compares=compares):
             earlier = before or _before(sentence, abstract)
-            found.append(SentencePiece(text, earlier if _refers(text) else ""))
+            found.append(SentencePiece(text, earlier if _references().search(text) else ""))
             before = text
     return tuple(found)
 
 
 def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
     """Pieces of a sentence; one without a subject of its own goes on with the one before it."""
-    rules = _piece_rules()
     start = 0
-    for found in islice(rules.cuts.finditer(sentence), _MOST_CUTS):
+    for found in islice(_cuts().finditer(sentence), _MOST_CUTS):
         if compares and found.lastgroup == "compares":
             continue
         words = _WORD.findall(sentence[found.end() : found.end() + 40].lower())
@@ -67,11 +64,7 @@ def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
 
 
 def _goes_on(words: Sequence[str]) -> bool:
-    return words[0] in _piece_rules().goes_on or words[0].endswith(("ed", "ing"))
-
-
-def _refers(text: str) -> bool:
-    return bool(_piece_rules().refers.search(text))
+    return words[0] in words_of_list("pieces", "goes_on") or words[0].endswith(("ed", "ing"))
 
 
 def _before(sentence: str, abstract: str) -> str:
@@ -80,7 +73,7 @@ def _before(sentence: str, abstract: str) -> str:
     earlier = [abstract[start:end] for start, end in spans if at >= 0 and end <= at][-2:]
     if not earlier:
         return ""
-    return " ".join(earlier) if _refers(earlier[-1]) else earlier[-1]
+    return " ".join(earlier) if _references().search(earlier[-1]) else earlier[-1]
 
 
 @lru_cache(maxsize=64)
@@ -88,21 +81,15 @@ def _spans(abstract: str) -> tuple[Span, ...]:
     return sentences(abstract) if abstract else ()
 
 
-class _PieceRules(NamedTuple):
-    cuts: re.Pattern[str]
-    refers: re.Pattern[str]
-    goes_on: frozenset[str]
+@cache
+def _cuts() -> re.Pattern[str]:
+    turns, compares = ("|".join(verifier_rules("pieces")[kind]) for kind in ("turns", "compares"))
+    return re.compile(rf"(?P<ends>;)|\b(?P<turns>{turns})\b|(?P<compares>{compares})\b", re.IGNORECASE)
 
 
 @cache
-def _piece_rules() -> _PieceRules:
-    raw = read_toml(resource_dir("corpus") / "verifier" / "pieces.toml")
-    turns, compares, refers = ("|".join(raw[k]) for k in ("turns", "compares", "refers"))
-    return _PieceRules(
-        cuts=re.compile(rf"(?P<ends>;)|\b(?P<turns>{turns})\b|(?P<compares>{compares})\b", re.IGNORECASE),
-        refers=re.compile(rf"\b(?:{refers})\b", re.IGNORECASE),
-        goes_on=frozenset(raw["goes_on"]),
-    )
+def _references() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(verifier_rules('pieces')['refers'])})\b", re.IGNORECASE)
 
 
 _THAN = re.compile(
@@ -111,6 +98,7 @@ _THAN = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"[,;]|\b(?:and|against|versus|vs|compared (?:with|to)|but|whereas|while)\b", re.IGNORECASE)
+_TOLD_OF = re.compile(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]")
 _LESS = frozenset("less fewer worse lower smaller shorter slower weaker later".split())
 _LONGEST_SENTENCE = 2_000
 
@@ -134,7 +122,8 @@ def _turned(claim: str, sentences: Sequence[str]) -> str:
     wanted = _compared(claim)
     if not wanted:
         return ""
-    second = head(_first_words(wanted.second))
+    # Of the second side, what stands before something is told of it.
+    second = head(_TOLD_OF.split(wanted.second.strip(), maxsplit=1)[0])
     first = [a for a in arguments(f"the {wanted.first}") if a.kind != "number"]
     if not second:
         return ""
@@ -156,12 +145,6 @@ def _compared(sentence: str) -> _Comparison | None:
     return _Comparison(sentence[: found.start()], sentence[found.end() :], found["way"].lower() in _LESS)
 
 
-def _first_words(text: str) -> str:
-    """Return the first words of a side of a comparison, up to what is told of it."""
-    words = re.split(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]", text.strip(), maxsplit=1)
-    return words[0]
-
-
 def _number_of_other(claim: str, sentences: Sequence[str]) -> str:
     """A number beside something that the claim does not name, where what it does name has another number."""
     named = arguments(claim)
@@ -176,7 +159,7 @@ def _number_of_other(claim: str, sentences: Sequence[str]) -> str:
 def _is_of_other(number: Argument, things: Sequence[Argument], sentence: str) -> bool:
     parts = [(text, content_of(text)) for text in _PARTS.split(sentence) if text.strip()]
     own = [(text, there) for text, there in parts if is_named(number, there)]
-    units = {unit for _, unit in _numbers(number)}
+    units = {form.partition("|")[2] for form in number.forms}
     rest = [there for _, there in parts if not is_named(number, there) and units & {unit for _, unit in there.numbers}]
     wanted = content_of(" ; ".join(a.words for a in things))
     for text, there in own:
@@ -184,11 +167,6 @@ def _is_of_other(number: Argument, things: Sequence[Argument], sentence: str) ->
         if not lacking or not any(is_named(a, other) and not is_named(a, there) for a in things for other in rest):
             return False
     return bool(own)
-
-
-def _numbers(number: Argument) -> set[tuple[str, str]]:
-    found = (form.partition("|") for form in number.forms)
-    return {(value, unit) for value, _, unit in found}
 
 
 _COMPARES = re.compile(r"\b(?:than|versus|vs|compared)\b", re.IGNORECASE)
@@ -252,7 +230,10 @@ def claimed(claim: str) -> list[ClaimedAct]:
 
 def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
     """The act of sentences that exchanges who does it and to what, where none has them as they are wanted."""
-    comparable = [r for r in found if not r.act.mutual and _comparable(wanted.act, r.act)]
+    name = wanted.act.name
+    comparable = [
+        r for r in found if not r.act.mutual and (r.act.name == name or not (specific(name) or specific(r.act.name)))
+    ]
     if any(_straight(wanted, r) for r in comparable):
         return None
     return next((r.act for r in comparable if _crossed(wanted, r)), None)
@@ -320,21 +301,15 @@ def _together(
     for piece in read:
         lacking = set(missing(both, [piece.whole], abstract, groups))
         there = content_of(piece.whole)
-        left = [[a for a in side if a.words in lacking or not _has_head(a, there)] for side in wanted]
-        if all(len(gone) < len(side) for gone, side in zip(left, wanted, strict=True)) and not any(
-            _acts_elsewhere(a, piece, read) for a in left[0]
-        ):
-            near.append(piece)
+        left = [
+            [a for a in side if a.words in lacking or (a.kind == "head" and not is_named(a, there))] for side in wanted
+        ]
+        if all(len(gone) < len(side) for gone, side in zip(left, wanted, strict=True)):
+            # What the piece does not name may act in another: one act each, of another doer.
+            others = [r.agent for other in read if other is not piece for r in _read(other.text)]
+            if not any(is_named(a, agent) for a in left[0] for agent in others):
+                near.append(piece)
     return near
-
-
-def _has_head(argument: Argument, there: SentenceContent) -> bool:
-    return argument.kind != "head" or is_named(argument, there)
-
-
-def _acts_elsewhere(argument: Argument, piece: SentencePiece, read: Sequence[SentencePiece]) -> bool:
-    """Tell whether an argument that a piece does not name acts in another: one act each, of another doer."""
-    return any(is_named(argument, r.agent) for other in read if other is not piece for r in _read(other.text))
 
 
 def _all_deny(sides: ClaimedAct, sentences: Sequence[str]) -> bool:
@@ -386,12 +361,6 @@ def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
         if written and all(other in words and word not in words for words in written):
             return f"its sentences have another word for it: {other}, not {word}"
     return ""
-
-
-def _comparable(wanted: Act, other: Act) -> bool:
-    if specific(wanted.name) or specific(other.name):
-        return wanted.name == other.name
-    return True
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,6 @@ class PaperHit:
 
     @property
     def passage(self) -> str:
-        """The passage."""
         return self.document.abstract[self.start : self.end]
 
     def as_row(self) -> dict[str, Any]:

@@ -10,17 +10,16 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kgcheck.errors import INSTALL_AGAIN, LET_READ, ConfigurationError, InputError, MissingExtra
+from kgcheck.errors import LET_READ, ConfigurationError, InputError, MissingExtra
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.bert import import_openvino
 from kgcheck.literature.embed import EXTRA
-from kgcheck.literature.features import Numbers
-from kgcheck.literature.trained_verifier import Linear, softmax
+from kgcheck.literature.polarity import Numbers
+from kgcheck.literature.trained_verifier import Linear, read_weights, softmax
 from kgcheck.model import Value
 
 MODEL_FILES = ("model.onnx", "openvino_model.xml")
@@ -42,8 +41,6 @@ _LABELS = (
     (_NEITHER, re.compile(r"neutral|(?:not?|non)_?(?:contradict(?:s|ion|ed|ory)?|conflict(?:s|ing)?)")),
 )
 
-Odds = NDArray[np.float64]
-
 
 class InferenceModel:
     """A cross-encoder with two or three labels: contradiction or not, or entailment, neutral and contradiction.
@@ -57,18 +54,18 @@ class InferenceModel:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtra("a model of inference", EXTRA) from error
-        files = _Files.of(folder)
+        model, tokenizer = _model_files(folder)
         config = _config(folder)
         self.name = folder.resolve().name
         self.places = _places(config, folder)
-        self.digest = files.digest(self.places)
+        self.digest = _digest(model, tokenizer, self.places)
         options: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
         # The same on every processor; in bfloat16 some graphs of a fixed size give nonsense (OpenVINO 2026).
         options["INFERENCE_PRECISION_HINT"] = "f32"
         try:
             core = openvino.Core()
-            graph = core.read_model(str(files.model))
-            self._pieces = Tokenizer.from_file(str(files.tokenizer))
+            graph = core.read_model(str(model))
+            self._pieces = Tokenizer.from_file(str(tokenizer))
         # Tokenizers and OpenVINO raise bare exceptions.
         except Exception as error:
             raise ConfigurationError(f"{folder} holds no model of inference: {_first_line(error)}", _ANOTHER) from error
@@ -100,9 +97,9 @@ class InferenceModel:
 
     def reads(self, claim: str) -> bool:
         """Tell whether a claim leaves room for sentences beside it: half of what the model reads."""
-        return len(claim) <= _CHARACTERS and len(self._ids(claim)) <= self._longest // 2
+        return len(claim) <= _CHARACTERS and len(self._encoded(claim).ids) <= self._longest // 2
 
-    def read(self, claim: str, texts: Sequence[str]) -> Odds:
+    def read(self, claim: str, texts: Sequence[str]) -> Numbers:
         """Return the log odds that texts support or contradict a claim.
 
         Of a long one as much of the beginning is read as the model takes.
@@ -111,9 +108,9 @@ class InferenceModel:
         for row, text in enumerate(texts):
             scores = self._scores(claim, text)
             if scores.shape != (len(self.places),) or not np.isfinite(scores).all():
+                given = f"{len(scores)} numbers" if np.isfinite(scores).all() else "what is no number"
                 raise ConfigurationError(
-                    f"the model in {self._folder} gives {_shown(scores)} for a pair, where its labels are "
-                    f"{len(self.places)}",
+                    f"the model in {self._folder} gives {given} for a pair, where its labels are {len(self.places)}",
                     "export it again as a classifier of pairs, with one number a label",
                 )
             for column, meaning in enumerate((_FOR, _AGAINST)):
@@ -123,15 +120,12 @@ class InferenceModel:
                     odds[row, column] = scores[at] - rest.max() - np.log(np.exp(rest - rest.max()).sum())
         return odds
 
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False).ids
-        return ids
+    def _encoded(self, text: str) -> Any:
+        return self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False)
 
-    def _scores(self, claim: str, text: str) -> Odds:
-        own = self._pieces.encode(text[:_CHARACTERS], add_special_tokens=False)
-        other = self._pieces.encode(claim[:_CHARACTERS], add_special_tokens=False)
-        room = max(self._longest - self._special - len(other.ids), 0)
-        own.truncate(room)
+    def _scores(self, claim: str, text: str) -> Numbers:
+        own, other = self._encoded(text), self._encoded(claim)
+        own.truncate(max(self._longest - self._special - len(other.ids), 0))
         pair = self._pieces.post_process(own, other)
         pair.truncate(self._longest)
         length = self._fixed or min(-(-len(pair.ids) // _PADDED_TO) * _PADDED_TO, self._longest)
@@ -147,36 +141,32 @@ class InferenceModel:
             return np.array(next(iter(made.values())), dtype=np.float64).reshape(-1)
 
 
-class _Files(NamedTuple):
-    model: Path
-    weights: tuple[Path, ...]
-    tokenizer: Path
+def _model_files(folder: Path) -> tuple[Path, Path]:
+    """The graph and the tokenizer of a model in a folder."""
+    if not folder.is_dir():
+        raise ConfigurationError(f"there is no model folder {folder}", "--inference DIR names a local folder")
+    model = next((folder / n for n in MODEL_FILES if (folder / n).is_file()), None)
+    if model is None:
+        hint = "export it: optimum-cli export onnx --task text-classification --model MODEL DIR"
+        raise ConfigurationError(f"{folder} holds neither {' nor '.join(MODEL_FILES)}", hint)
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise ConfigurationError(f"{folder} holds no tokenizer.json", "copy it from where the model is from")
+    return model, tokenizer
 
-    @classmethod
-    def of(cls, folder: Path) -> "_Files":
-        """The files of a model in a folder."""
-        if not folder.is_dir():
-            raise ConfigurationError(f"there is no model folder {folder}", "--inference DIR names a local folder")
-        model = next((folder / n for n in MODEL_FILES if (folder / n).is_file()), None)
-        if model is None:
-            hint = "export it: optimum-cli export onnx --task text-classification --model MODEL DIR"
-            raise ConfigurationError(f"{folder} holds neither {' nor '.join(MODEL_FILES)}", hint)
-        if not (folder / "tokenizer.json").is_file():
-            raise ConfigurationError(f"{folder} holds no tokenizer.json", "copy it from where the model is from")
-        beside = sorted(p for p in folder.glob(f"{model.stem}*") if p.is_file() and p != model)
-        weights = tuple(p for p in beside if re.search(r"(?:\.bin|[._]data)$", p.name))
-        return cls(model, weights, folder / "tokenizer.json")
 
-    def digest(self, places: tuple[int, ...]) -> str:
-        """SHA-256 of all that the numbers depend on, and of what each of them means, 16 digits."""
-        whole = hashlib.sha256(bytes(places))
-        for path in (self.model, *self.weights, self.tokenizer):
-            try:
-                with path.open("rb") as file:
-                    whole.update(hashlib.file_digest(file, "sha256").digest())
-            except OSError as error:
-                raise ConfigurationError(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
-        return whole.hexdigest()[:16]
+def _digest(model: Path, tokenizer: Path, places: tuple[int, ...]) -> str:
+    """SHA-256 of all that the numbers depend on, and of what each of them means, 16 digits."""
+    beside = sorted(p for p in model.parent.glob(f"{model.stem}*") if p.is_file() and p != model)
+    weights = [p for p in beside if re.search(r"(?:\.bin|[._]data)$", p.name)]
+    whole = hashlib.sha256(bytes(places))
+    for path in (model, *weights, tokenizer):
+        try:
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise ConfigurationError(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
+    return whole.hexdigest()[:16]
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -238,10 +228,6 @@ def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def _shown(scores: Odds) -> str:
-    return f"{len(scores)} numbers" if np.isfinite(scores).all() else "what is no number"
-
-
 BESIDE = "inference_head.json"
 """The name of a head in the folder of its model."""
 
@@ -286,12 +272,11 @@ class InferenceReader:
     def of(cls, folder: Path) -> Self:
         """A reader with the model of a folder, and its head if there is one; each is opened once."""
         model = _opened(folder.resolve(), folder.stat().st_mtime_ns if folder.is_dir() else 0)
-        return cls(model, head_of(folder, model.digest))
+        return cls(model, _read_head(folder, model.digest))
 
     def chances(
         self, claim: str, before: Numbers, passages: Sequence[str], order: Sequence[int], *, vectors: bool
     ) -> Numbers:
-        """Probabilities of the stances."""
         odds = self.model.read(claim, to_infer(passages, order))
         if self._head is None:
             return plain(odds)
@@ -306,7 +291,7 @@ def to_infer(passages: Sequence[str], order: Sequence[int]) -> list[str]:
     return [*(passages[i] for i in best), " ".join(passages[i] for i in sorted(best))]
 
 
-def inferred(before: Numbers, odds: Odds) -> Numbers:
+def inferred(before: Numbers, odds: Numbers) -> Numbers:
     """Return the features that a head weighs, by the names in INFERRED."""
     single = odds[:-1]
     # A paper with fewer sentences has its best one instead of those that it lacks.
@@ -316,35 +301,29 @@ def inferred(before: Numbers, odds: Odds) -> Numbers:
     return row
 
 
-def plain(odds: Odds) -> Numbers:
+def plain(odds: Numbers) -> Numbers:
     """Chances of a model with three labels for the text of which it is surest."""
     both = 1 / (1 + np.exp(-odds))
     surest = both[int(both.max(axis=1).argmax())]
     return np.array([*surest, max(1 - surest.sum(), 0.0)])
 
 
-def head_of(folder: Path, digest: str) -> InferenceHead | None:
+def _read_head(folder: Path, digest: str) -> InferenceHead | None:
     """The weights for a model."""
     path = folder / BESIDE
     if not path.is_file():
         return None
-    try:
-        head = InferenceHead.model_validate(parse_json(read_whole(path)))
-    except (InputError, ValueError) as error:
-        raise ConfigurationError(f"the weights in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN) from error
+    head = read_weights(path, InferenceHead)
     if head.digest != digest:
         raise ConfigurationError(
             f"the weights in {path} are for the model {head.digest}, and this is {digest}", "train them again"
         )
     for linear in (head.vectors, head.words):
-        if linear.names != INFERRED or not _fits(linear):
+        sizes = {len(row) for row in (linear.mean, linear.scale, *linear.coefficients)}
+        outputs = (len(linear.intercept), len(linear.coefficients))
+        if linear.names != INFERRED or sizes != {len(INFERRED)} or outputs != (3, 3):
             raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
     return head
-
-
-def _fits(linear: Linear) -> bool:
-    rows = (linear.mean, linear.scale, *linear.coefficients)
-    return {len(r) for r in rows} == {len(INFERRED)} and len(linear.intercept) == len(linear.coefficients) == 3
 
 
 @lru_cache(maxsize=1)

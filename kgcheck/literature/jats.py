@@ -7,9 +7,8 @@ is read are the elements alone.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.papers import (
     CitationMarker,
@@ -22,7 +21,7 @@ from kgcheck.literature.papers import (
     WholePaper,
     kind_of,
 )
-from kgcheck.literature.xml_elements import xml_elements
+from kgcheck.literature.xml_records import xml_records
 
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -73,15 +72,18 @@ def ids_of(meta: Any) -> tuple[str, ...]:
     return tuple(found[kind] for kind in ("pmid", "doi", "pmc") if kind in found)
 
 
-def year_of(meta: Any) -> int | None:
-    """The year in which it first came out."""
-    return min(years_of(meta), default=None)
-
-
 def years_of(meta: Any) -> tuple[int, ...]:
     """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
     return tuple(sorted({int(y[:4]) for y in years}))
+
+
+def journal_of(article: Any) -> str:
+    """The title of its journal."""
+    journal = "front/journal-meta/"
+    return text_of(article.find(f"{journal}journal-title-group/journal-title")) or text_of(
+        article.find(f"{journal}journal-title")
+    )
 
 
 def licence_of(meta: Any) -> str:
@@ -187,38 +189,19 @@ def _linked(link: Any) -> str:
 
 _ROOTS = frozenset({"article", "pmc-articleset", "articles", "collection", "OAI-PMH"})
 _BLOCKS = frozenset(
-    {
-        "list",
-        "list-item",
-        "def-list",
-        "def-item",
-        "def",
-        "disp-quote",
-        "boxed-text",
-        "statement",
-        "verse-group",
-        "speech",
-    }
-    | {
-        "fig-group",
-        "table-wrap-group",
-        "app",
-        "app-group",
-        "fn-group",
-        "fn",
-        "notes",
-        "ack",
-        "glossary",
-        "bio",
-        "sec-meta",
-    }
+    (
+        "list list-item def-list def-item def disp-quote boxed-text statement verse-group speech fig-group"
+        " table-wrap-group app app-group fn-group fn notes ack glossary bio sec-meta"
+    ).split()
 )
 """Elements that hold paragraphs and are none."""
 
 _LEGENDS = {"fig": "Figure", "table-wrap": "Table", "supplementary-material": "Supplement", "media": "Supplement"}
 _SKIPPED = frozenset(
-    {"tex-math", "disp-formula", "disp-formula-group", "table", "graphic", "inline-graphic", "object-id", "ref-list"}
-    | {"preformat", "alternatives", "attrib", "permissions", "xref-group", "title", "label"}
+    (
+        "tex-math disp-formula disp-formula-group table graphic inline-graphic object-id ref-list preformat"
+        " alternatives attrib permissions xref-group title label"
+    ).split()
 )
 """Elements without running text: formulas set apart, cells, pictures."""
 
@@ -240,22 +223,7 @@ def read_jats(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
 
 def articles(path: Path) -> Iterator[Any]:
     """The elements ``article`` of a JATS file, one at a time."""
-    with xml_elements(path, "JATS XML") as elements:
-
-        def start(element: Any) -> None:
-            if isinstance(element.tag, str):
-                element.tag = element.tag.rpartition("}")[2]
-            if not elements.around and element.tag not in _ROOTS:
-                raise InputFormat(
-                    f"{path} is no JATS XML: it begins with <{element.tag}>",
-                    "name a file whose root is an article or a set of articles",
-                )
-
-        for element in elements.ends(start):
-            if element.tag == "article" and not any(e.tag == "article" for e in elements.around):
-                yield element
-                element.clear()
-                elements.end_record()
+    return xml_records(path, "JATS XML", {"article"}, _ROOTS)
 
 
 def paper_of(article: Any) -> WholePaper | Rejected:
@@ -276,9 +244,8 @@ def paper_of(article: Any) -> WholePaper | Rejected:
         ids=ids,
         title=title,
         type=clean(str(article.get("article-type") or "")),
-        year=year_of(meta),
-        journal=text_of(article.find("front/journal-meta/journal-title-group/journal-title"))
-        or text_of(article.find("front/journal-meta/journal-title")),
+        year=min(years_of(meta), default=None),
+        journal=journal_of(article),
         licence=licence_of(meta),
         retracted=titled_retracted(title) or any(n.kind == "retraction" and n.of in ids for n in notices),
         sections=sections,
@@ -306,14 +273,6 @@ def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool =
     return tuple(reader.sections)
 
 
-class _Within(NamedTuple):
-    """Position of the reader in the paper."""
-
-    kind: SectionKind | None
-    path: tuple[str, ...]
-    level: int
-
-
 class _SectionReader:
     """Collects sections in order."""
 
@@ -327,7 +286,7 @@ class _SectionReader:
         for abstract in meta.findall("abstract"):
             plain = abstract.get("abstract-type") in (None, "", "abstract", "structured", "section")
             heading = text_of(abstract.find("title")) or ("" if plain else "Summary")
-            self._section(abstract, _Within("abstract" if plain else "other", (), 0), heading)
+            self._section(abstract, "abstract" if plain else "other", (), heading)
 
     def walk(self, element: Any) -> None:
         """The sections of the body or of what follows it; what stands between them is a section without a heading."""
@@ -339,35 +298,33 @@ class _SectionReader:
                 continue
             self._unnamed(loose)
             loose = []
-            self._section(
-                child, _Within(None if name is None else "other", (), 0), text_of(child.find("title")) or name or ""
-            )
+            heading = text_of(child.find("title")) or name or ""
+            self._section(child, None if name is None else "other", (), heading)
         self._unnamed(loose)
 
     def _unnamed(self, paragraphs: list[Paragraph]) -> None:
         if paragraphs:
             self.sections.append(Section(kind="other", paragraphs=tuple(paragraphs)))
 
-    def _section(self, element: Any, place: _Within, heading: str) -> None:
-        """A section and those within it."""
+    def _section(self, element: Any, outer: SectionKind | None, around: tuple[str, ...], heading: str) -> None:
+        """A section and those within it, with the kind and the headings of what it stands in."""
         own = kind_of(heading, str(element.get("sec-type") or ""))
         # What stands within methods is methods, whatever its heading; the same for the abstract.
-        kind = place.kind if place.kind and (place.kind != "other" or own == "abstract") else own
-        path = (*place.path, heading)
+        kind = outer if outer and (outer != "other" or own == "abstract") else own
+        path = (*around, heading)
         at = len(self.sections)
-        section = Section(kind=kind, heading=heading, level=place.level + 1, path=path)
+        section = Section(kind=kind, heading=heading, level=len(path), path=path)
         self.sections.append(section)
         paragraphs: list[Paragraph] = []
         for child in element:
             if child.tag == "sec":
-                inner = _Within(kind if kind != "other" or place.kind else None, path, place.level + 1)
-                self._section(child, inner, text_of(child.find("title")))
+                inner = kind if kind != "other" or outer else None
+                self._section(child, inner, path, text_of(child.find("title")))
             else:
                 paragraphs += self._paragraphs(child)
         self.sections[at] = section.model_copy(update={"paragraphs": tuple(paragraphs)})
 
     def _paragraphs(self, element: Any) -> list[Paragraph]:
-        """The paragraphs within an element that is no section."""
         if element.tag in _SKIPPED or not isinstance(element.tag, str):
             return []
         if element.tag == "p":

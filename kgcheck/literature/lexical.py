@@ -45,7 +45,6 @@ class Lexical:
         return cls(engine, size)
 
     def save(self, folder: Path) -> None:
-        """Write the index to a folder."""
         self._engine.save(str(folder), show_progress=False)
 
     @classmethod

@@ -102,6 +102,7 @@ class LlmVerifier:
     """Asks a language model what papers say."""
 
     name = "llm"
+    finds_names = False
 
     def __init__(self, client: ChatClient, limits: Limits | None = None, total: Meter | None = None) -> None:
         self._client = client
@@ -109,7 +110,6 @@ class LlmVerifier:
         self._total = total
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        """See Verifier."""
         meter = Meter(self._limits, self._client.prices, self._total)
         found: list[Opinion] = []
         together = 1 if self._client.small else TOGETHER
@@ -163,17 +163,21 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
 
 def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:
     """Return a model's opinion, as far as the paper bears it out."""
-    if opinion is None and unread:
-        return _dropped(document, f"what the model said of this paper cannot be read: {unread}")
+    none = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
+    if opinion is None and not unread:
+        return Opinion.on(document, none, note="the model said nothing of this paper")
+    stance = Stance(opinion.stance) if opinion else Stance.SILENT
+    quotes: tuple[Quote, ...] = ()
+    if opinion and stance is not Stance.SILENT:
+        quotes = tuple(dict.fromkeys(q for s in opinion.quotes if (q := _quote(document, s))))
+    if opinion and (quotes or stance is Stance.SILENT):
+        rest = (1 - opinion.probability) / 2
+        chances = {s.value: opinion.probability if s is stance else rest for s in Stance}
+        return Opinion.on(document, Probabilities.model_validate(chances), stance, quotes)
+    why = "the model quoted no sentence or clause that stands in this paper"
     if opinion is None:
-        return _made(document, Stance.SILENT, 0.0, (), "the model said nothing of this paper")
-    stance = Stance(opinion.stance)
-    if stance is Stance.SILENT:
-        return _made(document, stance, opinion.probability, (), "")
-    quotes = tuple(dict.fromkeys(q for s in opinion.quotes if (q := _quote(document, s))))
-    if not quotes:
-        return _dropped(document, "the model quoted no sentence or clause that stands in this paper")
-    return _made(document, stance, opinion.probability, quotes, "")
+        why = f"what the model said of this paper cannot be read: {unread}"
+    return Opinion.on(document, none, note=why).model_copy(update={"dropped": True})
 
 
 def _quote(document: Document, pointed: QuotedSentence) -> Quote | None:
@@ -189,15 +193,3 @@ def _quote(document: Document, pointed: QuotedSentence) -> Quote | None:
     if not whole and len(re.findall(r"[^\W_]+", words)) < CLAUSE:
         return None
     return quote_at(document, (start + found.start(), start + found.end()))
-
-
-def _dropped(document: Document, why: str) -> Opinion:
-    return _made(document, Stance.SILENT, 0.0, (), why).model_copy(update={"dropped": True})
-
-
-def _made(document: Document, stance: Stance, probability: float, quotes: tuple[Quote, ...], note: str) -> Opinion:
-    rest = (1 - probability) / 2
-    chances = {s.value: probability if s is stance else rest for s in Stance}
-    if note:
-        chances = {s.value: float(s is Stance.SILENT) for s in Stance}
-    return Opinion.on(document, Probabilities.model_validate(chances), stance, quotes, note)

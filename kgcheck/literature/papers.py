@@ -119,37 +119,25 @@ def parts_of(paper: WholePaper) -> Parts:
     abstract = [p for p in pieces if p.section == "abstract"]
     joined = " ".join(p.text for p in abstract)[:MAX_CHARACTERS] if abstract else pieces[0].text
     first = pieces[0]
-    common = {"title": paper.title, "year": paper.year, "journal": paper.journal, "recipe": paper.recipe}
-    types = tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else "")))
-    # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
-    withdrawn = paper.retracted or bool(set(paper.retracts) - set(paper.ids))
     head = Document(
         ids=paper.ids,
+        title=paper.title,
         abstract=joined,
-        types=types,
-        retracted=withdrawn,
+        year=paper.year,
+        journal=paper.journal,
+        types=tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else ""))),
+        # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
+        retracted=paper.retracted or bool(set(paper.retracts) - set(paper.ids)),
+        recipe=paper.recipe,
         section="abstract" if abstract else first.section,
         heading="" if abstract else first.heading,
-        **common,
     )
     rest = [p for p in pieces if p.section != "abstract"] if abstract else pieces[1:]
-    return Parts(
-        head,
-        tuple(
-            Document(
-                ids=(f"{paper.id}#{number}",),
-                abstract=piece.text,
-                types=types,
-                retracted=withdrawn,
-                section=piece.section,
-                heading=piece.heading,
-                paragraph=number,
-                paper=paper.id,
-                **common,
-            )
-            for number, piece in enumerate(rest, 1)
-        ),
-    )
+    own = [
+        {"ids": (f"{paper.id}#{n}",), "abstract": p.text, "section": p.section, "heading": p.heading, "paragraph": n}
+        for n, p in enumerate(rest, 1)
+    ]
+    return Parts(head, tuple(head.model_copy(update={**fields, "paper": paper.id}) for fields in own))
 
 
 class _Piece(NamedTuple):
@@ -192,21 +180,14 @@ _HEADINGS: tuple[tuple[SectionKind, re.Pattern[str]], ...] = (
     ("discussion", re.compile(r"^(?:general )?discussion\b")),
     ("conclusion", re.compile(r"^conclu(?:sions?|ding)\b")),
 )
-_TYPES: dict[str, SectionKind] = {
-    "intro": "introduction",
-    "introduction": "introduction",
-    "background": "introduction",
-    "materials": "methods",
-    "materials-methods": "methods",
-    "methods": "methods",
-    "subjects": "methods",
-    "cases": "results",
-    "results": "results",
-    "findings": "results",
+_TYPES: dict[SectionKind, str] = {
+    "introduction": "intro introduction background",
+    "methods": "materials materials-methods methods subjects",
+    "results": "cases results findings",
     "discussion": "discussion",
-    "conclusions": "conclusion",
-    "conclusion": "conclusion",
+    "conclusion": "conclusions conclusion",
 }
+"""Types of sections as JATS names them, by kind."""
 
 
 def kind_of(heading: str, given: str = "") -> SectionKind:
@@ -219,10 +200,8 @@ def kind_of(heading: str, given: str = "") -> SectionKind:
     for kind, pattern in _HEADINGS:
         if pattern.search(words):
             return kind
-    for part in given.casefold().split("|"):
-        if part.strip() in _TYPES:
-            return _TYPES[part.strip()]
-    return "other"
+    kinds = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+    return next((kinds[part.strip()] for part in given.casefold().split("|") if part.strip() in kinds), "other")
 
 
 def paper_of_record(

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.inputs import read_toml
-from kgcheck.resources import resource_dir
-from kgcheck.text.words import word_pattern
+from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
 
+CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
 """Features of one passage against a claim: each but the first between -1 and 1."""
 
@@ -51,20 +50,20 @@ Clauses = tuple[tuple[StemmedWord, ...], ...]
 
 def clauses_of(text: str) -> Clauses:
     """The clauses of a text."""
-    rules = _rules()
+    turns, verbs = words_of_list("cues", "turns"), words_of_list("cues", "verbs")
     pieces: list[list[str]] = [[]]
     for word in _TOKEN.findall(text.lower()):
         if word in _BREAKS:
             pieces.append([])
-        elif word in rules.turns:
+        elif word in turns:
             pieces.append([word])
         else:
             pieces[-1] += _parts(word)
     found: list[list[str]] = []
     inserted = False
     for piece in filter(None, pieces):
-        listed = len(piece) <= _LIST_WORDS and not any(w in rules.verbs for w in piece)
-        if piece[0] in rules.turns:
+        listed = len(piece) <= _LIST_WORDS and not any(w in verbs for w in piece)
+        if piece[0] in turns:
             inserted = len(piece) <= _LIST_WORDS and bool(found)
             found.append(piece)
         elif found and listed and not inserted:
@@ -138,23 +137,22 @@ def _removes(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
     return any(t.stem in terms for t in clause[max(0, at - _GONE_BEFORE) : at])
 
 
-class _PolarityRules(NamedTuple):
-    kinds: tuple[tuple[str, re.Pattern[str]], ...]
-    turns: frozenset[str]
-    verbs: frozenset[str]
-
-
 @cache
 def lexicon() -> dict[str, list[str]]:
     """The cue words."""
-    found: dict[str, list[str]] = read_toml(resource_dir("corpus") / "verifier" / "cues.toml")
-    return found
+    return verifier_rules("cues")
+
+
+@cache
+def cue_patterns() -> dict[str, re.Pattern[str]]:
+    """Patterns of the cues, by their kind in CUES."""
+    return {kind: word_pattern(lexicon()[kind]) for kind in CUES}
 
 
 @cache
 def empty_words() -> frozenset[str]:
     """Words that name nothing."""
-    return frozenset(lexicon()["empty"])
+    return words_of_list("cues", "empty")
 
 
 @cache
@@ -166,11 +164,8 @@ def stemmer() -> Any:
 
 
 @cache
-def _rules() -> _PolarityRules:
-    raw = lexicon()
-    return _PolarityRules(
-        tuple((kind, word_pattern(raw[kind])) for kind in _KINDS), frozenset(raw["turns"]), frozenset(raw["verbs"])
-    )
+def _cue_kinds() -> dict[str, re.Pattern[str]]:
+    return {kind: word_pattern(lexicon()[kind]) for kind in _KINDS}
 
 
 def _parts(word: str) -> list[str]:
@@ -183,7 +178,7 @@ def _parts(word: str) -> list[str]:
 
 @cache
 def _kind(word: str) -> str:
-    return next((kind for kind, pattern in _rules().kinds if pattern.match(word)), "")
+    return next((kind for kind, pattern in _cue_kinds().items() if pattern.match(word)), "")
 
 
 def _token(word: str, piece: list[str], at: int) -> StemmedWord:

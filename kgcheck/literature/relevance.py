@@ -96,7 +96,6 @@ class TopicFit:
         self._means: dict[tuple[str, ...], Vectors] = {}
 
     def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
-        """Return the relevance of papers."""
         weights = topic_rules().sections
         by_section: list[dict[SectionKind, float]] = [{} for _ in papers]
         for kind in weights:
@@ -104,7 +103,11 @@ class TopicFit:
             texts = [tuple(papers[place][kind]) for place in having]
             for place, value in zip(having, self._values(texts), strict=True):
                 by_section[place][kind] = round(value, 4)
-        return [_fit(values, weights) for values in by_section]
+        totals = [sum(weights[kind] for kind in values) or 1.0 for values in by_section]
+        return [
+            Fit(round(sum(weights[kind] * value for kind, value in values.items()) / total, 4), values)
+            for values, total in zip(by_section, totals, strict=True)
+        ]
 
     def _values(self, texts: list[tuple[str, ...]]) -> list[float]:
         if not texts:
@@ -122,11 +125,6 @@ class TopicFit:
                 mean = own.mean(axis=0)
                 self._means[paragraphs] = mean / max(float(np.linalg.norm(mean)), 1e-9)
         return [float(self._means[t] @ self._means[topic]) for t in texts]
-
-
-def _fit(values: dict[SectionKind, float], weights: Mapping[SectionKind, float]) -> Fit:
-    whole = sum(weights[kind] for kind in values)
-    return Fit(round(sum(weights[kind] * value for kind, value in values.items()) / whole, 4) if whole else 0.0, values)
 
 
 def leaning_of(paper: WholePaper, topic: str) -> Leaning:

@@ -6,12 +6,10 @@ another. A sentence that says only the other one speaks neither for nor against 
 
 import re
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from kgcheck.inputs import read_toml
-from kgcheck.resources import resource_dir
+from kgcheck.text.words import verifier_rules, words_of_list
 
 _TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'/.][^\W_]+)*|[,;:()\u2014]")
 _BE = frozenset("is are was were be been being get gets got".split())
@@ -37,11 +35,7 @@ _NEAR = 4
 """Words before an act in which a denial reaches it."""
 
 
-class _Form(Enum):
-    ACTIVE = "active"
-    PASSIVE = "passive"
-    NOUN = "noun"
-    DOER = "doer"
+_Form = Literal["active", "passive", "noun", "doer"]
 
 
 class Act(NamedTuple):
@@ -71,41 +65,42 @@ def acts(sentence: str) -> tuple[Act, ...]:
     lower = [t.lower() for t in tokens]
     found: list[Act] = []
     places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]
-    verbs = {i for i, _ in places if _form(lower, i) in (_Form.ACTIVE, _Form.PASSIVE)}
+    verbs = {i for i, _ in places if _form(lower, i) in ("active", "passive")}
     for at, known in places:
         form = _form(lower, at)
         if form is None:
             continue
-        begin, end = _clause(lower, at, verbs if form in (_Form.ACTIVE, _Form.PASSIVE) else frozenset())
+        begin, end = _clause(lower, at, verbs if form in ("active", "passive") else frozenset())
         sides = _sides(tokens, lower, at, form, begin, end)
         if sides is None:
             continue
         agent, patient = sides
         before = lower[max(begin, at - _NEAR) : at]
-        if form is _Form.ACTIVE and found and lower[at - 1] in ("and", "or", "then", "also") and not _names(agent):
-            agent = _words(found[-1].agent)
-        if known.name == "have" and not {w.lower() for w in patient[:3]} & _rules().compares:
+        if form == "active" and found and lower[at - 1] in ("and", "or", "then", "also") and not _names(agent):
+            agent = found[-1].agent.split()
+        if known.name == "have" and not {w.lower() for w in patient[:3]} & _words("compares"):
             continue
         if patient and patient[0].lower() in _OBJECT and found:
-            patient = [*patient, *_words(found[-1].patient)]
+            patient = [*patient, *found[-1].patient.split()]
         if not agent or not patient:
             continue
         sign = known.sign
         if sign or known.mutual or known.name == "target":
             sign = _turned(known, before, [w.lower() for w in agent], [w.lower() for w in patient])
-        denied = any(w in _rules().denies for w in before) or _denied_side(agent, patient)
+        beside = {w.lower() for w in (*agent[:2], *patient[:1])}
+        denied = not _words("denies").isdisjoint(before) or not beside.isdisjoint(("no", "neither", "not"))
         found.append(Act(known.name, sign, " ".join(agent), " ".join(patient), denied, known.mutual))
     return tuple(found)
 
 
 def asks_only(sentence: str) -> bool:
     """Tell whether a sentence tells what was not known or looked for, and no finding."""
-    return bool(_rules().asks.search(sentence))
+    return bool(_asking().search(sentence))
 
 
 def specific(name: str) -> bool:
     """Tell whether an act is specific: nothing but the same act says what it says."""
-    return any(k.name == name and not k.sign and not k.mutual for _, k in _rules().known) and name not in (
+    return any(k.name == name and not k.sign and not k.mutual for _, k in _beginnings()) and name not in (
         "regulate",
         "target",
         "convert",
@@ -114,28 +109,20 @@ def specific(name: str) -> bool:
 
 def same_scale(one: str, other: str) -> bool:
     """Tell whether the signs of two acts are of one scale: what is shorter is not worse."""
-    scales = _rules().scales
-    return scales.get(one) == scales.get(other)
+    return _scales().get(one) == _scales().get(other)
 
 
 def opposite_words(text: str) -> list[tuple[str, str]]:
     """The words of a text that have an opposite which is no act, each with it."""
-    return [(w, other) for w in re.findall(r"[a-z]+", text.lower()) if (other := _rules().opposites.get(w))]
+    return [(w, other) for w in re.findall(r"[a-z]+", text.lower()) if (other := _opposites().get(w))]
 
 
 @lru_cache(10_000)
 def _known(word: str) -> _Known | None:
-    rules = _rules()
-    if word.endswith(_DESCRIBES) or word.startswith(rules.no):
+    if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
         return None
-    return next(
-        (
-            known
-            for begins, known in rules.known
-            if f"{word}.".startswith(begins) and (begins[-1] != "." or word == begins[:-1])
-        ),
-        None,
-    )
+    # A whole word is listed with a stop at its end.
+    return next((known for begins, known in _beginnings() if f"{word}.".startswith(begins)), None)
 
 
 def _form(lower: Sequence[str], at: int) -> _Form | None:
@@ -145,17 +132,17 @@ def _form(lower: Sequence[str], at: int) -> _Form | None:
     if "-" in word and _known(word.rsplit("-", 1)[-1]):
         return None
     if _NOUN.search(word) or (following in ("of", "in") and not word.endswith(("ed", "ing", "s")) and at):
-        return _Form.NOUN
+        return "noun"
     if _DOER.search(word) and word.rstrip("s") not in ("lower", "trigger"):
-        return _Form.DOER if following in ("of", "for") else None
+        return "doer" if following in ("of", "for") else None
     if word.endswith("ed") or word in ("bound", "driven", "led"):
         if any(w in _BE for w in before[-2:]) or following in ("by", "with"):
-            return _Form.PASSIVE
+            return "passive"
         # "the activated receptor": what something is, not what it does.
-        return None if before and before[-1] in ("the", "a", "an", "of", "by", "with", "in", "and,") else _Form.ACTIVE
+        return None if before and before[-1] in ("the", "a", "an", "of", "by", "with", "in", "and,") else "active"
     if word == "lower" and (not following or before[-1:] in (["a"], ["the"], ["of"], ["with"], ["significantly"])):
         return None
-    return _Form.ACTIVE
+    return "active"
 
 
 def _without_comparing(tokens: list[str]) -> list[str]:
@@ -170,7 +157,7 @@ def _without_comparing(tokens: list[str]) -> list[str]:
 
 def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, int]:
     """Return begin and end of the clause of an act: at words that open another, and at the next verb."""
-    cut = _rules().clauses
+    cut = _words("clauses")
     begin = next((i + 1 for i in range(at - 1, -1, -1) if lower[i] in cut), 0)
     end = next((i for i in range(at + 1, len(lower)) if lower[i] in cut), len(lower))
     for other in verbs:
@@ -178,16 +165,14 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
             # What is before the next verb may be its own subject: "A binds B and C inhibits D".
             joined = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
             end = joined
-        elif begin <= other < at and not _opens_subject(lower, begin, other):
+        elif begin <= other < at:
+            first = other == begin or lower[other - 1] in (",", "and", "or", "by") or lower[other - 1] in _RESULTS
+            if first and lower[other].endswith(("ing", "ed")):
+                # Part of the next doer: "inhibiting A improves B", "reduced A raises B".
+                continue
             joined = next((i for i in range(at - 1, other, -1) if lower[i] in (",", "and", "or")), other)
             begin = max(begin, joined + 1)
     return begin, end
-
-
-def _opens_subject(lower: Sequence[str], begin: int, at: int) -> bool:
-    """Tell whether a verb is part of the next doer: "inhibiting A improves B", "reduced A raises B"."""
-    first = at == begin or lower[at - 1] in (",", "and", "or", "by") or lower[at - 1] in _RESULTS
-    return first and lower[at].endswith(("ing", "ed"))
 
 
 def _sides(
@@ -198,14 +183,14 @@ def _sides(
     small = [w.lower() for w in after]
     known = _known(lower[at])
     mutual = bool(known and known.mutual)
-    if form is _Form.ACTIVE:
+    if form == "active":
         return before, after
-    if form is _Form.PASSIVE:
+    if form == "passive":
         if "by" in small:
             place = small.index("by")
             return _doer(after[place + 1 :]), before + after[:place]
         return (before, after) if mutual else None
-    if form is _Form.DOER:
+    if form == "doer":
         return before, after[1:]
     made = _MADE_BY.match(tokens[at - 1]) if at else None
     of = small.index("of") if "of" in small[:1] else small.index("in") if "in" in small[:1] else -1
@@ -232,66 +217,51 @@ def _doer(words: list[str]) -> list[str]:
 
 def _turned(known: _Known, before: Sequence[str], agent: Sequence[str], patient: Sequence[str]) -> int:
     """The sign of an act with the words beside it: what is less of a lower risk is more."""
-    rules = _rules()
+    turns, away = _words("turns_sign"), _words("taken_away")
     sign = known.sign or 1
     if known.name == "target":
         return -1 if "degradation" in patient else 0
-    beside = {w for w in before[-2:] if w in rules.turns}
+    beside = {w for w in before[-2:] if w in turns}
     sign *= -1 if beside else 1
     # "Reduced A" and "A loss" stand beside the act and are who does it: they turn it once.
-    sign *= -1 if any(w in rules.away for w in agent if w not in beside) else 1
+    sign *= -1 if any(w in away for w in agent if w not in beside) else 1
     rest = set(range(3))
     if known.name == "protect" and "from" in patient:
         rest |= set(range(patient.index("from"), patient.index("from") + 3))
-    sign *= -1 if sum(w in rules.turns for i, w in enumerate(patient) if i in rest) % 2 else 1
+    sign *= -1 if sum(w in turns for i, w in enumerate(patient) if i in rest) % 2 else 1
     return sign if known.sign else 0
-
-
-def _denied_side(agent: Sequence[str], patient: Sequence[str]) -> bool:
-    return any(w.lower() in ("no", "neither", "not") for w in (*agent[:2], *patient[:1]))
 
 
 def _names(words: Sequence[str]) -> bool:
     return any(len(w) > 1 and w.lower() not in ("and", "or", "then", "also") and w[0].isalnum() for w in words)
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-class _ActRules(NamedTuple):
-    known: tuple[tuple[str, _Known], ...]
-    no: tuple[str, ...]
-    turns: frozenset[str]
-    away: frozenset[str]
-    denies: frozenset[str]
-    clauses: frozenset[str]
-    compares: frozenset[str]
-    scales: dict[str, str]
-    opposites: dict[str, str]
-    asks: re.Pattern[str]
+def _words(name: str) -> frozenset[str]:
+    return words_of_list("acts", name)
 
 
 @cache
-def _rules() -> _ActRules:
-    raw = read_toml(resource_dir("corpus") / "verifier" / "acts.toml")
+def _beginnings() -> list[tuple[str, _Known]]:
+    """Beginnings of words, the longest first: "inactivat" is no "activat", and "reduc" no "re"."""
     known = [
         (begins, _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual"))
         for key in ("directed", "mutual")
-        for name, sign, *beginnings in map(str.split, raw[key])
+        for name, sign, *beginnings in map(str.split, verifier_rules("acts")[key])
         for begins in beginnings
     ]
-    # The longest first: "inactivat" is no "activat", and "reduc" no "re".
-    known.sort(key=lambda pair: -len(pair[0]))
-    return _ActRules(
-        known=tuple(known),
-        no=tuple(raw["not_acts"]),
-        turns=frozenset(raw["turns_sign"]),
-        away=frozenset(raw["taken_away"]),
-        denies=frozenset(raw["denies"]),
-        clauses=frozenset(raw["clauses"]),
-        compares=frozenset(raw["compares"]),
-        scales={name: line for line in raw["scales"] for name in line.split()},
-        opposites=dict(p for line in raw["opposites"] for p in (line.split(), line.split()[::-1])),
-        asks=re.compile("".join(raw["asks"].split("\n")), re.IGNORECASE),
-    )
+    return sorted(known, key=lambda pair: -len(pair[0]))
+
+
+@cache
+def _scales() -> dict[str, str]:
+    return {name: line for line in verifier_rules("acts")["scales"] for name in line.split()}
+
+
+@cache
+def _opposites() -> dict[str, str]:
+    return dict(p for line in verifier_rules("acts")["opposites"] for p in (line.split(), line.split()[::-1]))
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    return re.compile("".join(verifier_rules("acts")["asks"].split("\n")), re.IGNORECASE)

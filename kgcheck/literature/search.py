@@ -112,13 +112,15 @@ class LiteratureIndex(Closing):
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         if vector is None and query.strip():
             (vector,) = self.embed([query])
-        chosen = self._of_sections(sections) if sections else None
-        if chosen is not None:
-            words = np.where(chosen, words, np.float32(0))
+        chosen = np.full(len(words), not sections or "abstract" in sections)
+        if sections and self._sections is not None:
+            chosen = np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
+        words = np.where(chosen, words, np.float32(0))
         rows = self._candidates(words, vector) if within is None else self._rows(within)
-        if chosen is not None:
-            rows = rows[chosen[rows]]
-        cosines = self._cosines(rows, vector)
+        rows = rows[chosen[rows]]
+        cosines = None
+        if vector is not None and self._vectors is not None:
+            cosines = np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
         scores, nearest, kept = fused(words[rows], cosines), dict[int, int](), dict[int, Vectors]()
         best = np.argsort(-scores, kind="stable")
         if vector is not None and cosines is not None:
@@ -207,23 +209,12 @@ class LiteratureIndex(Closing):
                 rows += np.flatnonzero(self._papers == number).tolist()
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
-    def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
-        """Mark the rows that are of a section of these kinds."""
-        if self._sections is None:
-            return np.full(len(self._numbers), "abstract" in sections)
-        return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
-
     def _once_a_paper(self, rows: NDArray[np.int64], best: NDArray[np.int64]) -> NDArray[np.int64]:
         """The best row of each paper, in order."""
         if self._papers is None:
             return best
         _, first = np.unique(self._papers[rows[best]], return_index=True)
         return best[np.sort(first)]
-
-    def _cosines(self, rows: NDArray[np.int64], vector: Vectors | None) -> Floats | None:
-        if vector is None or self._vectors is None:
-            return None
-        return np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
 
     def close(self) -> None:
         self.store.close()

@@ -6,7 +6,7 @@ The version counts changes: an index that was built of another version is not of
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -54,8 +54,10 @@ _COLUMNS = (
     *("section", "heading", "paragraph", "paper"),
 )
 
-_CHUNK = 500
-"""Parameters of one statement."""
+VECTORS, SENTENCES = "vector", "sentence"
+"""Tables of embeddings: of whole documents, and of their sentences."""
+
+_LISTED = "(SELECT value FROM json_each(?))"
 
 
 class Added(StrEnum):
@@ -222,24 +224,14 @@ class DocumentStore(Closing):
         return (Added.COMPLETED if completing else Added.REPLACED if kept else became), met
 
     def _insert(self, document: Document, paper: int | None) -> int:
-        row = self._db.execute(
-            f"INSERT INTO document ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
-            [
-                document.title,
-                document.abstract,
-                json.dumps(document.spans),
-                document.year,
-                document.journal,
-                json.dumps(document.types),
-                document.retracted,
-                document.recipe,
-                document.content,
-                document.section,
-                document.heading,
-                document.paragraph,
-                paper,
-            ],
-        )
+        given = document.model_dump(include=set(_COLUMNS)) | {
+            "spans": json.dumps(document.spans),
+            "types": json.dumps(document.types),
+            "content": document.content,
+            "paper": paper,
+        }
+        marks = ", ".join(f":{name}" for name in _COLUMNS)
+        row = self._db.execute(f"INSERT INTO document ({', '.join(_COLUMNS)}) VALUES ({marks})", given)
         return int(row.lastrowid or 0)
 
     def paper(self, name: str) -> WholePaper | None:
@@ -283,56 +275,33 @@ class DocumentStore(Closing):
 
     def retracted(self, ids: Iterable[str]) -> set[str]:
         """Those of some ids that a list or a notice has retracted, whether their papers are here or not."""
-        found: set[str] = set()
-        wanted = list(ids)
-        for at in range(0, len(wanted), _CHUNK):
-            part = wanted[at : at + _CHUNK]
-            rows = self._rows(f"SELECT id FROM retraction WHERE id IN ({', '.join('?' * len(part))})", part)
-            found |= {row[0] for row in rows}
-        return found
+        rows = self._rows(f"SELECT id FROM retraction WHERE id IN {_LISTED}", [json.dumps(list(ids))])
+        return {row[0] for row in rows}
 
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
         """Documents by number; those that are not there are left out."""
-        found: dict[int, Document] = {}
-        for at in range(0, len(numbers), _CHUNK):
-            part = list(numbers[at : at + _CHUNK])
-            marks = ", ".join("?" * len(part))
-            names: dict[int, list[str]] = {}
-            gone: set[int] = set()
-            for name, number, retracted in self._rows(
-                "SELECT n.id, number, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
-                f" WHERE number IN ({marks}) ORDER BY place",
-                part,
-            ):
-                names.setdefault(number, []).append(name)
-                if retracted:
-                    gone.add(number)
-            rows = self._rows(f"SELECT number, {', '.join(_COLUMNS)} FROM document WHERE number IN ({marks})", part)
-            papers = self._papers({row[-1] for row in rows if row[-1] is not None})
-            for row in rows:
-                paper, withdrawn = papers.get(row[-1], ("", False))
-                document = _document(row, tuple(names[row[0]]), paper, retracted=row[0] in gone or withdrawn)
-                found[row[0]] = document
-        return found
-
-    def _papers(self, numbers: set[int]) -> dict[int, tuple[str, bool]]:
-        """The id of each paper by its number, and whether a list says that it is retracted."""
-        marks = ", ".join("?" * len(numbers))
+        columns = ", ".join(_COLUMNS)
         rows = self._rows(
-            "SELECT number, n.id, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
-            f" WHERE number IN ({marks}) ORDER BY place DESC",
-            list(numbers),
+            f"SELECT number, {columns} FROM document WHERE number IN {_LISTED}", [json.dumps(list(numbers))]
         )
-        gone = {row[0] for row in rows if row[2]}
-        return {number: (name, number in gone) for number, name, _ in rows}
+        names: dict[int, list[str]] = {}
+        gone: set[int] = set()
+        for name, number, retracted in self._rows(
+            "SELECT n.id, number, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
+            f" WHERE number IN {_LISTED} ORDER BY place",
+            [json.dumps([n for row in rows for n in (row[0], row[-1]) if n is not None])],
+        ):
+            names.setdefault(number, []).append(name)
+            if retracted:
+                gone.add(number)
+        # A paragraph is retracted with its paper.
+        return {row[0]: _document(row, names, retracted=not gone.isdisjoint((row[0], row[-1]))) for row in rows}
 
     def number_of(self, name: str) -> int | None:
-        """The number of the document with this id, or None."""
         rows = self._rows("SELECT number FROM name WHERE id = ?", [name])
         return int(rows[0][0]) if rows else None
 
     def numbers(self) -> list[int]:
-        """The numbers of all documents, in order."""
         return [row[0] for row in self._rows("SELECT number FROM document ORDER BY number")]
 
     def texts(self) -> Iterator[tuple[int, str]]:
@@ -345,41 +314,24 @@ class DocumentStore(Closing):
             yield from part
             last = part[-1][0]
 
-    def without_vector(self) -> list[int]:
-        """Numbers of the documents that have no embedding, the longest last."""
-        return self._without("vector")
-
-    def without_sentences(self) -> list[int]:
-        """Numbers of the documents whose sentences have no embeddings, the longest last."""
-        return self._without("sentence")
-
-    def _without(self, table: str) -> list[int]:
+    def without(self, table: str) -> list[int]:
+        """Numbers of the documents without embeddings in a table, VECTORS or SENTENCES, the longest last."""
         sql = (
             f"SELECT number FROM document WHERE number NOT IN (SELECT number FROM {table})"
             " ORDER BY length(title) + length(abstract), number"
         )
         return [row[0] for row in self._rows(sql)]
 
-    def put_vectors(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
-        """Keep embeddings."""
+    def put(self, table: str, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
+        """Keep embeddings in a table, VECTORS or SENTENCES, one row a document."""
         with self.writing():
-            self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", zip(numbers, embeddings, strict=True))
-
-    def put_sentences(self, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
-        """Keep the embeddings of the sentences of documents, all of a document as one."""
-        with self.writing():
-            self._db.executemany("INSERT OR REPLACE INTO sentence VALUES (?, ?)", zip(numbers, embeddings, strict=True))
+            self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", zip(numbers, embeddings, strict=True))
 
     def sentences(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """The embeddings of the sentences of documents, by number, of those that have them."""
-        found: dict[int, bytes] = {}
-        for at in range(0, len(numbers), _CHUNK):
-            part = list(numbers[at : at + _CHUNK])
-            found |= self._rows(f"SELECT * FROM sentence WHERE number IN ({', '.join('?' * len(part))})", part)
-        return found
+        return dict(self._rows(f"SELECT * FROM sentence WHERE number IN {_LISTED}", [json.dumps(list(numbers))]))
 
     def clear_vectors(self) -> None:
-        """Forget all embeddings: they are of another model."""
         with self.writing():
             self._db.execute("DELETE FROM vector")
             self._db.execute("DELETE FROM sentence")
@@ -405,23 +357,16 @@ class DocumentStore(Closing):
 
     def ids(self, limit: int | None = None) -> list[tuple[str, int | None, bool, str]]:
         """Id, year, whether retracted, and title of documents, in the order in which they came."""
-        numbers = [
-            r[0]
-            for r in self._rows(
-                "SELECT number FROM document WHERE paper IS NULL ORDER BY number LIMIT ?",
-                [-1 if limit is None else limit],
-            )
-        ]
+        sql = "SELECT number FROM document WHERE paper IS NULL ORDER BY number LIMIT ?"
+        numbers = [row[0] for row in self._rows(sql, [-1 if limit is None else limit])]
         documents = self.documents(numbers)
         return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
 
     def get_meta(self, key: str) -> str | None:
-        """Return the value that was kept under a key."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep something."""
         with self.writing():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
@@ -469,10 +414,10 @@ class DocumentStore(Closing):
             raise IndexFault(f"{self.path} is no document store: {error}", "make the index anew") from error
 
 
-def _document(row: Sequence[Any], ids: tuple[str, ...], paper: str, *, retracted: bool) -> Document:
+def _document(row: Sequence[Any], names: Mapping[int, Sequence[str]], *, retracted: bool) -> Document:
     document = Document(
         number=row[0],
-        ids=ids,
+        ids=tuple(names[row[0]]),
         title=row[1],
         abstract=row[2],
         year=row[4],
@@ -483,7 +428,7 @@ def _document(row: Sequence[Any], ids: tuple[str, ...], paper: str, *, retracted
         section=row[10],
         heading=row[11],
         paragraph=row[12],
-        paper=paper,
+        paper="" if row[13] is None else names[row[13]][0],
     )
     # The sentences as they were when the document came, whatever the splitter does today.
     return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))

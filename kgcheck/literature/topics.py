@@ -133,7 +133,6 @@ class MetPaper:
 
     @property
     def id(self) -> str:
-        """The id that is shown."""
         return self.record.ids[0]
 
     @property
@@ -333,25 +332,22 @@ class Snowball:
             reasons[id(candidate)] = why
             if why == "kept":
                 kept.append(self._finished(candidate))
-            self._put_rank(at + 1, candidate, place, why)
+            self._log.put(
+                "ranked",
+                place=at + 1,
+                paper=candidate.id,
+                score=place.score,
+                relevance=candidate.fit.relevance,
+                citations=candidate.record.cited_by,
+                year=place.of.year,
+                leaning=place.of.leaning,
+                why=why,
+            )
         gone = [self._finished(c) for c in self._candidates if reasons[id(c)] == "retracted"]
         gone = [c for c in gone if isinstance(c.paper, WholePaper)]
         for candidate in gone:
             self._log.put("retracted", paper=candidate.id, relevance=candidate.fit.relevance, kept="as retracted")
         return Chosen(tuple(kept), tuple(gone), dict(Counter(reasons.values()) + self._passed))
-
-    def _put_rank(self, at: int, candidate: MetPaper, place: RankedAt, why: str) -> None:
-        self._log.put(
-            "ranked",
-            place=at,
-            paper=candidate.id,
-            score=place.score,
-            relevance=candidate.fit.relevance,
-            citations=candidate.record.cited_by,
-            year=place.of.year,
-            leaning=place.of.leaning,
-            why=why,
-        )
 
     def _places(self, candidate: MetPaper) -> TopicPaper:
         paper = candidate.whole or candidate.paper

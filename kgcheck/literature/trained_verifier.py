@@ -6,7 +6,8 @@ they were trained on and how well they do stands beside them in README.md.
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -15,17 +16,9 @@ from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder
-from kgcheck.literature.features import (
-    SELECTOR,
-    Numbers,
-    Seen,
-    claim_features,
-    feature_names,
-    look,
-    passage_features,
-    uses_vectors,
-)
+from kgcheck.literature.features import Seen, claim_features, look, passage_features, rows_of
 from kgcheck.literature.gate import refutes
+from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
@@ -51,6 +44,7 @@ _FAIR = 0.5
 """A second quote must fit at least so well, as a share of the first."""
 
 Head = Literal["statement", "question"]
+W = TypeVar("W", bound=Value)
 
 
 class Linear(Value):
@@ -63,7 +57,6 @@ class Linear(Value):
     intercept: tuple[float, ...]
 
     def scores(self, rows: Numbers) -> Numbers:
-        """Log odds, one row a row."""
         scaled = (rows - np.array(self.mean)) / np.array(self.scale)
         found: Numbers = scaled @ np.array(self.coefficients).T + np.array(self.intercept)
         return found
@@ -86,7 +79,6 @@ class Trees(Value):
     value: tuple[float, ...]
 
     def scores(self, rows: Numbers) -> Numbers:
-        """Log odds, one row a row."""
         feature, threshold, left, right, value = self._nodes
         at = np.tile(np.concatenate([np.array(own, dtype=int) for own in self.roots]), (len(rows), 1))
         row = np.arange(len(rows))[:, None]
@@ -105,14 +97,16 @@ class Trees(Value):
 
 
 class HeadWeights(Value):
-    """Weights for choosing passages and for their meaning for a claim.
-
-    By a linear model, and by trees where they help.
-    """
+    """Weights for choosing passages and for their meaning for a claim: a linear model, and trees where they help."""
 
     selector: Linear
     stance: Linear
     trees: Trees | None = None
+
+    def fit(self, seen: Seen) -> Numbers:
+        """Score how well each passage fits the claim."""
+        found: Numbers = self.selector.scores(rows_of(passage_features(seen), self.selector.names))[:, 0]
+        return found
 
     def chances(self, rows: Numbers) -> Numbers:
         """Probabilities of the stances, one row a row."""
@@ -132,6 +126,7 @@ class TrainedVerifier:
     """Linear models and trees over features of a claim and an abstract."""
 
     name = "trained"
+    finds_names = False
 
     def __init__(
         self,
@@ -146,23 +141,17 @@ class TrainedVerifier:
             self.name = f"{TrainedVerifier.name}, with {inference.name}"
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        passages = [d.passages for d in documents]
         similar = cosines(claim, documents, self._embedder)
-        return [
-            self._opinion(claim, document, own, near)
-            for document, own, near in zip(documents, passages, similar, strict=True)
-        ]
+        return [self._opinion(claim, document, near) for document, near in zip(documents, similar, strict=True)]
 
-    def _opinion(
-        self, claim: str, document: Document, passages: Sequence[str], similar: Sequence[float] | None
-    ) -> Opinion:
+    def _opinion(self, claim: str, document: Document, similar: Sequence[float] | None) -> Opinion:
+        passages = document.passages
         head: Head = "question" if claim.rstrip().endswith("?") else "statement"
         kind = self._weights.vectors if similar is not None else self._weights.words
         weights = kind[head]
         seen = look(claim, passages, similar)
-        fit = weights.selector.scores(selected(seen, vectors=similar is not None))[:, 0]
-        row = kept(claim_features(seen, fit), vectors=similar is not None)
-        found, note = weights.chances(row[None, :])[0], ""
+        fit = weights.fit(seen)
+        found, note = weights.chances(rows_of(claim_features(seen, fit), weights.stance.names))[0], ""
         if self._inference and head == "statement":
             if self._inference.model.reads(claim):
                 order = [seen.places[int(i)] for i in np.argsort(-fit, kind="stable")]
@@ -172,7 +161,9 @@ class TrainedVerifier:
         chances = Probabilities(supports=found[0], contradicts=found[1], silent=found[2])
         if chances.stance is Stance.SILENT:
             return Opinion.on(document, chances, note=note)
-        places = quoted(claim, document, seen, worth_quoting(seen, fit, kind["statement"]))
+        # Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
+        # statements says which words fit.
+        places = quoted(claim, document, seen, (fit + kind["statement"].fit(seen)) / 2)
         if chances.stance is Stance.SUPPORTS and refutes(claim, [passages[i] for i in places], document.abstract):
             chances = Probabilities(supports=0.0, contradicts=REFUTED, silent=1 - REFUTED)
         quotes = [quote_at(document, document.spans[i]) for i in places]
@@ -191,17 +182,6 @@ def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int
         if len(left) < len(lacking):
             places, lacking = [*places, place], left
     return sorted(places)
-
-
-def worth_quoting(seen: Seen, fit: Numbers, statement: HeadWeights) -> Numbers:
-    """Score each passage as a quote.
-
-    Where a conclusion stands is most of what the head for questions goes by; what people chose as evidence for
-    statements says which words fit.
-    """
-    vectors = len(statement.selector.names) == len(SELECTOR)
-    chosen: Numbers = (fit + statement.selector.scores(selected(seen, vectors=vectors))[:, 0]) / 2
-    return chosen
 
 
 def best_passages(seen: Seen, fit: Numbers) -> list[int]:
@@ -227,27 +207,6 @@ def cosines(claim: str, documents: Sequence[Document], embedder: Embedder | None
     return found
 
 
-def selected(seen: Seen, *, vectors: bool) -> Numbers:
-    """Features of passages, without the cosine where there are no vectors."""
-    rows = passage_features(seen)
-    return rows if vectors else rows[:, 1:]
-
-
-def selector_names(*, vectors: bool) -> list[str]:
-    """Names of the features of `selected`."""
-    return list(SELECTOR if vectors else SELECTOR[1:])
-
-
-def kept(row: Numbers, *, vectors: bool) -> Numbers:
-    """Features of a claim, without those of cosines where there are no vectors."""
-    return row if vectors else row[[not uses_vectors(n) for n in feature_names()]]
-
-
-def kept_names(*, vectors: bool) -> list[str]:
-    """Names of the features of `kept`."""
-    return [n for n in feature_names() if vectors or not uses_vectors(n)]
-
-
 def softmax(scores: Numbers) -> Numbers:
     """Probabilities of log odds, one row a row."""
     raised = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -259,16 +218,18 @@ def softmax(scores: Numbers) -> Numbers:
 def load_weights() -> Weights:
     """The weights that come with kgcheck."""
     path = resource_dir("corpus") / WEIGHTS
-    try:
-        weights = Weights.model_validate(parse_json(read_whole(path)))
-    except (InputError, ValueError) as error:
-        raise ConfigurationError(
-            f"the weights of the verifier in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN
-        ) from error
-    for vectors, heads in ((True, weights.vectors), (False, weights.words)):
-        for head in heads.values():
-            if list(head.stance.names) != kept_names(vectors=vectors) or list(head.selector.names) != selector_names(
-                vectors=vectors
-            ):
-                raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
+    weights = read_weights(path, Weights)
+    seen = look("", [""])
+    known = passage_features(seen).keys() | claim_features(seen, np.zeros(1)).keys()
+    for head in (*weights.vectors.values(), *weights.words.values()):
+        if not known >= {*head.selector.names, *head.stance.names}:
+            raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
     return weights
+
+
+def read_weights(path: Path, form: type[W]) -> W:
+    """Weights of a model from a file."""
+    try:
+        return form.model_validate(parse_json(read_whole(path)))
+    except (InputError, ValueError) as error:
+        raise ConfigurationError(f"the weights in {path} cannot be read: {str(error)[:200]}", INSTALL_AGAIN) from error

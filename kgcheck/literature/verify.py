@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from kgcheck.literature.documents import Document
 from kgcheck.literature.gate import objection, opposes
@@ -44,12 +44,9 @@ class Probabilities(Value):
 
     @property
     def stance(self) -> Stance:
-        """The most likely one."""
-        best = max(Stance, key=lambda s: getattr(self, s.value))
-        return best
+        return max(Stance, key=self.of)
 
     def of(self, stance: Stance) -> float:
-        """Return the probability of a stance."""
         return float(getattr(self, stance.value))
 
 
@@ -77,7 +74,6 @@ class Opinion(Value):
         quotes: Iterable[Quote] = (),
         note: str = "",
     ) -> Self:
-        """An opinion on a document."""
         return cls(
             document=document.id,
             title=document.title,
@@ -91,7 +87,6 @@ class Opinion(Value):
 
     @property
     def probability(self) -> float:
-        """Probability of the stance."""
         return self.probabilities.of(self.stance)
 
 
@@ -113,37 +108,20 @@ class Verifier(Protocol):
     """Reads abstracts for a claim."""
 
     name: str
+    finds_names: bool
+    """It looks itself for sentences that name all that a claim is about."""
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         """An opinion on each document, in their order."""
 
 
-class QuotedOpinion(Value):
-    """An opinion beside its abstract: quotes that are not in it cannot be made."""
-
-    opinion: Opinion
-    abstract: str
-
-    @model_validator(mode="after")
-    def _quotes_are_exact(self) -> "QuotedOpinion":
-        for quote in self.opinion.quotes:
-            if self.abstract[quote.start : quote.end] != quote.text:
-                raise ValueError(f"{self.opinion.document} does not say {quote.text!r} at {quote.start}")
-        return self
-
-
 def verify(
-    claim: str,
-    documents: Iterable[Document],
-    verifier: Verifier,
-    synonyms: Sequence[Sequence[str]] = (),
-    *,
-    gated: bool = True,
+    claim: str, documents: Iterable[Document], verifier: Verifier, synonyms: Sequence[Sequence[str]] = ()
 ) -> ClaimVerdict:
     """Ask a verifier what documents say of a claim.
 
-    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it; but for a
-    verifier that looks for the names itself (not gated). One that holds an instruction to its reader is silent always.
+    A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it, unless the
+    verifier looks for the names itself. One that holds an instruction to its reader is silent always.
     """
     by_id: dict[str, Document] = {}
     for document in documents:
@@ -154,35 +132,33 @@ def verify(
     opinions = verifier.judge(wanted, read) if read and wanted else []
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
-        QuotedOpinion(opinion=opinion, abstract=document.abstract)
-        placed = opinion.model_copy(update={"section": document.section, "heading": document.heading})
-        found.append(_about(wanted, placed, document, synonyms, gated=gated))
+        changed: dict[str, Any] = {"section": document.section, "heading": document.heading}
+        if why := _objection(wanted, opinion, document, synonyms, named=verifier.finds_names):
+            none = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
+            changed |= {"stance": Stance.SILENT, "probabilities": none, "quotes": (), "note": why, "dropped": True}
+        found.append(opinion.model_copy(update=changed))
     return together(wanted, verifier.name, found, retracted)
 
 
-def _about(
-    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], *, gated: bool
-) -> Opinion:
-    """An opinion, silent where its quotes are about something else than the claim."""
+def _objection(
+    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], *, named: bool
+) -> str:
+    """Return the reason why an opinion does not count; quotes that are not in the paper are a fault of the verifier."""
+    for quote in opinion.quotes:
+        if document.abstract[quote.start : quote.end] != quote.text:
+            raise ValueError(f"{opinion.document} does not say {quote.text!r} at {quote.start}")
     if opinion.stance is Stance.SILENT:
-        return opinion
-    quotes = [q.text for q in opinion.quotes]
-    why = objection(claim, quotes, document.abstract, synonyms) if gated else ""
-    if gated and not why and opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
-        why = f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
+        return ""
     if instructs(document.abstract):
-        why = "it holds an instruction to whoever reads it: nothing of it counts"
-    if not why:
-        return opinion
-    return opinion.model_copy(
-        update={
-            "stance": Stance.SILENT,
-            "probabilities": Probabilities(supports=0.0, contradicts=0.0, silent=1.0),
-            "quotes": (),
-            "note": why,
-            "dropped": True,
-        }
-    )
+        return "it holds an instruction to whoever reads it: nothing of it counts"
+    quotes = [q.text for q in opinion.quotes]
+    if named:
+        return ""
+    if why := objection(claim, quotes, document.abstract, synonyms):
+        return why
+    if opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
+        return f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
+    return ""
 
 
 _INSTRUCTION = re.compile(
@@ -214,27 +190,26 @@ def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: 
     weights = {stance: sum(p) for stance, p in sides.items()}
     other, best = sorted(weights, key=lambda s: weights[s])
     conflict = weights[other] > 0
-    made: dict[str, Any] = {
-        "claim": claim,
-        "verifier": verifier,
-        "opinions": tuple(opinions),
-        "retracted": tuple(retracted),
-    }
-    made["dropped"] = sum(o.dropped for o in opinions)
+    stance, note = best, "papers disagree" if conflict else ""
+    dropped = sum(o.dropped for o in opinions)
     if weights[best] == 0:
+        stance, note = Stance.SILENT, "" if opinions else "no paper was found"
         quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions)) if opinions else 0.0
-        quiet = min(quiet, UNDECIDED) if made["dropped"] else quiet
-        note = "" if opinions else "no paper was found"
-        return ClaimVerdict(**made, stance=Stance.SILENT, probability=round(quiet, 4), note=note)
-    if conflict and weights[best] < HEAVIER * weights[other]:
-        return ClaimVerdict(**made, stance=Stance.SILENT, probability=0.0, conflict=True, note="papers disagree")
-    sure, against = _pooled(sides[best]), _pooled(sides[other])
+        probability = round(min(quiet, UNDECIDED) if dropped else quiet, 4)
+    elif conflict and weights[best] < HEAVIER * weights[other]:
+        stance, probability = Stance.SILENT, 0.0
+    else:
+        probability = round(min(_pooled(sides[best]) * (1 - _pooled(sides[other]) / 2), 0.999), 4)
     return ClaimVerdict(
-        **made,
-        stance=best,
-        probability=round(min(sure * (1 - against / 2), 0.999), 4),
+        claim=claim,
+        verifier=verifier,
+        stance=stance,
+        probability=probability,
         conflict=conflict,
-        note="papers disagree" if conflict else "",
+        opinions=tuple(opinions),
+        retracted=tuple(retracted),
+        dropped=dropped,
+        note=note,
     )
 
 

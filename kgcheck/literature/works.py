@@ -39,7 +39,6 @@ class WorkStatement(Value):
         return place_in_print(self.volume, self.page)
 
     def evidence(self, stance: Stance, value: str) -> Evidence:
-        """Return the statement as evidence on a reference."""
         listed = self.stated_by == "reference_list"
         return Evidence(
             source=self.source,
@@ -74,7 +73,6 @@ class Work(Value):
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Titles stated by the sources that speak."""
         return tuple(dict.fromkeys(t for s in self.speaking for t in s.titles))
 
     @property
@@ -84,7 +82,6 @@ class Work(Value):
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """First authors as stated."""
         return tuple(dict.fromkeys(s.author for s in self.speaking if s.author))
 
     def named(self, kind: str) -> tuple[str, ...]:

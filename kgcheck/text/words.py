@@ -2,6 +2,7 @@
 
 import re
 from functools import cache, lru_cache
+from typing import Any
 
 from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
@@ -15,13 +16,24 @@ def word_pattern(words: list[str]) -> re.Pattern[str]:
 
 
 @cache
-def word_list(name: str) -> re.Pattern[str]:
-    """The pattern of one of the lists of `scopes.toml`."""
-    lists: dict[str, list[str]] = read_toml(resource_dir("corpus") / "verifier" / "scopes.toml")
-    return word_pattern(lists[name])
+def verifier_rules(name: str) -> dict[str, Any]:
+    """One of the files of words and rules in ``corpus/verifier``."""
+    return read_toml(resource_dir("corpus") / "verifier" / f"{name}.toml")
+
+
+@cache
+def words_of_list(rules: str, name: str) -> frozenset[str]:
+    """The words of a list of such a file, or of a text of words."""
+    listed = verifier_rules(rules)[name]
+    return frozenset(listed.split() if isinstance(listed, str) else listed)
 
 
 @lru_cache(100_000)
 def is_in(name: str, word: str) -> bool:
-    """Tell if a word is in a list of `scopes.toml`."""
-    return bool(word_list(name).match(word))
+    """Tell if a word is in a list of ``scopes.toml``."""
+    return bool(_scope(name).match(word))
+
+
+@cache
+def _scope(name: str) -> re.Pattern[str]:
+    return word_pattern(verifier_rules("scopes")[name])

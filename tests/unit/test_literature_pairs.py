@@ -12,8 +12,16 @@ from benchmarks.relations import BINDS
 from kgcheck.errors import ConfigurationError
 from kgcheck.literature import pairs
 from kgcheck.literature.documents import Document, Span
-from kgcheck.literature.pair_verifier import EdgeClaim, PairVerifier
-from kgcheck.literature.pairs import Around, directed, load_pair_weights, pair_features, probability, text_of
+from kgcheck.literature.pairs import (
+    Around,
+    EdgeClaim,
+    PairVerifier,
+    directed,
+    load_pair_weights,
+    pair_features,
+    probability,
+    text_of,
+)
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
 from kgcheck.text.assertions import Assertion, pair_words, read_pair
@@ -180,7 +188,7 @@ def test_broken_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pairs, "resource_dir", lambda _: tmp_path)
     load_pair_weights.cache_clear()
     try:
-        with pytest.raises(ConfigurationError, match="weights of pairs"):
+        with pytest.raises(ConfigurationError, match=r"pairs\.json cannot be read"):
             load_pair_weights()
     finally:
         load_pair_weights.cache_clear()

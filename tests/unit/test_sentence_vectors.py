@@ -13,7 +13,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import packed, unpacked
 from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
 from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex
-from kgcheck.literature.store import DocumentStore
+from kgcheck.literature.store import SENTENCES, DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from tests.support.literature import WordsModel, build_index, paper, papers
 
@@ -105,7 +105,7 @@ def test_vectors_go_with_their_documents(tmp_path: Path) -> None:
         assert corpus.store.sentences([number]) == {}
         # Another model: nothing of the former one is left.
         corpus.build(WordsModel("f" * 16), anew=True)
-        assert corpus.store.without_sentences() == []
+        assert corpus.store.without(SENTENCES) == []
 
 
 def test_an_index_without_them_says_how_it_is_built_again(tmp_path: Path) -> None:
