@@ -32,7 +32,7 @@ _EVENTS = (
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
 _PHRASES = frozenset(
     (
-        *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon")),
+        *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon"), ("at", "best")),
         *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
         *(("null", "result"), ("null", "results"), ("null", "findings")),
     )
@@ -42,6 +42,7 @@ _PHRASES = frozenset(
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
+_ADJECTIVE_OF = (["in"], ["from"], ["of"], ["by"], ["for"])
 
 
 class Assertion(Enum):
@@ -108,9 +109,9 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
     part = _part(words)
     if "?" in part:
         return True
-    if any(is_in("takes_back", w) for w in part):
+    if any(is_in("takes_back", w) for w in (*(w.lower() for w in words[:1]), *part)):
         return True
-    if part and is_in("inverts", part[0]):
+    if part and (is_in("inverts", part[0]) or _is_set_apart(part)):
         return True
     end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
     for i, word in enumerate(part):
@@ -129,6 +130,12 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
             return True
     last = max(words.index(ONE), words.index(TWO))
     return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
+
+
+def _is_set_apart(words: Sequence[str]) -> bool:
+    """Tell if one name is what the other is not like: "Unlike A, B binds C"."""
+    end = words.index(",") if words[0] == "unlike" and "," in words else 0
+    return (ONE in words[:end]) != (TWO in words[:end])
 
 
 def _is_prevented(words: Sequence[str], at: int) -> bool:
@@ -348,7 +355,7 @@ class _Pair:
             # "were A-negative"
             end = at - 2 if before == "-" else at
             earlier = next((w for w in reversed(clause[:end]) if not w.endswith("ly")), "")
-            return earlier in _BE or following[:1] in (["in"], ["from"], ["of"])
+            return earlier in _BE or earlier.startswith("remain") or following[:1] in _ADJECTIVE_OF
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):
@@ -357,18 +364,25 @@ class _Pair:
         if word in ("rule", "ruled"):
             return "out" in following
         if word.startswith("independent"):
-            joined = before == "-" and clause[at - 2] in (ONE, TWO)
-            return joined or (following[:1] == ["of"] and (self._a < at or is_in("denies", before)))
+            return self._is_independent(at) or (following[:1] == ["of"] and (self._a < at or is_in("denies", before)))
         if word == "unrelated":
             return following[:1] == ["to"] or before in _BE
         if word == "nor":
             return not any(w in ("neither", "not", "no") for w in clause[:at])
         return True
 
+    def _is_independent(self, at: int) -> bool:
+        """Tell if a word says that something goes without one of the two: "A-independent", "independently of A"."""
+        clause = self._clause
+        if not clause[at].startswith("independent"):
+            return False
+        joined = clause[at - 1] == "-" and clause[at - 2] in (ONE, TWO)
+        return joined or (clause[at + 1 : at + 2] == ["of"] and clause[at + 2] in (ONE, TWO))
+
     def _reaches(self, at: int) -> bool:
         """Tell if a denial reaches what is said of the two."""
         clause, a, b = self._clause, self._a, self._b
-        if at < a:
+        if at < a or self._is_independent(at):
             return True
         if at < b:
             return not self._listed or clause[at] in ("not", "nor", "no", "without")
@@ -394,6 +408,8 @@ class _Pair:
     def _is_plain(self, at: int) -> bool:
         """Tell if a denial is outright, and of the relation of the two."""
         clause, a, b = self._clause, self._a, self._b
+        if at < a and self._is_independent(at):
+            return False
         near = clause[max(0, min(a, at) - 5) : max(b, at) + 6]
         follows = clause[at + 1 : at + 5]
         qualifies = "partly" if self._unlike else "qualifies"

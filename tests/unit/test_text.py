@@ -80,6 +80,7 @@ def test_what_is_stated(text: str) -> None:
         "STK5 is large; it does not bind ABL9.",
         "Neither GRB7 nor STK5 binds ABL9.",
         "Binding of STK5 to ABL9 was never seen.",
+        "Phosphorylation of ABL9 occurred independently of STK5, as others saw.",
     ],
 )
 def test_what_is_denied(text: str) -> None:
@@ -99,6 +100,10 @@ def test_what_is_denied(text: str) -> None:
         "STK5 was reported to bind ABL9, but the results could not be replicated.",
         "The paper in which STK5 bound ABL9 was retracted.",
         "Contrary to the claim that STK5 binds ABL9, nothing was seen.",
+        "RETRACTED: STK5 binds ABL9.",
+        "We withdraw our conclusion that STK5 binds ABL9.",
+        "Evidence that STK5 binds ABL9 is at best indirect.",
+        "Unlike STK5, GRB7 binds ABL9.",
     ],
 )
 def test_what_is_left_open(text: str) -> None:
@@ -114,6 +119,7 @@ def test_what_is_left_open(text: str) -> None:
         "Mutant STK5 does not bind ABL9.",
         "STK5 did not alter the binding of GRB7 to ABL9.",
         "In cells with STK5, GRB7 lowered the binding of ABL9.",
+        "ABL9 is phosphorylated in several cells in an STK5-independent manner.",
     ],
 )
 def test_what_is_said_of_something_else(text: str) -> None:
