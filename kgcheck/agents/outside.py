@@ -29,13 +29,9 @@ _NO_INDEX = "no literature index was given: see --literature"
 class Outside:
     """Look-ups of what is there; each says by itself what is not."""
 
-    def __init__(self, lookups: Lookups | None = None, reader: "TripleReader | None" = None) -> None:
+    def __init__(self, lookups: SourceLookups | None = None, reader: "TripleReader | None" = None) -> None:
         self.lookups = lookups
         self.reader = reader
-
-    def __init__(self, lookups: SourceLookups | None = None, reader: "TripleReader | None" = None) -> None:
-        self._lookups = lookups
-        self._reader = reader
 
     def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
         """Look up the entry of an identifier."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.grounding.remarks import REMARKS, Check, Remarked, state_of
+from kgcheck.grounding.remarks import Check, Remarked, state_of
 from kgcheck.grounding.rendering import alarms
 from kgcheck.model import CheckTask, Evidence, Finding, Tally, Value
-from kgcheck.protocols.checking.remarks import StudyState, check_rules
+from kgcheck.protocols.checking.remarks import CheckRules, StudyState
 from kgcheck.report.tables import graph_states, outcomes
 from kgcheck.visible import visible
 
@@ -660,7 +660,7 @@ def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:
 
 
 def _remarked(found: "Grounded", number: int | None, key: str | None, left_out: list[str]) -> dict[str, Any]:
-    remarks = found.of_references[key or ""] if number is None else found.of_sentences[number]
+    remarks = found.remarks_at[(key or "") if number is None else number]
     about = f"remarks about {f'reference {key}' if number is None else f'sentence {number}'}"
     return {
         "number": number,
@@ -677,7 +677,7 @@ def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> dict[str, 
     return {
         **fields_of(RemarkLine, one),
         **fields_of(RemarkLine, one.task),
-        "means": REMARKS[one.remark],
+        "means": one.remark.rule.words,
         "words": found.text_of(one)[one.start : one.end],
         "note": quoted(one.note, origin, LONG),
         "found": quoted(one.found, origin, LONG) if one.found else None,
@@ -690,9 +690,9 @@ def brief_given(brief: "Brief") -> BriefGiven:
     """Build the answer about what is known of a node or a topic."""
     left_out: list[str] = []
     facts: list[BriefFact] = []
-    for part in brief.parts:
-        own = [fact for theme in part.themes for fact in theme.facts]
-        facts += first_of(own, MOST_OF_KIND, f"facts of the kind {part.kind.value}", left_out)
+    for kind, themes in brief.parts.items():
+        own = [fact for alike in themes.values() for fact in alike]
+        facts += first_of(own, MOST_OF_KIND, f"facts of the kind {kind.value}", left_out)
     lines = [_fact(fact, left_out) for fact in facts]
     named = {name for line in lines for name in line["rests_on"]}
     references = [one for one in brief.references if one.id in named]
@@ -710,7 +710,7 @@ def protocol_given(checked: "CheckedProtocol", notes: Iterable[str], most: int) 
     left_out: list[str] = []
     fallen = [_fallen(step, left_out) for step in first_of(checked.fallen, most, "steps that fell", left_out)]
     remarks = [
-        fields_of(StudyRemarkLine, one, means=check_rules().remarks[one.remark].means)
+        fields_of(StudyRemarkLine, one, means=CheckRules.shipped().remarks[one.remark].means)
         for one in first_of(checked.alarms, most, "remarks", left_out)
     ]
     counts = {state.value: checked.counts[state] for state in StudyState}

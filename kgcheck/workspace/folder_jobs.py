@@ -10,7 +10,7 @@ from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, InputMissing, UnknownName
 from kgcheck.grounding.ground import FAILING, Grounded, open_grounder
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.grounding.remarks import LIMITED, REMARKS, Remarked, SentenceState
+from kgcheck.grounding.remarks import LIMITED, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered
 from kgcheck.grounding.revising import text_digest
 from kgcheck.inputs import refuse_outside
@@ -48,12 +48,12 @@ def ground_folder(
     severities: list[Severity] = []
     wrong: dict[str, dict[str, str]] = {}
     counts: Counter[str] = Counter()
-    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as (look, notes):
+    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as grounder:
         for path in _files_of(folder, job.files, _MARK):
             name = path.relative_to(folder).as_posix()
             try:
                 refuse_outside(folder, path)
-                found = look(read_manuscript(path))
+                found = grounder.ground(read_manuscript(path))
             except InputError as error:
                 refused.append(error.message)
                 continue
@@ -78,7 +78,7 @@ def ground_folder(
         new=len(new),
         examples=tuple(wrong[key] for key in new[:EXAMPLES]),
         reports=tuple(reports),
-        notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(notes)),
+        notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(grounder.notes)),
         figures={"manuscripts": len(severities), "remarks": dict(counts), "alarms": sorted(wrong), "refused": refused},
     )
 
@@ -147,7 +147,7 @@ def _key(found: Grounded, name: str, remarked: Remarked) -> str:
 
 
 def _remark_example(found: Grounded, name: str, remarked: Remarked) -> dict[str, str]:
-    text = f"{name}, {place_of(found, remarked)}: {REMARKS[remarked.remark]}: {remarked.note}"
+    text = f"{name}, {place_of(found, remarked)}: {remarked.words}"
     proposal = remarked.repair.to if remarked.repair else ""
     return _example(remarked.finding, remarked.state.value, remarked.remark.value, text, proposal)
 

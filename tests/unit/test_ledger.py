@@ -361,17 +361,9 @@ def test_several_processes_make_and_write_one_ledger(where: Path) -> None:
             assert sum(t.count for t in ledger.tallies(run(name))) == 600
 
 
-def test_a_writer_waits_and_then_says_for_whom(
-    file_ledger: Ledger, where: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = sqlite3.connect(where, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(engines, "_WAIT_S", 0.05)
-
-
 def test_a_writer_waits_and_then_says_for_whom(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Before the first connection to the file, which all that are opened later share.
-    monkeypatch.setattr(sqlite, "_WAIT_S", 0.05)
+    monkeypatch.setattr(engines, "_WAIT_S", 0.05)
     with Ledger(where) as waiting:
         other = sqlite3.connect(where, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -7,11 +7,11 @@ from fastapi.responses import PlainTextResponse
 from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
-from kgcheck.curation.decisions import Action, Made
+from kgcheck.curation.decisions import Made
 from kgcheck.curation.findings import FACETS, Day, FindingPage, Occurrence
 from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import Neighbourhood
-from kgcheck.ledger.decisions import Decision, DecisionState
+from kgcheck.ledger.decisions import Action, Decision, DecisionState
 from kgcheck.model import Value
 from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer
