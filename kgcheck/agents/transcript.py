@@ -1,4 +1,4 @@
-"""Transcript of a team, event by event; enough to run it again."""
+"""Transcript of an agent team: its events in order, as JSON Lines."""
 
 from collections.abc import Callable
 from datetime import datetime

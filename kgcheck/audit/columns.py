@@ -18,7 +18,7 @@ from kgcheck.audit.plan import Piece, place_sql
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
 from kgcheck.checks.verdicts import Judgement
-from kgcheck.evidence.tables import SHOWN_ORDER, WorkingTables
+from kgcheck.evidence.working_tables import SHOWN_ORDER, WorkingTables
 from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.tables import FINDING_COLUMNS, OPEN_SEVERITIES

@@ -9,7 +9,7 @@ import duckdb
 from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
-from kgcheck.evidence.tables import JUDGED, SIGNATURE_VERDICT, fill
+from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill
 from kgcheck.model import (
     CheckType,
     Gap,

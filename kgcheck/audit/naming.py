@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
-from kgcheck.evidence.tables import NODE_NAME
+from kgcheck.evidence.working_tables import NODE_NAME
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Finding, Ref
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Unit
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among

@@ -1,4 +1,4 @@
-"""Finds the pairs that a snapshot plainly supports, by numbers; see kgcheck.evidence.confirmed for which these are."""
+"""Pairs that a snapshot plainly supports, by numbers; kgcheck.evidence.plain_support says which."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kgcheck.audit.numbers import Ids, Numbers, Pairs, are_in, as_numbers, stable_order
 from kgcheck.checks.signature import ROUNDED_SQL
-from kgcheck.evidence.confirmed import PlainEdges, PlainEnd
+from kgcheck.evidence.plain_support import PlainEdges, PlainEnd
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.quoting import identifier, literal
 

@@ -12,8 +12,8 @@ from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.pieces import Worker
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
+from kgcheck.audit.worker import Worker
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin

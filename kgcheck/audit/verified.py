@@ -16,7 +16,7 @@ from kgcheck.audit.plan import Piece, Unit
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.checks.signature import Observation, Signature
 from kgcheck.checks.verdicts import judge
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.model import CheckType, Stance, Tier
 from kgcheck.profile.catalogue import EdgeCheck

@@ -1,4 +1,4 @@
-"""KGQA in batches: BioKGBench's questions, its metrics, and results by id instead of by position.
+"""KGQA questions of BioKGBench: reading, scoring of answers, and mean metrics.
 
 F1 is the mean over questions of the F1 of two sets, what was answered and what is right; exact match is the share of
 questions with equal sets; executability is the share that came to a conclusion (BioKGBench, section 4 and appendix).

@@ -134,7 +134,7 @@ def job_serve(config: Path | None, workers: int) -> None:
     What was missed while nothing ran is made up for, once. A job under way when this ends is asked to end, too: what it
     did is kept, and it goes on at the next start.
     """
-    from kgcheck.curation.serving import Processes, Server
+    from kgcheck.curation.scheduler import Processes, Server
     from kgcheck.workspace.jobs import job_runs
 
     project = _project(config, warn=True)

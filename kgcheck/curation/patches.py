@@ -20,8 +20,8 @@ from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.compare import SETTLED
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.findings import list_findings
-from kgcheck.curation.making import PatchMade, Wanted, make_patch
 from kgcheck.curation.operations import Operation, Patch, in_words, profile_of, read_patch
+from kgcheck.curation.patch_maker import PatchMade, Wanted, make_patch
 from kgcheck.curation.steps import STEPS, DraftGraph, Stamp, Step, do, do_all, inverse, steps_of, touched
 from kgcheck.errors import FROM_A_COPY, StoreError, StoreMissing, StoreSchema, UsageError
 from kgcheck.graph.changes import NotAsExpected, StoreChanges

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import NAMING
 from kgcheck.quoting import literal

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.stance import counting, stance
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import PARENT, EdgeCheck

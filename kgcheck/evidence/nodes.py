@@ -1,7 +1,7 @@
 """Looks tasks up in a snapshot, as joins: the same statements serve one task and a whole graph.
 
-The caller adds tasks to the working tables (kgcheck.evidence.tables); the methods of `EvidenceJoin` add evidence, and
-gaps of deciding sources that could not be looked at.
+The caller adds tasks to the working tables (kgcheck.evidence.working_tables); the methods of `EvidenceJoin` add
+evidence, and gaps of deciding sources that could not be looked at.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ import duckdb
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.evidence.written import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue

@@ -11,7 +11,7 @@ from kgcheck.closing import Closing
 from kgcheck.duck import connected, limits
 from kgcheck.evidence.edges import cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import ADDRESS_SQL
+from kgcheck.evidence.working_tables import ADDRESS_SQL
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Target
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.reference.overlay import attach_snapshot

@@ -1,7 +1,7 @@
 """Stance of a link of a snapshot on its pair, and the choice among several: one definition for all.
 
 The verdict on an edge looks at the links that count (kgcheck.evidence.edges). What tells many edges at once
-(kgcheck.evidence.confirmed) asks for pairs all of whose links say the same, so that it matters to none which count.
+(kgcheck.evidence.plain_support) asks for pairs all of whose links say the same, so that it matters to none which count.
 """
 
 from kgcheck.model import Stance

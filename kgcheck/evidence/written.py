@@ -1,7 +1,7 @@
 """Ids that are not written as their authority writes them: what was meant, where one can tell."""
 
 from kgcheck.evidence.coverage import Topics
-from kgcheck.evidence.tables import WorkingTables
+from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.profile.schema import Label
 from kgcheck.quoting import literal
 from kgcheck.reference.ids_sql import base, part_of_id

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from kgcheck.errors import ConfigurationError
-from kgcheck.graph.keys import with_keys
 from kgcheck.graph.marks import RETIRED
+from kgcheck.graph.node_keys import with_keys
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kgcheck.errors import StoreError, StoreUnavailable
 from kgcheck.graph import sandbox
-from kgcheck.graph.answers import LONGEST_ANSWER
+from kgcheck.graph.result_limits import LONGEST_ANSWER
 from kgcheck.graph.store import Reading
 
 _START_S = 30.0

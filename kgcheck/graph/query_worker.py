@@ -15,8 +15,8 @@ import ladybug
 
 from kgcheck.errors import StoreUnguarded
 from kgcheck.graph import sandbox
-from kgcheck.graph.answers import TooLargeAnswer, bounded_rows
 from kgcheck.graph.marks import MARKS
+from kgcheck.graph.result_limits import TooLargeAnswer, bounded_rows
 
 _BUFFER = 512 << 20
 _MORE_MEMORY = 1 << 30

@@ -11,7 +11,7 @@ from antlr4.tree.Tree import TerminalNode
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.graph.keys import read_key, wanted_key
+from kgcheck.graph.node_keys import read_key, wanted_key
 from kgcheck.graph.queries import quoted
 from kgcheck.graph.store import SUBSET
 from kgcheck.profile.schema import KEY, Label, Schema

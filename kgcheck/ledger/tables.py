@@ -1,4 +1,4 @@
-"""The tables of the ledger, format 9: what is asked for has a column; what is only shown is JSON in a text.
+"""Ledger tables of runs and findings (format 9), and the column types of all tables.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.

@@ -1,4 +1,4 @@
-"""Nearest vectors (FAISS): exact below 50,000 documents, inverted lists above, with the recall measured.
+"""FAISS index of document vectors: exact or IVF, updated in place, recall measured.
 
 Documents come and go in place. The lists are made anew when those that came and went since they were trained are more
 than a fifth of those they were trained for, or when the recall, measured after each change, falls below what is wanted.

@@ -1,4 +1,4 @@
-"""Reads documents from files, by recipe. A record that is no document is told, and the rest is read."""
+"""Read documents from CSV, JSON, JATS, PDF and others; recipes map their fields."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Names and synonyms of what a claim is about, by which papers call it."""
+"""Names and synonyms of nodes, and patterns that find them in papers."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

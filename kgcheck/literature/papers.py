@@ -1,4 +1,4 @@
-"""Whole papers: sections with their kinds, paragraphs, references, and the citations and notices that link them."""
+"""Models of whole papers, their section kinds, and their parts as documents."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Search: words and meaning together, over the whole corpus, over given documents, or over given passages."""
+"""Hybrid search: BM25 and cosine, over a corpus, given documents or passages."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

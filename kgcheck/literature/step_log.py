@@ -1,4 +1,4 @@
-"""A log of steps in JSON lines that work done again does not write twice."""
+"""Resumable JSON Lines log of the steps of a paper search."""
 
 import json
 from collections.abc import Iterator

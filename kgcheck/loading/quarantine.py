@@ -1,4 +1,4 @@
-"""The quarantine file, every row that was not loaded with the reason, as JSON lines; and warnings about files."""
+"""The quarantine file of rejected rows, load warnings, and the rejection limit."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Survey of a graph whose profile is not known, as `kgcheck.graph.survey` makes it."""
+"""Models of a graph survey: labels, relations and properties, with counts."""
 
 from pydantic import Field
 

@@ -7,7 +7,6 @@ from urllib.parse import quote
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import (
     LATER,
     WireRecord,
@@ -21,6 +20,7 @@ from kgcheck.providers.gathered import (
     year_in,
 )
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 NAME = "Crossref"

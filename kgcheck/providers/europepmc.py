@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import (
     LATER,
     PaperRecord,
@@ -26,6 +25,7 @@ from kgcheck.providers.gathered import (
     stray_answer,
 )
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 PAGE = 1_000

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer
-from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.gathered import LATER, WireRecord, formed, parsed, stray_answer
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 LOT = 200

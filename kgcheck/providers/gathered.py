@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer
 from kgcheck.inputs import wrong_parts
-from kgcheck.providers.answers import ServiceAnswer
+from kgcheck.providers.services import ServiceAnswer
 
 LATER = "try again later: the same command goes on where this one stopped"
 

@@ -46,8 +46,8 @@ from kgcheck.errors import (
     SourceUnreachable,
 )
 from kgcheck.outputs import make_folder, make_private_file
-from kgcheck.providers.answers import ProviderService, ServiceAnswer, answer_of
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
+from kgcheck.providers.services import ProviderService, ServiceAnswer, answer_of
 from kgcheck.settings import Settings
 
 

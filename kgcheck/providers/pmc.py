@@ -1,10 +1,9 @@
-"""PubMed Central over NCBI's E-utilities: papers by search, and their whole text as JATS."""
+"""PubMed Central over E-utilities: paper records by search, and full text as JATS."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from kgcheck.errors import SourceAnswer
-from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
 from kgcheck.providers.gathered import (
     LATER,
@@ -19,6 +18,7 @@ from kgcheck.providers.gathered import (
     stray_answer,
 )
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 
 _NAME = "PMC"

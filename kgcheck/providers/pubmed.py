@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.eutils import Eutils
 from kgcheck.providers.gathered import (
     LATER,
@@ -29,6 +28,7 @@ from kgcheck.providers.gathered import (
     year_in,
 )
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 
 PAGE = 200

@@ -15,11 +15,11 @@ from pydantic import Field, TypeAdapter
 
 from kgcheck import clock
 from kgcheck.errors import SourceAnswer
-from kgcheck.providers.answers import ProviderService, ServiceAnswer
 from kgcheck.providers.data_sets import LATER_PUBLIC, DataSetRecord
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
 from kgcheck.providers.gathered import LATER, WireRecord, formed, lots, parsed, pmid_id, stray_answer
 from kgcheck.providers.http import Http
+from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 _BIOSTUDIES = "BioStudies"

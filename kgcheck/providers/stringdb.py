@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
-from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.gathered import WireRecord
 from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 
 AT_ONCE = 2_000

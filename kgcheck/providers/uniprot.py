@@ -17,8 +17,8 @@ from kgcheck import clock
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout, SourceUnanswerable
 from kgcheck.inputs import wrong_parts
 from kgcheck.profile.catalogue import State
-from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.services import ServiceAnswer
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, record_of_entry
 from kgcheck.settings import Settings
 

@@ -1,4 +1,4 @@
-"""Clauses of a sentence, and the one clause that has two names, where a subject or a verb is left out in its own."""
+"""Split a sentence into clauses, and complete the clause that relates two names."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.export import Exported
     from kgcheck.curation.facets import Facets
     from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
-    from kgcheck.curation.making import PatchMade
+    from kgcheck.curation.patch_maker import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.grounding.brief import Brief

@@ -12,8 +12,8 @@ import neo4j
 import pytest
 
 from kgcheck.checks.verdicts import verdict as judged
-from kgcheck.curation.making import Wanted, fitting, operation_for, patch_of, statements_of
 from kgcheck.curation.operations import Operation, Patch, in_words
+from kgcheck.curation.patch_maker import Wanted, fitting, operation_for, patch_of, statements_of
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError

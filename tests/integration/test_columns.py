@@ -21,7 +21,7 @@ from kgcheck.checks.lists import joined
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import ADDRESS_SQL
+from kgcheck.evidence.working_tables import ADDRESS_SQL
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, JsonText

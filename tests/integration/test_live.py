@@ -440,7 +440,7 @@ def test_a_run_that_goes_on_keeps_what_the_other_source_said(world: World, tmp_p
 def test_too_many_checks_are_refused_before_anything_is_asked(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgcheck.audit.pieces.LIVE_TASKS", 3)
+    monkeypatch.setattr("kgcheck.audit.worker.LIVE_TASKS", 3)
     with pytest.raises(UsageError, match="4 checks are too many"):
         world.audit(_graph(4), tmp_path / "a.sqlite", types=(CheckType.EXISTENCE,))
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from kgcheck import clock
-from kgcheck.curation.making import LeftOut, patch_page
 from kgcheck.curation.operations import Patch, read_patch, write_patch
+from kgcheck.curation.patch_maker import LeftOut, patch_page
 from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import DONE, LOAD, STORE_ID, UNDER_WAY

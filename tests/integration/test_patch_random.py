@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.making import fitting, in_order, patch_of
 from kgcheck.curation.operations import Operation, read_patch, write_patch
+from kgcheck.curation.patch_maker import fitting, in_order, patch_of
 from kgcheck.curation.patches import apply_patch, check_patch, patches_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.making import patch_of
 from kgcheck.curation.operations import (
     AddEdge,
     Operation,
@@ -22,6 +21,7 @@ from kgcheck.curation.operations import (
     sealed,
     write_patch,
 )
+from kgcheck.curation.patch_maker import patch_of
 from kgcheck.curation.patches import check_patch
 from kgcheck.curation.steps import expectations
 from kgcheck.graph.changes import StoreChanges

@@ -14,8 +14,8 @@ from benchmarks.generate import generate
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.numbers import pairs_of
 from kgcheck.audit.plain import PlainPairs
-from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
+from kgcheck.evidence.plain_support import PlainEdges, plainly_supported
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.loading.load import load_directory
 from kgcheck.model import CheckType

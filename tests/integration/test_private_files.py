@@ -14,7 +14,7 @@ from kgcheck import clock
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.outputs import OWN_FOLDER, close_to_others, make_folder, write_text
-from kgcheck.providers.answers import ProviderService
+from kgcheck.providers.services import ProviderService
 from kgcheck.settings import Settings
 from tests.support.audits import demo, kgcheck
 from tests.support.loopback import Loopback, Reply, clients

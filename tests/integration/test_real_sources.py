@@ -17,7 +17,7 @@ from kgcheck.bench.truth import Truths
 from kgcheck.curation.applied import curated_in
 from kgcheck.curation.decisions import Decisions, decide
 from kgcheck.curation.export import export_patch
-from kgcheck.curation.making import Wanted, make_patch
+from kgcheck.curation.patch_maker import Wanted, make_patch
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore

@@ -8,8 +8,8 @@ import pytest
 
 from kgcheck.curation import patches
 from kgcheck.curation.applied import curated_in
-from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
+from kgcheck.curation.patch_maker import fitting, patch_of
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest

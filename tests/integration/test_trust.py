@@ -20,7 +20,7 @@ from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.jobs import JobWork, notify
 from kgcheck.curation.project import NotificationEntry, read_project
 from kgcheck.curation.project_file import check_trusted, configured, find_file, revoke, trust, trusted
-from kgcheck.curation.serving import Processes
+from kgcheck.curation.scheduler import Processes
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
@@ -29,10 +29,10 @@ from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.llm.client import ChatClient
 from kgcheck.profile.schema import load_schema
-from kgcheck.providers.answers import ProviderService
 from kgcheck.providers.eutils import Eutils
 from kgcheck.providers.http import Http
 from kgcheck.providers.semantic_scholar import SemanticScholar
+from kgcheck.providers.services import ProviderService
 from kgcheck.settings import Settings
 from kgcheck.workspace.jobs import job_ledger, run_job
 from tests.support import examples

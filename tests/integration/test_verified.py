@@ -93,7 +93,7 @@ def test_small_units_are_judged_together_as_they_are_alone(tmp_path: Path, monke
         return made, rows_kept(tmp_path / name, made.run.id)
 
     together, kept = judged("together.sqlite")
-    monkeypatch.setattr("kgcheck.audit.pieces.TASKS_TOGETHER", 0)
+    monkeypatch.setattr("kgcheck.audit.worker.TASKS_TOGETHER", 0)
     alone, kept_alone = judged("alone.sqlite")
 
     assert comparable(together) == comparable(alone)

@@ -13,7 +13,7 @@ import time_machine
 from kgcheck import clock
 from kgcheck.curation.jobs import JobWork
 from kgcheck.curation.project import Project, read_project
-from kgcheck.curation.serving import Server
+from kgcheck.curation.scheduler import Server
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.comparisons import ComparisonState

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kgcheck.curation.making import fitting, patch_of
 from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoint, Retire, SetValue
+from kgcheck.curation.patch_maker import fitting, patch_of
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import NodeState, StoreChanges
 from kgcheck.graph.embedded import EmbeddedStore

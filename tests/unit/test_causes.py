@@ -17,7 +17,7 @@ from kgcheck.curation.compare import comparison_summary, diff_of
 from kgcheck.curation.decisions import Decisions, decide
 from kgcheck.curation.facets import counted_of, facets_of, new_findings, settled
 from kgcheck.curation.findings import list_findings
-from kgcheck.curation.making import Wanted, make_patch
+from kgcheck.curation.patch_maker import Wanted, make_patch
 from kgcheck.curation.thresholds import Threshold, judge
 from kgcheck.errors import UnknownName
 from kgcheck.graph.embedded import EmbeddedStore

@@ -15,7 +15,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from kgcheck.agents import asker, toolbox
-from kgcheck.audit import papers, pieces
+from kgcheck.audit import papers
 from kgcheck.checks.repair import propose
 from kgcheck.cli.late import RENAMED
 from kgcheck.cli.main import _COMMANDS, cli
@@ -409,7 +409,7 @@ NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
         ("cut off at {} nodes", lambda: toolbox.MOST_NODES),
         ("nodes and {} parallel edges", lambda: toolbox.MOST_EDGES),
     ],
-    "docs/sources.md": [("asks of at most {} checks", lambda: pieces.LIVE_TASKS)],
+    "docs/sources.md": [("asks of at most {} checks", lambda: worker.LIVE_TASKS)],
     "docs/literature.md": [
         ("is {} times its cosine", lambda: search.COSINE_WEIGHT),
         ("papers about up to {} edges", lambda: papers.MOST_EDGES),

@@ -25,9 +25,9 @@ from kgcheck.errors import (
     SourceTimeout,
     SourceUnreachable,
 )
-from kgcheck.providers.answers import ServiceAnswer
 from kgcheck.providers.http import Http, Pace, ProviderService
 from kgcheck.providers.http_errors import error_for
+from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback, Reply, Seen

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import UsageError
 from kgcheck.graph import reading as reading_module
-from kgcheck.graph.answers import LONGEST_ANSWER, TooLargeAnswer, bounded_rows
 from kgcheck.graph.bounds import MOST_COPIES
 from kgcheck.graph.reading import read_statement
+from kgcheck.graph.result_limits import LONGEST_ANSWER, TooLargeAnswer, bounded_rows
 from kgcheck.graph.statement_writer import _PASSED, LONGEST_STATEMENT, Writer
 from kgcheck.profile.schema import load_schema
 from tests.support import examples

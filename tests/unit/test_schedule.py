@@ -10,7 +10,7 @@ import time_machine
 from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule, firings, shared_moment
-from kgcheck.curation.serving import Server
+from kgcheck.curation.scheduler import Server
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable

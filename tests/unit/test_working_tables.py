@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.evidence.tables import LOOK_UP_TABLES, WORKING_TABLES, WorkingTables, as_markdown
+from kgcheck.evidence.working_tables import LOOK_UP_TABLES, WORKING_TABLES, WorkingTables, as_markdown
 from kgcheck.model import Evidence, Gap, Reason, Stance, Tier, World
 from kgcheck.reference.overlay import attach_snapshot
 from tests.support import ROOT

@@ -1,4 +1,4 @@
-"""Long work, followed on its own and cancelled; and the jobs of kgcheck.toml, with their next and last runs."""
+"""Pages of tasks and jobs: progress, cancelling, running a job, and past runs."""
 
 from typing import Annotated, Any
 

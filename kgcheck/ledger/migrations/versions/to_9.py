@@ -1,4 +1,4 @@
-"""From format 3 to the tables of the code."""
+"""Migrate a ledger from format 3, the last one released, to format 9."""
 
 from alembic import op
 from sqlalchemy import (

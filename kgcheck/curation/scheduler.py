@@ -1,4 +1,4 @@
-"""Jobs by their schedules, in the foreground: each run is a process of its own."""
+"""Job scheduler: starts each job when due, in a subprocess, and makes up missed runs."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The pieces of one run: each judged and written to the ledger by itself."""
+"""Worker of an audit: looks up, judges and records each unit in resumable pieces."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,9 +21,9 @@ from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.evidence.confirmed import PlainEdges, plainly_supported
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.tables import CHOSEN, fill
+from kgcheck.evidence.plain_support import PlainEdges, plainly_supported
+from kgcheck.evidence.working_tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run

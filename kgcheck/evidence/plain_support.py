@@ -1,4 +1,4 @@
-"""Edges that a snapshot supports so plainly that all have one verdict: nearly all of a whole graph.
+"""SQL conditions under which a snapshot plainly supports an edge.
 
 An edge is plainly supported when both ends are ids of their labels and what they were, a deciding source of the best
 tier states the very link, all links of the pair support it, and whatever else there is to look up ends the same for

@@ -1,4 +1,4 @@
-"""The working tables, through which modules hand each other whole sets of tasks and evidence, and who writes them.
+"""DuckDB working tables of tasks and evidence: their schemas, writer and reader.
 
 A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What these tables
 are is stated here once: `WORKING_TABLES` describes every column, the CREATE statements and docs/working_tables.md come
@@ -35,7 +35,7 @@ class WorkingTable(NamedTuple):
     name: str
     meaning: str
     columns: tuple[Column, ...]
-    maker: str = "kgcheck.evidence.tables"
+    maker: str = "kgcheck.evidence.working_tables"
 
     @property
     def definition(self) -> str:
@@ -368,7 +368,7 @@ def as_markdown() -> str:
         "# Working tables",
         "",
         "What the joins of an audit and of single checks hand to each other (DuckDB, temporary). "
-        "`kgcheck.evidence.tables`",
+        "`kgcheck.evidence.working_tables`",
         "describes them, and alone writes those that name no other module; this page is made from it.",
     ]
     for table in WORKING_TABLES:

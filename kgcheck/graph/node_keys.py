@@ -1,4 +1,4 @@
-"""Keys of nodes on a server that kgcheck did not fill: of any name, and texts or whole numbers.
+"""Rewrite Cypher statements for node keys of another name or type than `id`.
 
 Statements of the catalogue are written for what kgcheck makes, keys called ``id`` that are texts. For labels of which
 the profile says otherwise, they are brought to that here; ids stay texts on this side.

@@ -1,4 +1,4 @@
-"""A service, and what it said."""
+"""HTTP services (address, rate limit, headers) and their responses."""
 
 from collections.abc import Mapping
 from datetime import datetime

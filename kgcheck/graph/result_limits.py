@@ -1,4 +1,4 @@
-"""Limits of what a statement from outside may bring back."""
+"""Row and byte limits on the results of untrusted queries."""
 
 import json
 from collections.abc import Iterable, Sequence
