@@ -15,7 +15,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from kgcheck.agents import asker, toolbox
-from kgcheck.audit import papers
+from kgcheck.audit import papers, worker
 from kgcheck.checks.repair import propose
 from kgcheck.cli.late import RENAMED
 from kgcheck.cli.main import _COMMANDS, cli
