@@ -204,6 +204,7 @@ class Grounder:
         self._results = read_results(options.results) if options.results else None
         self._checks: list[SentenceCheck] = []
         self._not_looked: dict[str, str] = {}
+        self._papers: PaperSupport | None = None
         self.facts = self._fact_check()
         if self.facts:
             self._checks.append(self.facts.remarks)
@@ -216,7 +217,8 @@ class Grounder:
             index = context.index(notes)
             verifier = trained_verifier(index.embedder, context.settings)
             names = self.facts.names if self.facts else None
-            self._checks += [PaperSupport(index, verifier, names).remarks, CitedPapers(index, verifier).remarks]
+            self._papers = PaperSupport(index, verifier, names)
+            self._checks += [self._papers.remarks, CitedPapers(index, verifier).remarks]
 
     def _fact_check(self) -> FactCheck | None:
         """A check of sentences against the graph; None where there is none and none is named."""
@@ -238,6 +240,7 @@ class Grounder:
     def ground(self, text: Manuscript, results: Results | None = None) -> Grounded:
         """Ground a text; against other results than those that were named, where some are given."""
         against = results or self._results
+        self.notes += self._papers.notes(text) if self._papers else ()
         lacking = self._not_looked | ({} if against else {"results": "no canonical results are named"})
         return ground(text, self._checks, self._works, against, lacking, self.context.progress)
 

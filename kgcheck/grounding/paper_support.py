@@ -73,6 +73,13 @@ class PaperSupport:
         synonyms = self._names.synonyms(things) if self._names else {}
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
 
+    def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
+        """Note that not all sentences of a manuscript were looked up, if so."""
+        count = len(claims_of(manuscript))
+        if count <= self._most:
+            return ()
+        return (f"papers were searched for {self._most} of {count} sentences that claim something",)
+
     def _remark(self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]) -> Remarked:
         claim = " ".join(without_marks(sentence.text).split())
         found = [hit.document for hit in self._index.search(claim, limit=_LOOKED, every=True)]

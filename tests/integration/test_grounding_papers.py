@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from kgcheck.grounding.manuscript import Block, Manuscript
-from kgcheck.grounding.paper_support import PaperSupport, claims_of
+from kgcheck.grounding.paper_support import MOST_SENTENCES, PaperSupport, claims_of
 from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.literature.documents import Document
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.workspace.workspace import Workspace
 from tests.support.literature import build_index
 
 PAPERS = (
@@ -76,3 +77,16 @@ def test_only_what_claims_something_is_looked_up_up_to_a_bound(index: Literature
 
     assert [s.number for s in claims_of(whole)] == [4, 5]
     assert [r.sentence for r in PaperSupport(index, TrainedVerifier(), most=1).remarks(whole)] == [4]
+
+
+def test_a_text_with_more_claims_than_are_looked_up_says_so(index: LiteratureIndex) -> None:
+    notes = []
+    for count in (MOST_SENTENCES, MOST_SENTENCES + 1):
+        claims = (f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 3 + count))
+        with Workspace(literature=index.folder) as workspace:
+            notes.append(workspace.ground_text("# Results\n\n" + " ".join(claims))[1])
+
+    assert [[note for note in own if "searched" in note] for own in notes] == [
+        [],
+        [f"papers were searched for {MOST_SENTENCES} of {MOST_SENTENCES + 1} sentences that claim something"],
+    ]
