@@ -177,7 +177,8 @@ def trust(path: Path | None, listed: bool, revoked: bool) -> None:
     --config or KGCHECK_CONFIG names is trusted by that.
     """
     from kgcheck.curation.project import read_project
-    from kgcheck.curation.project_file import NAME, is_trusted, revoke, trust, trusted
+    from kgcheck.curation.project_file import NAME
+    from kgcheck.curation.trust import is_trusted, revoke, trust, trusted
 
     if listed and (path or revoked):
         raise UsageError("--list takes no PATH and no --revoke", "leave them out")

@@ -78,7 +78,7 @@ _COMMANDS = {
 }
 
 _MODULES = {
-    "audits": ("audit", "rules", "runs", "report", "diff"),
+    "audits": ("audit", "rules"),
     "batches": ("batch", "bench"),
     "checks": ("check", "explain", "replay", "ask"),
     "decisions": ("findings", "decide", "decisions"),
@@ -90,6 +90,7 @@ _MODULES = {
     "papers": ("corpus", "search", "verify", "claims"),
     "patches": ("patch",),
     "protocol": ("protocol",),
+    "runs": ("runs", "report", "diff"),
     "services": ("serve", "mcp", "token"),
 }
 

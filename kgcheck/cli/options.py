@@ -143,6 +143,13 @@ def table_or_json_option() -> Decorator:
     return click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
 
 
+def shown_limit_option() -> Decorator:
+    """``--limit`` of a run's table."""
+    return click.option(
+        "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
+    )
+
+
 def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted") -> Decorator:
     """``--fail-on``."""
     new = "; new: only what is new, or has come back since it was decided" if "new" in thresholds else ""

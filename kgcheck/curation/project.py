@@ -15,9 +15,10 @@ from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, fie
 
 from kgcheck import clock
 from kgcheck.choices import BRAINS, FORMATS, GROUND_FORMS, STUDY_STATES
-from kgcheck.curation.project_file import NAME, check_trusted
+from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
 from kgcheck.curation.thresholds import Threshold
+from kgcheck.curation.trust import check_trusted
 from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
 from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place

@@ -19,9 +19,10 @@ from kgcheck import clock
 from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.jobs import JobWork, notify
 from kgcheck.curation.project import NotificationEntry, read_project
-from kgcheck.curation.project_file import check_trusted, configured, find_file, revoke, trust, trusted
+from kgcheck.curation.project_file import configured, find_file
 from kgcheck.curation.scheduler import Processes
 from kgcheck.curation.thresholds import Severity
+from kgcheck.curation.trust import check_trusted, revoke, trust, trusted
 from kgcheck.errors import ConfigurationError, KgcheckError
 from kgcheck.graph.open import open_store
 from kgcheck.ledger.ledger import Ledger
