@@ -1,4 +1,4 @@
-"""``kgcheck audit``, ``report``, ``runs``, ``diff`` and ``rules``: audits of graphs, and their findings in any form."""
+"""``kgcheck audit``, ``report``, ``runs``, ``diff`` and ``rules``: audit graphs, show findings."""
 
 from collections.abc import Sequence
 from pathlib import Path
