@@ -1,4 +1,4 @@
-"""``python -m kgcheck``."""
+"""Entry point of ``python -m kgcheck``, the command line."""
 
 from kgcheck.cli.main import main
 

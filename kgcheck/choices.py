@@ -1,4 +1,4 @@
-"""Names that may be chosen, and defaults: what the command line and the API share. Imports nothing that is slow."""
+"""Allowed names and defaults of options, shared by the command line and the API."""
 
 import re
 from collections.abc import Sequence

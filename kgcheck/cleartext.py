@@ -1,4 +1,4 @@
-"""Passwords and keys go without TLS only to this machine, and to hosts that the person named."""
+"""Refuse to send passwords and keys without TLS, except to this machine and to allowed hosts."""
 
 from ipaddress import ip_address
 

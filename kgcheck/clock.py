@@ -1,4 +1,4 @@
-"""The time of day: whatever needs it asks here, so that tests can put another one in its place."""
+"""Current time and date in UTC, for all modules, replaceable in tests."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""`Context`: a graph with its references, ledger, papers, brain and settings, each opened when it is first needed."""
+"""`Context`: a graph with references, ledger, papers and brain, each opened on first use."""
 
 import os
 import weakref

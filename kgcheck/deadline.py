@@ -1,4 +1,4 @@
-"""Deadline of the work under way, known to what waits below: live calls end with a check's seconds."""
+"""Deadline of the current work as a context variable, which bounds the timeouts of calls in it."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""DuckDB as kgcheck uses it: one working database with a memory limit, errors of the tree."""
+"""DuckDB connections: temporary database with memory limit, no outside files, Arrow inserts."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""Every error kgcheck raises on purpose, and the exit code each one ends the program with.
+"""Exceptions of kgcheck: all subclasses of KgcheckError, each with a hint and an exit code.
 
 The tree::
 

@@ -1,4 +1,4 @@
-"""Files that are read: within limits, whoever made them, and within the folder that was given.
+"""Read files within limits of size, depth and unpacking: text, JSON and TOML from anybody.
 
 A file may be packed a thousand times smaller than what comes out of it, hold one line without end, or nest deeper than
 a program can follow. All limits stand here.

@@ -1,4 +1,4 @@
-"""Locks on files: many may read one, or one may write to it.
+"""File locks between processes: shared for readers, exclusive for one writer.
 
 The pace of calls, for which processes wait in turn, is kept with the package filelock (kgcheck.providers.http): it has
 waits with an end, and no shared locks.

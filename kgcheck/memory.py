@@ -1,4 +1,4 @@
-"""Work that makes many objects without cycles, spared the search for cycles among them."""
+"""Pause Python's cyclic garbage collector while many objects are made."""
 
 import gc
 from collections.abc import Iterator

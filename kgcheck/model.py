@@ -1,4 +1,4 @@
-"""The values that everything else speaks in: references, tasks, evidence, verdicts and findings.
+"""Core value types: references, tasks, evidence, verdicts, findings, repairs and tallies.
 
 Frozen and free of I/O. The words are those of the glossary in docs/glossary.md.
 """

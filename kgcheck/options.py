@@ -1,4 +1,4 @@
-"""Options, each declared once, for the command line, Python, HTTP, kgcheck.toml and the ledger's record of a run.
+"""Option models (audit, check, load, batch, ...) shared by command line, Python, HTTP and jobs.
 
 The description of a field is its help text, wherever it is shown.
 """

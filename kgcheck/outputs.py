@@ -1,4 +1,4 @@
-"""Files that are written: whole or not at all, so that a full disk or a kill leaves what was there before.
+"""Write files whole or not at all (atomic replace), temporary folders, and private files.
 
 While something is being made under a name of its own, a lock beside it says so. What a process left that was killed is
 removed by the next one that writes there; the lock tells it from what another still writes, on this host or elsewhere.

@@ -1,4 +1,4 @@
-"""Counts with their nouns, as people write them."""
+"""Format a count with its noun, singular or plural."""
 
 
 def how_many(count: int, one: str, many: str = "") -> str:

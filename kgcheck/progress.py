@@ -1,4 +1,4 @@
-"""Progress of long work. The command line shows it with rich; libraries pass it through."""
+"""Progress protocol of long work, with silent and callback implementations."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

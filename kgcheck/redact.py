@@ -1,4 +1,4 @@
-"""Takes secrets out of text that people, logs and files get to see: passwords in addresses, keys in query strings.
+"""Redact secrets in text: passwords in addresses, keys in query strings.
 
 An address with a password is refused where it is given (`carries_credentials`); this is for what others say: messages
 of libraries and services, addresses in files. A password may hold any sign, also those that end a host for a parser of

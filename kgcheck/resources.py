@@ -1,4 +1,4 @@
-"""Finds what is shipped beside the code, in a checkout and in an installed wheel alike.
+"""Find the data folders shipped with kgcheck, in a checkout and in an installed wheel alike.
 
 The data folders are `cypher`, `loaders` and `corpus`; of `docs`, a wheel has the page of reasons.
 """

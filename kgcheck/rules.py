@@ -1,4 +1,4 @@
-"""Structure rules: faults that a graph shows by itself, each with its name, its selects and its repair.
+"""Rule: a structure rule with SQL selects and a repair; registry of all, plug-ins included.
 
 A package brings rules of its own by an entry point of the group ``kgcheck.rules`` that names a `Rule`, or several:
 see docs/rules.md.

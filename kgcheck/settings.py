@@ -1,4 +1,4 @@
-"""Settings from the environment; secrets come from nowhere else. Nothing is read at import."""
+"""Settings from environment variables ``KGCHECK_*``, secrets included; nothing read at import."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Safe display of text from graphs, papers, models and files: anything invisible is spelt out.
+"""Escape control, invisible and bidirectional characters in text from outside; ASCII JSON.
 
 A terminal obeys control characters (ESC moves the cursor, changes colours, sets the clipboard), some characters turn
 the direction of writing, so that a line reads otherwise than it is, and some are not seen at all. None of them reaches

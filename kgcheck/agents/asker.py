@@ -1,4 +1,4 @@
-"""A model that answers questions by tools alone: thought, action, observation, at most 15 times as in BioKGBench.
+"""ReactAgent: a tool-calling model answers a question; its answer must rest on tool results.
 
 What it answers must rest on what its tools have shown in this conversation; else it is refused with the reason, and in
 the end there is no answer.

@@ -1,4 +1,4 @@
-"""Tools as they are shown to a model, and its answers as steps.
+"""Show tools to a language model (JSON schemas or words), and read its replies as tool calls.
 
 The chat templates of small models leave tools out, so that the model never hears of them. Such a model gets its tools
 in words, and answers with JSON: which tool, and its arguments. Its text is bound to that form where the endpoint can.

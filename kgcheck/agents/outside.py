@@ -1,4 +1,4 @@
-"""Tools for the outside world beside the reference look-up: entries, networks and papers.
+"""Agent tools for UniProt entries, STRING links and papers, and evidence from papers on edges.
 
 A tool whose source is not there says so; it never says that nothing was found. With papers, what an index says of an
 edge is evidence of the tier `text`, beside that of the reference sources.

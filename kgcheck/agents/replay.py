@@ -1,4 +1,4 @@
-"""Runs a check again from its transcript: no model, no graph, no source; the verdict is computed anew."""
+"""Replay a check from its transcript without model, graph or sources, and recompute the verdict."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Request to the team, read from words.
+"""Request for one check, parsed from words (``P04637 ACTS_ON Q00987``), names resolved to ids.
 
 Four forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute Gene TP53 name``, and
 ``attribute P04637 ACTS_ON Q00987 score`` for a score of an edge.

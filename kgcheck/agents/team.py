@@ -1,4 +1,4 @@
-"""The team as a state machine: plan, KG query, validation, conclusion, under a budget.
+"""Agent team of one check: leader, KG and validation agents as a state machine under a budget.
 
 A brain chooses what an agent does; the machine decides whose turn it is, runs the tools and computes the verdict from
 their typed results. A leader cannot do the assistants' work, and nobody can talk without end: a step that breaks the

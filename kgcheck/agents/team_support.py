@@ -1,4 +1,4 @@
-"""Results that a team has seen, and checks that what is to be validated rests on them."""
+"""TeamResults: tool results of a check so far; refuse a task that is not borne out by them."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The arguments and the results of the tools: what a model may pass, and what it is shown."""
+"""Pydantic models of the arguments and the results of the agents' tools."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The tools, in one list: what each is called, what it takes and gives, and who may call it.
+"""Toolbox: agents' tools over graph and references, their list TOOLS, and each tool's callers.
 
 Prompts, the JSON schemas that models get, the checks of who may call what, replays and docs/agents.md all go by TOOLS.
 A tool reads; none writes. Arguments are checked before anything runs, and results are values of the model, so that a

@@ -1,4 +1,4 @@
-"""Transcript of an agent team: its events in order, as JSON Lines."""
+"""Transcript: typed events of an agent team (messages, tool calls) in order, as JSON Lines."""
 
 from collections.abc import Callable
 from datetime import datetime

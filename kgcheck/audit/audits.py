@@ -1,4 +1,4 @@
-"""Audits of a context: what they are asked for, and the run that they come to."""
+"""Start or resume an audit of a Context; read an unchanged graph from an earlier run's extract."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""One check by the agent team: the request as words or as a task, and what is kept of it."""
+"""Check one fact by the agent team: read words or a task, run it, keep finding and transcript."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Findings of judged tasks as rows of the ledger's table finding, made in DuckDB: of none a value is made in Python.
+"""Build rows of the ledger's finding table from judged tasks in bulk, in DuckDB and Arrow.
 
 What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compares both for whatever an audit writes.
 """

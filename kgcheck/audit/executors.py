@@ -1,4 +1,4 @@
-"""Background threads of an audit: one that does work in order, and one that computes ahead what is needed next."""
+"""Background threads of an audit: SerialExecutor runs calls in order, Prefetcher computes ahead."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Findings that a run did not find again: fixed, gone, or not looked at.
+"""Work out what became of findings that a run no longer has: fixed, gone, or not looked at.
 
 That a finding is absent says nothing by itself. So it is asked, while graph and references are at hand: is what it is
 about still in the graph, was its task part of this run, and how does that task end now?

@@ -1,4 +1,4 @@
-"""The funnel: what the cheap checks left undecided goes to the agent team with live sources and papers, worst first."""
+"""Funnel: hand an audit's undecided findings to the agent team with live sources, worst first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

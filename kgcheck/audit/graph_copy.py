@@ -1,4 +1,4 @@
-"""The graph under audit as DuckDB tables, read from the store once and only as far as the plan needs."""
+"""GraphCopy: DuckDB tables of the nodes and edges under audit, read from the store on demand."""
 
 from collections.abc import Iterable
 from hashlib import md5

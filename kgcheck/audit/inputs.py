@@ -1,4 +1,4 @@
-"""Inputs of an audit, by which a later one is told to be of the same graph or the same references."""
+"""Describe an audit's inputs (graph state, snapshot digest), and find the earlier run to reuse."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

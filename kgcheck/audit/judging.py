@@ -1,4 +1,4 @@
-"""Judging many tasks at once: group by evidence signature, judge each signature once, join the verdicts back."""
+"""Judge tasks in bulk in DuckDB: each evidence signature once, verdicts joined back, tallies."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Puts names beside the ids of findings: a person reads TP53, and not P04637."""
+"""NodeNames: look up the names of nodes (TP53) to show beside the ids of findings (P04637)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

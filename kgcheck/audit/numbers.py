@@ -1,4 +1,4 @@
-"""Pairs of nodes as numbers: of millions, whole numbers are sorted and compared in a fraction of the time of texts."""
+"""Pairs of node ids as sorted NumPy integers, to compare millions of edges quickly."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Papers in an audit: what they say of edges, those first that the references did not confirm, up to a number."""
+"""Papers: ask a literature index about an audit's edges, those least confirmed first."""
 
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple

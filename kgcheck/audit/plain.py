@@ -1,4 +1,4 @@
-"""Pairs that a snapshot plainly supports, by numbers; kgcheck.evidence.plain_support says which."""
+"""PlainPairs: find in bulk the edges that a snapshot plainly supports, as integer pairs."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Plan of an audit: units of one check type on one label, attribute or pattern."""
+"""Plan of an audit: units (one check type on a label, attribute or pattern), split into pieces."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Runs an audit: one piece of work after the other, each written to the ledger, so that a killed run resumes."""
+"""Audit: run or resume the audit of a store, unit by unit into the ledger, with pinned releases."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext

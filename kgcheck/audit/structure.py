@@ -1,4 +1,4 @@
-"""Structure checks: faults that a graph shows by itself, found by joins over its copy (docs/reasons.md, "Structure").
+"""Structure checks: run the structure rules over a graph's copy, and turn hits into findings.
 
 The rules stand in kgcheck.audit.rules, and in other packages: see kgcheck.rules.
 """

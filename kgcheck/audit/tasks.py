@@ -1,4 +1,4 @@
-"""The tasks of a unit, selected from the copy of the graph."""
+"""TaskSelection: select a unit's tasks from the graph's copy in SQL, by filters and sample."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Rows of judged tasks to keep as verified; the files are those of kgcheck.ledger.verified."""
+"""Write an audit's verdicts on all tasks, supported ones too, to Parquet beside the ledger."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asks what is verified of an edge, in the words of a person or as a value."""
+"""Look up the newest audit verdict on an edge or task, or on all edges and values of a node."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product

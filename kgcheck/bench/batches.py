@@ -1,4 +1,4 @@
-"""Batches of questions, checks and claims over one context, resumable; and sets to do so with."""
+"""Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence

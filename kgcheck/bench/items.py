@@ -1,4 +1,4 @@
-"""Items of the KGCheck benchmark: an instruction or a structured check, a label, and what is known to be true.
+"""Items of the KGCheck benchmark: file reader, labels, truth, and the request to the agent team.
 
 ``support`` means that the graph's own record agrees with the outside world: the edge is there and confirmed, or it is
 not there and not found (BioKGBench, table 15). A seeded item changes the graph for itself alone.

@@ -1,4 +1,4 @@
-"""KGCheck in batches: every item by the agent team, scored as the paper does and by the evidence behind the answer."""
+"""KGCheck benchmark: run each item by the agent team; score exact match, sources and tool path."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

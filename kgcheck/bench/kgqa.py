@@ -1,4 +1,4 @@
-"""KGQA questions of BioKGBench: reading, scoring of answers, and mean metrics.
+"""KGQA benchmark (BioKGBench): read questions, score answers by F1, exact match, executability.
 
 F1 is the mean over questions of the F1 of two sets, what was answered and what is right; exact match is the share of
 questions with equal sets; executability is the share that came to a conclusion (BioKGBench, section 4 and appendix).

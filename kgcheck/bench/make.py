@@ -1,4 +1,4 @@
-"""Make a benchmark set over any graph (``kgcheck bench make``), balanced, with truth that no verdict made.
+"""BenchMaker: make a balanced KGCheck set over any graph, with real errors and seeded ones.
 
 Real items state what the graph has; seeded ones put an error into the graph for themselves alone, so that the truth is
 known. A cell is a task type on one label, attribute or relation; each cell has as many items to support as to refute.

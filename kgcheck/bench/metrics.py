@@ -1,4 +1,4 @@
-"""Measure a batch of claims and report it: accuracy, F1, confusion, right quotes, calibration, retrieval."""
+"""Metrics of claim verification (accuracy, F1, calibration, retrieval), with report and plot."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

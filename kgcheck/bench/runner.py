@@ -1,4 +1,4 @@
-"""Runs a function over many items and keeps each result in a JSON lines file, so that a killed batch goes on.
+"""Run a function over many items in threads, resumably, with results in a JSON Lines file.
 
 A result is one line, written whole once its item is done; what a kill left of a line is cut off when the batch goes on.
 """

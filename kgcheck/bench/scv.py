@@ -1,4 +1,4 @@
-"""Claim verification in batches (SCV): claims from a file, read by recipe, each verified against papers or passages."""
+"""SCV benchmark: read claims by recipe, and verify each against papers or given passages."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""A graph as one item of a benchmark sees it: with one change, in everything that can be read of it.
+"""GraphStore overlay with one seeded change of a node or an edge, for one benchmark item.
 
 Nothing is written. Every reading method of `GraphStore` shows the change; a method that cannot (statements that a model
 writes) is refused, so that none shows the graph as it was.

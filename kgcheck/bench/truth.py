@@ -1,4 +1,4 @@
-"""Ground truth of a snapshot on ids, names and links, for benchmarks: plain SQL, no verdict function."""
+"""Ground truth for benchmarks, from a snapshot or a file of facts: id states, values and links."""
 
 from collections import defaultdict
 from pathlib import Path

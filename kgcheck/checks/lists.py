@@ -1,4 +1,4 @@
-"""Values that are lists, as the one text that a task carries.
+"""Encode a list value as one text with escaped separators, and decode it, in Python and SQL.
 
 The items stand apart by a semicolon and a space; inside an item, a backslash stands before each semicolon and
 backslash. So nothing is lost, and a list without those two characters reads as one would write it.

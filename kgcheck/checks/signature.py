@@ -1,4 +1,4 @@
-"""Evidence signatures: what a verdict depends on, and nothing else.
+"""Evidence signature: the part of a task's evidence that its verdict depends on.
 
 Millions of tasks share a few hundred signatures, so a whole graph is judged by judging each distinct
 signature once. Single checks go through the same signatures, so both ways agree by construction.

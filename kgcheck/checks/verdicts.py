@@ -1,4 +1,4 @@
-"""The one function that turns evidence into a verdict (docs/verdicts.md).
+"""Turn evidence into a verdict: outcome, reason and confidence (docs/verdicts.md).
 
 The order of the decision:
 

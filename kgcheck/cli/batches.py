@@ -1,4 +1,4 @@
-"""``kgcheck batch`` and ``bench``: many items, with the metrics of the benchmarks."""
+"""``kgcheck batch`` and ``bench``: run questions, checks or claims in bulk; make benchmark sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``kgcheck check``, ``explain``, ``replay`` and ``ask``: one fact, and one question."""
+"""``kgcheck check``, ``explain``, ``replay`` and ``ask``: check one fact, or ask one question."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Tables and progress bars: results on stdout, progress on stderr; lines are in output.py."""
+"""Rich consoles of the command line: tables on stdout, progress bars on stderr."""
 
 import os
 from collections.abc import Iterator

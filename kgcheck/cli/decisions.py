@@ -1,4 +1,4 @@
-"""``kgcheck findings``, ``decide`` and ``decisions``: what is wrong, and what people made of it."""
+"""``kgcheck findings``, ``decide`` and ``decisions``: list findings, and decide about them."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``kgcheck demo``: the main job on a small graph of real facts."""
+"""``kgcheck demo``: load, audit and report a small graph of real facts."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""``kgcheck doctor``: what this machine has of all that kgcheck can use, and what brings the rest."""
+"""``kgcheck doctor``: list what is installed and configured, and how to get what is missing."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""``kgcheck load``, ``reference``, ``profile`` and ``ledger``: what is checked, and what it is checked with."""
+"""``kgcheck load``, ``reference``, ``profile``, ``ledger``: graphs, snapshots, profiles, ledger."""
 
 from collections import Counter
 from collections.abc import Sequence

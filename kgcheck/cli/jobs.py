@@ -1,4 +1,4 @@
-"""``kgcheck job``, ``init`` and ``trust``: kgcheck.toml and its jobs."""
+"""``kgcheck job``, ``init`` and ``trust``: make kgcheck.toml; list, run and schedule its jobs."""
 
 from datetime import datetime
 from pathlib import Path

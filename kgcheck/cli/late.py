@@ -1,4 +1,4 @@
-"""Groups of commands that are imported when they are called."""
+"""LateGroup: click group that imports commands only when called; ``--quiet``, renamed commands."""
 
 import importlib
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The entry point: commands are loaded when they are called, errors end in one message and an exit code."""
+"""Entry point of ``kgcheck``: the commands, imported lazily, error messages and exit codes."""
 
 import errno
 import io

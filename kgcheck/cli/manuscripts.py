@@ -1,4 +1,4 @@
-"""``kgcheck ground``, ``brief``, ``score``, ``improve`` and ``export``: manuscripts and texts."""
+"""``kgcheck ground``, ``brief``, ``score``, ``improve``, ``export``: check and edit manuscripts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

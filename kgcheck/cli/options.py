@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Click options and parameter types shared by commands: workspace parts, formats, limits."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Lines for people and programs: results on stdout, notes on stderr. Nothing else writes there but console.py.
+"""Write results to stdout or files (lines, JSON, tables) and notes to stderr, without secrets.
 
 Names, quotes, file names and messages of others may hold what a terminal obeys (kgcheck.visible), and messages may
 hold secrets (kgcheck.redact).

@@ -1,4 +1,4 @@
-"""``kgcheck corpus``, ``search``, ``verify`` and ``claims``: papers, and what they say."""
+"""``kgcheck corpus``, ``search``, ``verify`` and ``claims``: index papers, search, check claims."""
 
 from collections.abc import Sequence
 from pathlib import Path

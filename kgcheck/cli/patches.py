@@ -1,4 +1,4 @@
-"""``kgcheck patch``: repair a graph by findings, and undo it."""
+"""``kgcheck patch``: make, check, apply, undo and export patches that repair a graph."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""``kgcheck protocol``: design, check and run protocols of dry-lab studies."""
+"""``kgcheck protocol``: group of the commands that design, check and run dry-lab protocols."""
 
 import click
 

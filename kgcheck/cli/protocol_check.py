@@ -1,4 +1,4 @@
-"""``kgcheck protocol check``: what became of what protocols rest on, and what is wrong in them."""
+"""``kgcheck protocol check``: find steps whose facts or papers no longer hold, and mistakes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``kgcheck protocol design``: a protocol from an objective, papers and verified facts."""
+"""``kgcheck protocol design``: design a protocol from an objective, papers and verified facts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

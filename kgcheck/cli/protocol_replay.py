@@ -1,4 +1,4 @@
-"""``kgcheck protocol replay``: a protocol again from its transcript."""
+"""``kgcheck protocol replay``: design a protocol again from its transcript, and compare."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``kgcheck protocol report``: what papers did, step by step, in their own words."""
+"""``kgcheck protocol report``: extract the methods of papers, step by step, as quotes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``kgcheck protocol run``: run what the steps of a protocol say, or one ready analysis."""
+"""``kgcheck protocol run``: run the steps of a protocol in a sandbox, or one ready analysis."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``kgcheck protocol score``: the five measures of a protocol, by BioResearcher's formulas."""
+"""``kgcheck protocol score``: score a protocol by BioResearcher's five measures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

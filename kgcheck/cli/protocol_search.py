@@ -1,4 +1,4 @@
-"""``kgcheck protocol search``: papers and data sets for an objective."""
+"""``kgcheck protocol search``: search papers and data sets for an objective."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``kgcheck protocol show``: a protocol with what each step rests on."""
+"""``kgcheck protocol show``: show a protocol's steps, with the facts and papers behind each."""
 
 from pathlib import Path
 

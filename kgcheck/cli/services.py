@@ -1,4 +1,4 @@
-"""``kgcheck serve``, ``mcp`` and ``token``: the services, and who may use them."""
+"""``kgcheck serve``, ``mcp`` and ``token``: run the HTTP or MCP server, manage user tokens."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Shows a run in the form that was asked for."""
+"""Write a run or a list of findings to stdout or a file, in the format that was asked for."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Check for applied patches in a store, with no more imports than that takes: most stores have none."""
+"""Collect the nodes and edges that applied patches changed in a store; quick where none were."""
 
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore

@@ -1,4 +1,4 @@
-"""Two runs of a store side by side: what is new, still there, changed, fixed, gone, or was not looked at."""
+"""Compare two runs (RunDiff): findings that are new, changed, fixed, gone or were not looked at."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Decisions about findings, and whether they still count.
+"""Decide about findings: accept, reject, defer, reopen; export and import decisions as files.
 
 A decision belongs to a finding and to its basis. When the basis changes, the finding comes back as reopened.
 """

@@ -1,4 +1,4 @@
-"""A patch as a corrected import directory: the same files, in which only the rows that it touches are others.
+"""Export a patch as a corrected import directory: rewrite the rows of source files it changes.
 
 The loader itself reads the files and says which line states what, so that a line is found by what it becomes in the
 graph, however it is written.

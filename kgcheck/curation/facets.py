@@ -1,4 +1,4 @@
-"""The findings of a list, counted by what it can be filtered by, so that each choice shows how many it leaves.
+"""Facets: count a run's findings by state, decision, reason, label and more; list new ones.
 
 They are counted once for a run that is finished, and kept: what a filter leaves is added up from that, and only what
 people decided about is counted again after each decision. Who asks while they are being counted waits for that.

@@ -1,4 +1,4 @@
-"""The findings of a run as a list: with what became of them and what was decided, filtered, page by page."""
+"""List a run's findings with states and decisions, filtered and paged; find one by fingerprint."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Findings with what became of them and what was decided: as a table, JSON, JSON lines, CSV and Parquet."""
+"""Write findings with states and decisions as a table, JSON, JSON Lines, CSV or Parquet."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain

@@ -1,4 +1,4 @@
-"""The work of one run of a job: tried again by the rule of the job, and told to those who are to hear of it."""
+"""Do a job's work by its rules: retries, outcome in the ledger, notifications, old runs to drop."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The typed changes of a patch, and the file that they stand in.
+"""Operations of a patch (set, re-point, merge, retire, add an edge), and the patch file.
 
 An operation says what is to become of a fact, which finding it is for, what that rests on, and how the graph must stand
 for it to fit. What it comes to in a store is worked out by `kgcheck.curation.steps`.

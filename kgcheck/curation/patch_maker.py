@@ -1,4 +1,4 @@
-"""Making a patch: from findings to operations that fit a graph, and its files, Cypher for people among them."""
+"""Make a patch from findings: operations that fit the graph, a page for people, and Cypher."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A patch over a store: what would conflict, applying it, and undoing it.
+"""Check, apply and undo a patch on a graph store, resumably, with records in the store itself.
 
 What was done is written down in the store itself, in the transaction that does it: each operation, the steps that it
 came to, and what was before. So a process may be killed anywhere, and the same command goes on: nothing is done twice

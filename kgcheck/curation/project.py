@@ -1,4 +1,4 @@
-"""kgcheck.toml as it lies in a folder: where it is found, what is wrong with it, and paths that hold from anywhere."""
+"""Project: read and validate kgcheck.toml, its stores, references, jobs and notifications."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The kgcheck.toml that applies, and its options; apart from what reads it, so that commands start at once."""
+"""Find the kgcheck.toml that applies, take option defaults from it, and keep trusted files."""
 
 import os
 from functools import lru_cache

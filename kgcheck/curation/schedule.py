@@ -1,4 +1,4 @@
-"""Schedules of jobs: cron words in a time zone. cronsim reads them by the wall clock, zoneinfo knows the zone."""
+"""Schedules of jobs: cron expressions in a time zone, their next firings and collisions."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The small steps that operations come to, each with what was before, so that each can be undone.
+"""Steps of patch operations (set, make or drop a node or an edge), each of which can be undone.
 
 They are tried on a `DraftGraph`, whose changes only it knows, so that what does not fit leaves nothing half done.
 """

@@ -1,4 +1,4 @@
-"""Thresholds of a job, for warnings and failures: counts and shares of findings, as dbt has them."""
+"""Thresholds of a job: warn or fail by counts or shares of findings, as in dbt."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Coverage of a snapshot's releases, and the evidence on tasks outside it."""
+"""Topics: what a snapshot's releases cover in full or in part, and gaps of tasks outside of it."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Looks edges up among the links of a snapshot, after following ends that their authority has replaced.
+"""Evidence on edges from a snapshot's links, in SQL: merged ends, support, closed silence.
 
 Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 """

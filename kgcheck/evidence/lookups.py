@@ -1,4 +1,4 @@
-"""Single look-ups that show what UniProt and STRING hold, live or in the snapshot; they show, and decide nothing.
+"""Look-ups of one UniProt entry, id lifecycle or STRING pair, in snapshot or live, for display.
 
 They go through the same source as checks, so that what is shown is what a verdict would rest on. A source that cannot
 be looked at is `not_available`, never `nothing_found`.

@@ -1,4 +1,4 @@
-"""Looks tasks up in a snapshot, as joins: the same statements serve one task and a whole graph.
+"""EvidenceJoin: look up tasks (existence, attributes, scores, edges) in a snapshot by SQL joins.
 
 The caller adds tasks to the working tables (kgcheck.evidence.working_tables); the methods of `EvidenceJoin` add
 evidence, and gaps of deciding sources that could not be looked at.

@@ -1,4 +1,4 @@
-"""Single look-ups in a snapshot, and in services over it, through the joins that serve a whole graph."""
+"""ReferenceSource protocol; SnapshotSource: evidence on single tasks from snapshot and services."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

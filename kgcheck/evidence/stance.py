@@ -1,4 +1,4 @@
-"""Stance of a link of a snapshot on its pair, and the choice among several: one definition for all.
+"""SQL for the stance of a snapshot's link on an edge, and for the links that count.
 
 The verdict on an edge looks at the links that count (kgcheck.evidence.edges). What tells many edges at once
 (kgcheck.evidence.plain_support) asks for pairs all of whose links say the same, so that it matters to none which count.

@@ -1,4 +1,4 @@
-"""Ids that are not written as their authority writes them: what was meant, where one can tell."""
+"""SQL for ids that are malformed or unknown to their authority, and for the id that was meant."""
 
 from kgcheck.evidence.coverage import Topics
 from kgcheck.evidence.working_tables import WorkingTables

@@ -1,4 +1,4 @@
-"""Values of a statement, from its tree, before it is sent: bounds on their size, and where its rows come from.
+"""Bound the values and rows of an untrusted Cypher statement by its parse tree, before it runs.
 
 A value is measured in copies: what one property holds is one copy, all literals together are about one. Texts and lists
 that are joined add up, and a name keeps what it was given, so that doubling again and again is seen for what it is.

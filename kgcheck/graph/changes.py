@@ -1,4 +1,4 @@
-"""The whole state of single nodes and edges, and small changes of them in one transaction, for both kinds of stores.
+"""Read and change single nodes and edges in one transaction, on either kind of store; digests.
 
 `kgcheck.graph.store` reads what a profile describes, and leaves out what is retired; here stands all that a store has
 of one node or edge, the marks of curation included. Statements are those of the catalogue.

@@ -1,4 +1,4 @@
-"""Messages for a full disk of an embedded store."""
+"""Error messages for a full disk under an embedded store, with the free space."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Extracts of graphs on servers: nodes and edges as Parquet, a file for each label and pattern that was read.
+"""GraphExtract: cache a Neo4j graph's nodes and edges as Parquet while the graph is unchanged.
 
 An audit of millions of edges spends most of its time waiting for the server. While nothing shows that the graph is
 another, its extract says the same, and is read in a fraction of that time.

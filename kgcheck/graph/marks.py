@@ -1,4 +1,4 @@
-"""The marks of curation on nodes and edges: texts, absent where nothing was done.
+"""Property names that mark curated nodes and edges: retired, changed, when, and by whom.
 
 Nothing is deleted when a fact is repaired. What is retired stays in the store with its mark, and every reader leaves it
 out, with the edges of a retired node.

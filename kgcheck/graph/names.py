@@ -1,4 +1,4 @@
-"""Names in a text, linked to nodes of a graph: by id, name or synonym. The names of a label are read once."""
+"""NameIndex: find the nodes of a graph that a text names, by id, name or synonym."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Names a store: a path is an embedded one, ``bolt://`` or ``neo4j://`` is a Neo4j server."""
+"""Open a graph store by its name: a path is LadybugDB, ``bolt://`` or ``neo4j://`` is Neo4j."""
 
 import os
 from pathlib import Path

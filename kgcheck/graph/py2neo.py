@@ -1,4 +1,4 @@
-"""An adapter over a py2neo Graph that the caller already holds.
+"""Py2neoStore: a graph store over a py2neo Graph that the caller already holds.
 
 py2neo is end-of-life: an extra of kgcheck, and never a dependency of its core.
 """

@@ -1,4 +1,4 @@
-"""The catalogue over `cypher/`: every statement kgcheck sends, one a file.
+"""Catalogue of kgcheck's Cypher statements, files in `cypher/`, filled with schema names.
 
 A file may hold places for names, ``<label>``, and for column lists, ``<columns>``. They are filled from the schema
 only; values travel as parameters. A file under ``cypher/<backend>/`` goes before the portable one of the same name.

@@ -1,4 +1,4 @@
-"""Runs statements from outside over an embedded store in a process that can do nothing else.
+"""QueryProcess: run untrusted statements on an embedded store in a sandboxed child process.
 
 The process is started with the first statement, serves the next ones, and is ended when one takes too long or too much
 memory. It is given the path of the store and an empty environment: what it answers is read as data.

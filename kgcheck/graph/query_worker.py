@@ -1,4 +1,4 @@
-"""The process that runs statements from outside over an embedded store: started by `kgcheck.graph.query_process`.
+"""Child process that runs untrusted statements, started by `kgcheck.graph.query_process`.
 
 It gives up its rights before it opens the store, and then answers lines of JSON: ``{"text", "parameters", "limited",
 "limit", "timeout_s"}`` with ``{"rows"}``, ``{"refused"}`` (what the store said), or ``{"too_much"}``.

@@ -1,4 +1,4 @@
-"""Statements from outside, as a model writes them: what is sent is written anew from their parse tree.
+"""Check an untrusted Cypher statement against an allow-list, and rewrite it from its parse tree.
 
 Nothing of the text itself reaches a store. openCypher's grammar (``antlr4-cypher``) reads it; an allow-list of rules
 of that grammar is walked, and every kind of node that it does not name is refused. What comes out consists of keywords

@@ -1,4 +1,4 @@
-"""Reads common to both kinds of stores; how a statement is sent, and what is known before, differs."""
+"""CatalogueReads: base class of both kinds of stores, with the reads that they share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

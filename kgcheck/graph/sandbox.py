@@ -1,4 +1,4 @@
-"""Sandbox of a process that runs what came from outside: it computes, and reaches files it is given.
+"""Sandbox for the current process (Landlock, seccomp): no network, only files it is given.
 
 Landlock takes the file system away, but for those; seccomp takes away the network, new processes and every other call
 of the kernel that the work does not need. Both hold for the calling thread and for those that it starts later, and

@@ -1,4 +1,4 @@
-"""Choice of the score of an edge that is compared with that of the source that it cites.
+"""Choice among the scores of parallel edges: the one to compare with the cited source's.
 
 It is made in SQL for a graph, and here for one edge.
 

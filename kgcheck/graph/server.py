@@ -1,4 +1,4 @@
-"""Common base of the two Neo4j stores: everything but the way a statement is sent."""
+"""CypherServerStore: base class of the Neo4j and py2neo stores; scans a server into Arrow."""
 
 import time
 from abc import abstractmethod

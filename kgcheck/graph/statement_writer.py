@@ -1,4 +1,4 @@
-"""A statement from outside, written anew rule by rule of its parse tree; see `kgcheck.graph.reading`."""
+"""Writer: write an untrusted Cypher statement anew, node by node of its parse tree."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The protocol that every graph store keeps, and the values that pass through it."""
+"""GraphStore and other protocols that stores implement; their value types and Arrow schemas."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A look at a graph whose profile is not known: its labels, their properties and possible keys, and what joins them."""
+"""Survey a graph of unknown profile: labels, properties, candidate keys and relations."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Relations whose order means nothing, ``symmetric`` in graph.toml: an edge is found whichever way it is stated.
+"""Symmetric relations (``symmetric`` in graph.toml): find an edge in either direction.
 
 What a person, a tool or a question asks for goes through here; what checks a store edge by edge does not.
 """

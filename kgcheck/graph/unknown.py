@@ -1,4 +1,4 @@
-"""Contents of a graph outside its profile: nothing of it is checked, and a person should know."""
+"""Count labels, relations and properties of a graph that its profile does not describe."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Make a grounded fact sheet: what is verified, what papers say, and what is open, with what each rests on.
+"""Make a fact sheet on a node or topic: verified, refuted and open facts; as prose by a model.
 
 Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that. A model
 may put the facts into prose. What it writes is data: a sentence must name facts of one kind that there are, hold no

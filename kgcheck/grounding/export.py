@@ -1,4 +1,4 @@
-"""Export a manuscript in Markdown as LaTeX, Word, HTML or PDF, its references set by a citation style.
+"""Export a Markdown manuscript as LaTeX, Word, HTML or PDF, with references in a citation style.
 
 Pandoc writes and sets the references (its citeproc), Typst makes the PDF. A manuscript may come from anybody: what is
 written raw in LaTeX, HTML or Typst is shown as it stands and never run, links lead where `SCHEMES` says, pictures are

@@ -1,4 +1,4 @@
-"""Ground a manuscript: hold it against the graph, papers, its citations and its results."""
+"""Ground a manuscript: check its sentences against graph, papers, references and results."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Improve a manuscript round by round, after Prompt-to-Paper: the weakest dimension, an action by root cause.
+"""Improve a manuscript in rounds: a model scores it, another rewrites its weakest section.
 
 A judge scores, a worker writes one section again, guards hold what it wrote against what is known, and a round counts
 only if the score is not worse than the best. All that a round depends on is in the log of the rounds before it, so that

@@ -1,4 +1,4 @@
-"""The folder of an improvement: every round in one file, from which all else can be made again.
+"""ImprovementLog: rounds of a manuscript's improvement as JSON Lines, with versions and a plot.
 
 ``rounds.jsonl`` is the one truth. It is written whole, so that no kill leaves half a line; a text that a round accepted
 is in ``versions/`` before the round is in the file. ``best.md``, ``log.md`` and ``scores.svg`` are made of both.

@@ -1,4 +1,4 @@
-"""Check the numbers of a manuscript against its canonical results, or without a file of them, against its own text.
+"""Check the numbers of a manuscript against canonical results, or against its own text.
 
 A number is compared with the result that the words about it name, not with whatever is equal to it: a wrong percentage
 that happens to be that of another group is wrong.

@@ -1,4 +1,4 @@
-"""Search papers for what sentences claim: support, contradiction or silence, with quotes.
+"""PaperSupport: check a manuscript's claims against the papers of an index, with quotes.
 
 Only sentences that claim something are looked up: in the abstract, results and discussion, with names, or with a
 number and a comparison. The manuscript itself never speaks for itself, whatever index holds it, and a retracted paper

@@ -1,4 +1,4 @@
-"""Remarks about a manuscript by check, and the state of a sentence that they make."""
+"""Kinds of remarks on a manuscript, their repairs, and the state of a sentence that they make."""
 
 from collections.abc import Iterable
 from enum import StrEnum

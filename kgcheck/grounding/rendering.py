@@ -1,4 +1,4 @@
-"""Show what was found of a manuscript: for people, for programs, and as a diff of what could be repaired."""
+"""Render a grounded or scored manuscript: tables, JSON, SARIF, and a diff of its repairs."""
 
 import difflib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Results that numbers of a text are held against: canonical ones from a file, or those of the text itself."""
+"""Results to check numbers against: canonical ones from a file, or those of the text itself."""
 
 import hashlib
 import math

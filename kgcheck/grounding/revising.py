@@ -1,4 +1,4 @@
-"""Write one section of a manuscript again by a model, hold it against what is known, and put it into the file."""
+"""Rewrite one section of a manuscript by a model, check the new text, and put it in place."""
 
 import hashlib
 import json

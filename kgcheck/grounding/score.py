@@ -1,4 +1,4 @@
-"""The score of a manuscript: eight dimensions in three tiers, a penalty, a grade; a tier that is missing stays missing.
+"""Score a manuscript in eight dimensions (judge, corpus, surface), with a penalty and a grade.
 
 Formulas and means are those of Prompt-to-Paper; bounds and questions that it does not publish stand in
 corpus/grounding/score.toml. A language model judges: one question for each dimension, on the sections that it depends

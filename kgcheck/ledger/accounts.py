@@ -1,4 +1,4 @@
-"""Accounts of a service: tokens and sessions are made, checked and ended, and no secret of them kept.
+"""Users: access tokens, sessions and roles of a service's users, kept as digests in the ledger.
 
 A token is ``kgc_`` with the id of its row and 32 random bytes: the id finds the row, and the digests of the whole are
 compared in constant time. A session is 32 random bytes, of which the row has the digest.

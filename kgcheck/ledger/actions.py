@@ -1,4 +1,4 @@
-"""Record of actions through a service, by whom and with what outcome. Rows are added, never changed.
+"""ActionTable: append-only log of who did what through a service, in the ledger.
 
 Nothing of what was sent stands here but the names in a path: no body, no token, no question.
 """

@@ -1,4 +1,4 @@
-"""The basis of a finding: what a decision about it is a decision about."""
+"""Basis of a finding: digest of what it rests on; a change of it reopens earlier decisions."""
 
 import hashlib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Root causes: which findings of a run follow from another one of it.
+"""Root causes: link each finding of a run to the one that it follows from, and count those.
 
 An edge whose end is obsolete follows from the finding of that node: it is a consequence. Causes are found once, when a
 run ends. A consequence names its root, never another consequence, and a finding without a row here is a cause itself.

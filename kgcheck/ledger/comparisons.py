@@ -1,4 +1,4 @@
-"""Comparison of findings from one run to the next, in the ledger.
+"""Compare the findings of two runs by SQL in the ledger: new, still there, changed, fixed, gone.
 
 That a finding is new, still there or changed is seen from the findings of two runs. What became of one that a run did
 not find again only that run could tell, while it had the graph and the references: it writes it down here.

@@ -1,4 +1,4 @@
-"""One ledger into another, whatever database either is in: all of it or nothing, and never over other rows."""
+"""Copy a ledger into another one, SQLite or PostgreSQL, all or nothing; its size and rows."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing

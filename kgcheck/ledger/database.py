@@ -1,4 +1,4 @@
-"""The database under the ledger: its transactions, the format it has, and its errors in words that help."""
+"""Database of a ledger: transactions, schema migration (Alembic), and translated errors."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,4 +1,4 @@
-"""Decisions in the ledger: who decided what about a finding, when and why. Rows are added and never changed."""
+"""DecisionTable: append-only decisions about findings in the ledger, and their current state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime

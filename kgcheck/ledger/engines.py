@@ -1,4 +1,4 @@
-"""The databases under a ledger, a SQLite file (WAL) or PostgreSQL: all that only one of them knows.
+"""SQLite and PostgreSQL backends of a ledger: SQLAlchemy engines, connections and locks.
 
 Everybody in this process who has the same database open shares one engine: it is dear to make, and keeps connections.
 

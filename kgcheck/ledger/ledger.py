@@ -1,4 +1,4 @@
-"""The ledger: runs, what they have done so far, their findings and tallies (SQLAlchemy; SQLite or PostgreSQL).
+"""Ledger: store of runs, their progress, findings and tallies (SQLAlchemy; SQLite, PostgreSQL).
 
 A piece of work and what it found are written in one transaction, so that a killed run resumes with no finding lost and
 none doubled.

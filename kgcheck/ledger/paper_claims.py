@@ -1,4 +1,4 @@
-"""Claims of papers in the ledger: what was chosen of a text, and how pairs of them stand.
+"""ClaimTable: claims of papers, and relations between them, cached in the ledger.
 
 A paper's claims are kept under the digest of its text and of the rules, pairs under what read them: what has not
 changed is taken from here, and a call that was cut off goes on where it was.

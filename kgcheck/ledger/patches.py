@@ -1,4 +1,4 @@
-"""Patches in the ledger: what was made, by whom, and how far each has come.
+"""PatchTable: patches in the ledger, with their operations and the state of each.
 
 The store is the record of what was done in it (`kgcheck.curation.patches`); this is the list that people look at.
 """

@@ -1,4 +1,4 @@
-"""Place of a ledger: a SQLite file or a PostgreSQL database, its password in the environment alone."""
+"""Place of a ledger: a SQLite file or a PostgreSQL address, its password in the environment."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Values of the ledger as rows of its tables, and back."""
+"""Convert runs, findings and tallies to rows of the ledger's tables, and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

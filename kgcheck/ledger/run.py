@@ -1,4 +1,4 @@
-"""A run: one audit of one graph, or one check."""
+"""Run: record of one audit or check, with its options, graph, pinned releases and times."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Filters of findings that somebody keeps under a name."""
+"""SavedFilterTable: filters of findings that users saved under a name, in the ledger."""
 
 from datetime import datetime
 from typing import Any

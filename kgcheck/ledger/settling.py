@@ -1,4 +1,4 @@
-"""Findings get their keys and places: many at a time and sorted, so that both tables grow at their ends.
+"""Bulk writes of findings to the ledger, which get their keys and places (index rows) later.
 
 A run's findings are written without any, which is several times faster where an index is larger than the memory that
 the database has for it. Whoever reads finds all of them settled.

@@ -1,4 +1,4 @@
-"""Verdicts on right and wrong facts, as Parquet files beside the ledger: by which record and release.
+"""Parquet files of all verdicts beside the ledger, on right facts too: write and look up.
 
 A piece of a run has a file for the tasks that were looked at one by one, and one for those that one of them tells of.
 A file takes its place before the piece is written to the ledger, and is read only once the piece is there: a killed run

@@ -1,4 +1,4 @@
-"""Work that is under way, waits, or is over: one row for each run of a job and each task of a service.
+"""Job runs and service tasks as rows of the ledger, with a lease, progress and cancelling.
 
 Who works pushes a lease on from time to time; one whose lease has run out was killed. What a service began is then
 taken over as it stands; a run of ``kgcheck job run`` is marked as lost, and another one goes on with what it did. A

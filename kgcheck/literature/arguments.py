@@ -1,4 +1,4 @@
-"""Arguments of a claim that sentences must name before they count for or against it.
+"""Find the named things and numbers of a claim that sentences lack, with synonyms and plurals.
 
 A sentence about another gene, dose or population says nothing of a claim, however alike its words are. Named things
 and numbers of the claim must stand in the sentences: by their own words, in the plural, with another hyphen or a Greek

@@ -1,4 +1,4 @@
-"""The packaged sentence model in OpenVINO, without torch: its graph is put together here from its weights.
+"""SentenceModel: the packaged sentence embedding model (BERT) on OpenVINO, without torch.
 
 A BERT encoder, the mean over its word pieces, and a length of 1. Texts are padded to a multiple of some pieces, and
 only those of one padded length are computed together: a text's vector is the same whatever stands beside it.

@@ -1,4 +1,4 @@
-"""A bibliography snapshot: one DuckDB file of works as pinned files of several sources state them.
+"""Build a bibliography snapshot: works of pinned files, merged by DOI and PMID, in DuckDB.
 
 Records of one work are those that share a DOI or a PMID, in a chain of records; a reference list joins none, for it may
 be wrong: what it states is kept beside the work whose id it names, or, without one, of the same title, author and year.

@@ -1,4 +1,4 @@
-"""A bibliography snapshot that is read: works by id, by title, and by their place in print."""
+"""Bibliography: look up works in a bibliography snapshot, by id, title or volume and page."""
 
 import re
 from collections import defaultdict

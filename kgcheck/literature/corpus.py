@@ -1,4 +1,4 @@
-"""Makes and changes an index: documents into the store, then embeddings, then the parts that are searched.
+"""Corpus: add documents to a literature index, embed them, and build or rebuild the index.
 
 Every step is kept when it is done, so that a build that was cut off goes on. The parts are written beside those that
 are in use, and the manifest is put in place last: an index is the old one or the new one, never half of each.

@@ -1,4 +1,4 @@
-"""Documents: what a paper says in its title and abstract, and where its sentences are."""
+"""Document: title and abstract of a paper, split into sentences; made from a file's record."""
 
 import hashlib
 import html

@@ -1,4 +1,4 @@
-"""Evidence of papers on an edge: a claim in words, a search by its names, sentences that name both ends, a verdict."""
+"""TripleReader: search papers for an edge, judge sentences that name both ends, give evidence."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Embeddings of texts by a local model: which there are, and what each needs. Nothing is downloaded."""
+"""Open a local sentence embedding model (OpenVINO or torch), and pack vectors into 8 bits."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Features of a claim and an abstract for the trained verifier: numbers by their names.
+"""Numeric features of a claim against an abstract's sentences, for the trained verifier.
 
 Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of it.
 """

@@ -1,4 +1,4 @@
-"""Relevance of quoted sentences to a claim: named things, who does what to whom, which way it goes.
+"""Relevance of quoted sentences to a claim: objections by names, roles and direction.
 
 Each objection makes a paper silent, and is shown beside it: a wrong answer is worse than none.
 """

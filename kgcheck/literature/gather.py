@@ -1,4 +1,4 @@
-"""Papers gathered from a service into an index: page by page, each kept at once, so that what was cut off goes on.
+"""Gather papers from a service (PubMed, Europe PMC, ...) into an index, page by page, resumably.
 
 Answers are kept under the day on which a gathering began: the same command asks for none of them again until it has
 ended, and a later day gathers anew.

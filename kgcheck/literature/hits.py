@@ -1,4 +1,4 @@
-"""Papers and passages that a search finds, each with the best passage."""
+"""Search an index for papers, or given passages, and return hits with their best passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A model of natural language inference that a user gives: what sentences make of a claim.
+"""InferenceModel: a user's NLI cross-encoder on OpenVINO, which reads texts against a claim.
 
 A cross-encoder in a local folder, computed by OpenVINO on the processor. Nothing is downloaded, and no code of the
 folder is run.

@@ -1,4 +1,4 @@
-"""Reads whole papers from JATS XML, as PMC, Europe PMC and publishers give them.
+"""Parse papers from JATS XML: ids, sections, citations, references, retraction notices.
 
 A file may hold one article or a set of them. Entities, declarations of other files and deep nesting are refused: what
 is read are the elements alone.

@@ -1,4 +1,4 @@
-"""BM25 over the texts of an index (bm25s), with English stems. Needs no model."""
+"""BM25 index of texts (bm25s) with English stemming, and content words of a text."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""The verifier that asks a language model. What it says is data: only quotes that stand in a paper count.
+"""LlmVerifier: judge claims by a language model, of which only exact quotes of papers count.
 
 The papers travel as JSON, their sentences numbered; whatever stands in them, an answer can only choose a stance and
 point to sentences. A stance without one exact quote, at least a clause long, is silence; an opinion that cannot be read

@@ -1,4 +1,4 @@
-"""Verifier of an edge by the sentences of papers that name both of its ends: the one without a key.
+"""PairVerifier: judge an edge by sentences that name both its ends, with a trained model.
 
 A trained model says how likely a sentence has the two to do with each other. Its features stand between, before and
 after the two names: words, distance, lists, clauses, denials, hedges, other names that are nearer, and who does what to

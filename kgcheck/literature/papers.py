@@ -1,4 +1,4 @@
-"""Models of whole papers, their section kinds, and their parts as documents."""
+"""WholePaper: model of a paper in full, with sections, citations, references and notices."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Reads papers from PDF: the text of the pages, in sections by their headings.
+"""Read a paper from PDF: its text in sections by their headings, its title and its DOI.
 
 A PDF knows neither paragraphs nor references: the text of a section is cut into passages of a few sentences, and the
 list of references is left out.

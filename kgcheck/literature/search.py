@@ -1,4 +1,4 @@
-"""Hybrid search: BM25 and cosine, over a corpus, given documents or passages."""
+"""LiteratureIndex: hybrid search (BM25 and cosine) over an index, given documents or passages."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The documents of an index, on disk in SQLite, with their sentences and embeddings.
+"""DocumentStore: documents, whole papers, sentences and embeddings of an index, in SQLite.
 
 The version counts changes: an index that was built of another version is not of these documents.
 """

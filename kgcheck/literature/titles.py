@@ -1,4 +1,4 @@
-"""Titles and names of authors in one spelling, so that forms of one work meet: case, marks, markup, Greek, British."""
+"""Normalise titles and author names, and make keys of them, so that records of a work match."""
 
 import hashlib
 import re

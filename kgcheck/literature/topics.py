@@ -1,4 +1,4 @@
-"""Papers gathered for a topic in plain words: by search, then round by round along references and citations.
+"""Gather papers on a topic into an index, ranked, by snowballing along references and citations.
 
 Everything follows from what was wanted and from the answers of the service, which are kept under the day on which the
 gathering began. What was cut off is done again from kept answers: no question is asked twice, and the papers go into

@@ -1,4 +1,4 @@
-"""The verifier that needs no key: linear models and small trees over counted features.
+"""TrainedVerifier: judge claims by linear models and small trees, without a language model.
 
 ``python -m benchmarks.train_verifier`` trains it. Its weights are numbers in ``corpus/verifier/weights.json``; what
 they were trained on and how well they do stands beside them in README.md.

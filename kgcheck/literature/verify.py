@@ -1,4 +1,4 @@
-"""Verification of claims by papers: opinions on abstracts, exact quotes, and the verdict of all opinions together.
+"""Verify a claim by papers: opinions with exact quotes, combined into one verdict.
 
 A paper counts once, a retracted one not at all, and papers that disagree are shown as such.
 """

@@ -1,4 +1,4 @@
-"""Works that manuscripts cite: what sources state of them, and who can be asked."""
+"""Work: a cited work as sources state it, and the protocol for looking works up (Works)."""
 
 import re
 from collections.abc import Sequence

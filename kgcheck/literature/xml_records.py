@@ -1,4 +1,4 @@
-"""The records of an XML file, one at a time: bounded, and without entities or declarations of other files."""
+"""Stream the records of an XML file one at a time, bounded, without entities."""
 
 import io
 import zlib

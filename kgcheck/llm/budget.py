@@ -1,4 +1,4 @@
-"""Budget and usage of a conversation with a language model: turns, tokens, seconds, money."""
+"""Limits, prices and meters of language models: turns, tokens, seconds and money spent."""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A chat model behind any OpenAI-compatible endpoint: one call, its tokens, and the limits it runs under.
+"""ChatClient: chat completions and tool calls at any OpenAI-compatible endpoint, within limits.
 
 Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings). Connections,
 retries on transient errors, timeouts of a read, streams and their assembly are the package ``openai``'s own. Ours is

@@ -1,4 +1,4 @@
-"""Answers bound to a form: where an endpoint takes ``response_format``, a model can say nothing else.
+"""Structured output: bind model answers to a JSON schema by the endpoint's ``response_format``.
 
 Many endpoints do not take it. That is found out by trying, once a client; after that the form is only asked for in
 words, and what comes is checked as ever.

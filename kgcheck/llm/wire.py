@@ -1,4 +1,4 @@
-"""Exchange between a chat client and its endpoint: bounded in time and size, and read by its form.
+"""HTTP hooks that bound a chat exchange in time and size, and models of its responses.
 
 Needs the extra ``llm``. The forms are here because ``openai`` either builds anything without a look, or, told to be
 strict, refuses servers that leave out fields which nobody reads, or have reasons of their own to finish.

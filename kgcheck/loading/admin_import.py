@@ -1,4 +1,4 @@
-"""A new Neo4j database from files: what ``neo4j-admin database import full`` reads, and the command that runs it.
+"""OfflineImport: write CSV files and the command for ``neo4j-admin database import full``.
 
 A label or pattern is a header file and a data file; the ids of a label are a group of their own. The format is that of
 https://neo4j.com/docs/operations-manual/5/tools/neo4j-admin/neo4j-admin-import/.

@@ -1,4 +1,4 @@
-"""Staged rows compared with each other and with the store: what is new, changed, unchanged or gone, what stays out."""
+"""Compare staged rows with a graph store: new, changed, unchanged, gone or quarantined."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Curated facts, which patches changed in a graph, under a load: a reload does not undo curation.
+"""Keep curated facts through a reload: compare files with the graph as it was before patches.
 
 Files are compared with the graph as it would be without the patches. So what a patch changed stays as long as the files
 state what they stated before; where they state something else about it, that is named, and the curated state stays.

@@ -1,4 +1,4 @@
-"""The files of a graph as numbered lines, whatever their line ends, compression or encoding faults, and as records.
+"""Read a graph's source files as numbered lines or TSV records, compressed or not.
 
 A record is tab separated: a header, then rows of fields, quoted after RFC 4180.
 

@@ -1,4 +1,4 @@
-"""The loader: stage and check every changed source file, compare with the store, write only what differs."""
+"""Load an import directory into a graph store: stage, check, compare, write what differs."""
 
 from collections import Counter
 from collections.abc import Iterator

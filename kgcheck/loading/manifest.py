@@ -1,4 +1,4 @@
-"""Record of a load in the store, and the files that a later load need not read again because of it."""
+"""LoadManifest: record of the last load in the store, and the source files a reload can skip."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Loads an embedded store in a process of its own.
+"""Load into a store; for an embedded one in a child process, which a full disk may abort.
 
 On a full disk LadybugDB may abort the process that it runs in. So a load of an embedded store runs in a child, which
 tells its steps and its end, and whose death is one clear error here. The child ends with this process, however that

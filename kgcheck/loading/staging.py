@@ -1,4 +1,4 @@
-"""Source files read and checked as a whole in DuckDB, before anything is written to a store.
+"""Staging: read and check source files in DuckDB tables, before anything reaches a store.
 
 Every row of a file ends in the staging table of its label or pattern, with the reason where it cannot be loaded. A row
 of a file that feeds several of them, and that is of none, is counted by what it says.

@@ -1,4 +1,4 @@
-"""Answers of tools: each field says where its text comes from and how much of it is given."""
+"""Models of MCP tools' answers, which mark the origin of quoted text and bound its length."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Callers over MCP, what each may do, and the record of their actions."""
+"""Authentication of MCP callers by token, their roles and limits, and the log of their actions."""
 
 import logging
 from typing import TYPE_CHECKING, Any

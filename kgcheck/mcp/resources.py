@@ -1,4 +1,4 @@
-"""Resources and prompts: runs and findings by their addresses, and ways to work with them."""
+"""MCP resources (runs and findings) and prompts (triage, one finding, what is new)."""
 
 from collections.abc import Callable
 from itertools import islice

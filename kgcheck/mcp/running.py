@@ -1,4 +1,4 @@
-"""Runs the server: over stdio for a client that starts it itself, over HTTP for many."""
+"""Run the MCP server over stdio for one client, or over HTTP (ASGI) for many."""
 
 import socket
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The server: tools, resources and prompts under their names, and one way for everything that goes wrong."""
+"""ToolServer: the MCP server over a workspace, its tools, resources, prompts and error handling."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""The tools: what each takes, and what of the workspace answers it."""
+"""Tools: MCP tools over a workspace, such as check, ask, search, verify, ground and decide."""
 
 import inspect
 import json

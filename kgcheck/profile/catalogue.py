@@ -1,4 +1,4 @@
-"""The catalogue of checks: which reference source decides what. The values are read from a profile's graph.toml."""
+"""Models of checks in graph.toml: sources that decide ids, attributes, scores and edges."""
 
 from enum import StrEnum
 from typing import Literal

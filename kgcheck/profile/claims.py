@@ -1,4 +1,4 @@
-"""Wording of the edges of a profile in papers: `claims.toml`."""
+"""ClaimForm: wording of a profile's edges as claims for papers, from `claims.toml`."""
 
 from functools import cache
 from string import Formatter

@@ -1,4 +1,4 @@
-"""Recipes of document formats, ``corpus/*.toml``: which fields of a file are id, title, abstract and so on."""
+"""Recipes of document formats, ``corpus/*.toml``: fields that hold id, title, abstract and more."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Location of a profile: a folder of kgcheck's own, by its name, or a folder anywhere, by its path.
+"""Locate a profile's folder and files: one of kgcheck's own by name, or any by path.
 
 A folder that somebody else made is data: each of its files is read within limits, and none may lead out of it.
 """

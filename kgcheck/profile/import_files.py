@@ -1,4 +1,4 @@
-"""The recipe of an import directory, ``files.toml`` of a profile: which rows of which file become nodes or edges."""
+"""Recipe of an import directory, ``files.toml``: file rows that become nodes and edges."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A first draft of a profile, from what was seen of a graph: what is guessed says so in a comment."""
+"""Draft a profile's graph.toml from the survey of a graph, with guesses marked in comments."""
 
 import json
 import re

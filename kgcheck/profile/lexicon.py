@@ -1,4 +1,4 @@
-"""The words of a profile, read from ``loaders/<profile>/lexicon.toml`` and checked against its schema."""
+"""Lexicon: a profile's words for questions (nouns, relations, ranks), from ``lexicon.toml``."""
 
 import re
 from collections.abc import Iterator

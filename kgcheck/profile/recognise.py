@@ -1,4 +1,4 @@
-"""Recognition of the database that issues a label's ids, by their form.
+"""Match a new graph's labels, by their ids' form, and its relations to those of known profiles.
 
 The patterns of kgcheck's own profiles are the table.
 

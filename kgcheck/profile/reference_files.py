@@ -1,4 +1,4 @@
-"""Recipes of reference files, ``loaders/<profile>/reference/*.toml``: how a provider's file becomes snapshot rows."""
+"""Recipes of reference files, ``reference/*.toml``: SQL from a provider's file to snapshot rows."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

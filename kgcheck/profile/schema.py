@@ -1,4 +1,4 @@
-"""The schema of a profile, read from ``loaders/<profile>/graph.toml``: the allow-list of every name kgcheck may send.
+"""Schema of a profile from graph.toml: labels, patterns, properties; allow-list for queries.
 
 A name that reaches a query comes from here (`Schema.label`, `Schema.relation`, `Schema.pattern`), never from a user.
 """

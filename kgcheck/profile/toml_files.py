@@ -1,4 +1,4 @@
-"""TOML files as checked values, with every mistake at once and where it stands."""
+"""Read TOML files into typed values, and report all mistakes at once with their place."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A profile looked at as a whole: everything that is wrong with any of its files, at once."""
+"""Validate every file of a profile, and list all mistakes at once."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A typed protocol: sections and steps, with the facts and the papers that each step rests on; and reports of papers.
+"""Models of an objective, a protocol (StudyProtocol) and a paper's report, and their JSON files.
 
 Ids are the protocol's own: ``F1`` a fact, ``Q1`` a passage, ``S1.2`` a step of the section ``S1``; data sets go by
 their accession. A step names only ids that the protocol has.

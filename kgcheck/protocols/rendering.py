@@ -1,4 +1,4 @@
-"""Protocols as files, pages and a research object (RO-Crate 1.1); their checks and measures, and reports of papers.
+"""Render protocols as Markdown, HTML and RO-Crate 1.1; tables and SARIF of checks and scores.
 
 In the research object steps are schema.org's HowToStep, facts Claims, quotes Quotations of ScholarlyArticles, software
 SoftwareApplication. Source: the RO-Crate 1.1 specification, https://w3id.org/ro/crate/1.1.

@@ -1,4 +1,4 @@
-"""Rules, words and tasks of protocols, as ``corpus/protocols/*.toml`` has them, and patterns made of them."""
+"""Load rules and model prompts of protocols from ``corpus/protocols/*.toml``."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Crossref: works by DOI, which it registers, and works of a like title. Its answers are kept under a day."""
+"""Crossref client: works by DOI or title, their reference lists, and registration agencies."""
 
 from functools import partial
 from typing import Annotated, Any

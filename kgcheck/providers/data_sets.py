@@ -1,4 +1,4 @@
-"""Data sets as every repository gives them: what it states, that it has none, or that it shows none."""
+"""DataSetRecord and DataSetRepository: the interface of all repositories of data sets."""
 
 from collections.abc import Sequence
 from datetime import datetime

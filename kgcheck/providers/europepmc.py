@@ -1,4 +1,4 @@
-"""Europe PMC: search with abstracts, whole papers under an open licence, references and citations."""
+"""Europe PMC client: search with abstracts, open full text, references and citations."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""NCBI's E-utilities: ids by search, summaries of records, and records as XML, of any of its databases."""
+"""NCBI E-utilities client: search for ids, and summaries of records, in any NCBI database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Provider formats that need a parser: OBO (obonet) and the UniProt flat file (Biopython). Both give snapshot rows."""
+"""Parse provider files into snapshot rows: OBO, UniProt flat files and UniProt JSON Lines."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Interface of services of papers: records by pages of a search, whole papers, links between papers."""
+"""PaperService: interface and records of paper services, and parsing of ids, names and dates."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

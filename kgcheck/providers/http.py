@@ -1,4 +1,4 @@
-"""The only place of kgcheck that asks services over the network.
+"""Http: kgcheck's only HTTP client, with rate limits, retries, size limits and a disk cache.
 
 A call waits for its turn (one pace a host, across processes), is repeated when the service asks to wait or fails, never
 follows a redirect, ends after a time and a size, and its answer is kept on disk under the release that gave it, once it

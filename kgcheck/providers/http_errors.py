@@ -1,4 +1,4 @@
-"""Errors on the way to a service, as those of the tree: every one of requests and urllib3 has one."""
+"""Map errors of requests and urllib3, and HTTP statuses, to kgcheck's exceptions."""
 
 import requests
 import urllib3.exceptions as urllib3_errors

@@ -1,4 +1,4 @@
-"""OpenAlex: search with abstracts, references and citations. Whole papers are not taken from it.
+"""OpenAlex client: search with abstracts, references and citations; no full text.
 
 Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: marks for more need a key.
 """

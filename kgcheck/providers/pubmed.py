@@ -1,4 +1,4 @@
-"""PubMed over NCBI's E-utilities: ids by search, then records in lots; whole papers come from Europe PMC."""
+"""PubMed client (E-utilities): search, records with abstracts, references and citations."""
 
 import io
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Repositories of data sets, asked by accession: BioStudies with ArrayExpress, GEO, PRIDE, BioProject and SRA.
+"""Data repository clients: BioStudies (ArrayExpress), GEO, PRIDE, BioProject and SRA.
 
 GEO's E-utilities (database ``gds``) show what is public. What they do not have, GEO's own page tells apart: private
 until a day, withdrawn, or never there.

@@ -1,4 +1,4 @@
-"""Semantic Scholar: search in bulk with abstracts, references and citations. It has no whole papers."""
+"""Semantic Scholar client: bulk search with abstracts, references, citations; no full text."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""STRING over its REST service: which proteins it knows, and the links between pairs of them.
+"""STRING REST client: ids of proteins, and scored links between pairs of them.
 
 A network of one protein is filled up with its partners, so a pair is only asked for with both ends, and only a link
 between two proteins that were asked for counts.

@@ -1,4 +1,4 @@
-"""Files of providers as DuckDB tables: UTF-8, a field that holds a tab, a line end or a leading quote is quoted.
+"""Read a provider's TSV or text file into a DuckDB table, strictly, all columns text.
 
 `kgcheck.loading.lines` reads the files of a graph, in another way on purpose: of those, each bad line is put aside with
 its number and its bytes while the others are loaded, which a table reader cannot tell. Of a provider's file, one bad

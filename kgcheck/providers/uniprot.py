@@ -1,4 +1,4 @@
-"""UniProt over its REST service: an accession's life and entry, many at a time, searches and id mapping.
+"""UniProt REST client: entries and lifecycles of accessions in bulk, search, id mapping.
 
 The life of an accession is read from JSON and never from where a redirect leads: UniProt answers a merged accession
 with 303 to its replacement, and one that was demerged or deleted with 200.

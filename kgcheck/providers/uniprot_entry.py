@@ -1,4 +1,4 @@
-"""An entry of UniProtKB as its REST service and its JSON files give it; what is new or not needed is ignored."""
+"""UniProtEntry: model of an entry (JSON or flat file), and its conversion to snapshot rows."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

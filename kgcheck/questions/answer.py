@@ -1,4 +1,4 @@
-"""Answer questions: with nodes and their paths, a number, yes, or the reason why there is no answer."""
+"""Answer a question from the graph: nodes with paths, a count, yes or no, or why there is none."""
 
 from enum import StrEnum
 from typing import Any

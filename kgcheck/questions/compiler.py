@@ -1,4 +1,4 @@
-"""Compile a question to a plan: its target, what is joined to it, conditions, negations and order."""
+"""Compile a read question to a query plan: target, joins, conditions, negations and order."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Make nodes of the nouns and names of a question, and join them by the relations that the schema has between them."""
+"""Join the nouns and names of a question by relations of the schema, for the query plan."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A typed plan of a question: every name in it is of the schema, every id of the graph; and the plan as a sentence."""
+"""Plan: typed query plan of a question (variables, steps, filters), and its wording in English."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal

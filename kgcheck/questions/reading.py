@@ -1,4 +1,4 @@
-"""Read a question as mentions: nouns, names of nodes, phrases for relations, filters, and words that modify."""
+"""Parse a question into mentions: nouns, names of nodes, relation phrases, filters and marks."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

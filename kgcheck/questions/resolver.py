@@ -1,4 +1,4 @@
-"""Take an id or a name, as people write it, to a node of a graph: the one way of all commands, tools and services."""
+"""NameResolver: resolve an id or name, as people write it, to a node or edge of a graph."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

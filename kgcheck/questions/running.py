@@ -1,4 +1,4 @@
-"""Run a plan over a store: from the named nodes, one statement a step, with the path that led to every node."""
+"""Run a question's plan over a graph store, and keep the path to each node found."""
 
 from typing import Any, NamedTuple
 

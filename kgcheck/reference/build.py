@@ -1,4 +1,4 @@
-"""Builds a reference snapshot from provider files, by the recipes of a profile."""
+"""Build a reference snapshot from provider files, by the recipes of a profile."""
 
 import hashlib
 from collections.abc import Mapping

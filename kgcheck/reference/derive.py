@@ -1,4 +1,4 @@
-"""Derivation of snapshot rows from releases: links that still count, one state an id, hierarchies."""
+"""Derive a snapshot's final rows in SQL: id lifecycles, hierarchies, links brought up to date."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Two snapshots side by side: rows that one alone has, and what changed, by source and table.
+"""Compare two snapshots: rows added, removed and changed, by source and table.
 
 Of most rows digests and hashes tell that both have them (kgcheck.reference.hashes): these are counted, not compared.
 """

@@ -1,4 +1,4 @@
-"""Downloads the files that recipes name: goes on where it was cut off, checks sums, leaves what is unchanged."""
+"""Download the files that recipes name: resumed, checksummed, skipped if unchanged."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""kgcheck's own fact tables as input of a snapshot (docs/snapshot.md): one TSV a table, each row with its release."""
+"""Read kgcheck's own fact tables (a TSV each, docs/snapshot.md) into a snapshot."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Hashes and digests, kept in a snapshot when it is built: what two snapshots both have is then not read again.
+"""Hashes of links and digests of tables in a snapshot, to compare two without reading all.
 
 Every link has a hash of what it states. A digest is the number and a sum of the hashes of some rows: of the links of
 a source and relation whose hashes begin alike (a part), and of all that a source has of a kind in another table. Two

@@ -1,4 +1,4 @@
-"""Under which id a reference source files a node, as SQL, and which end of a link its coverage names."""
+"""SQL for the id under which a source files a node: base entry, isoform, site, namespace."""
 
 from kgcheck.profile.patterns import anchored
 from kgcheck.profile.schema import Label

@@ -1,4 +1,4 @@
-"""Live answers as a small snapshot over the pinned one: what a handful of tasks needs, fetched many at a time."""
+"""LiveReference: fetch UniProt and STRING answers for a few tasks, as rows over a snapshot."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Names that a reference snapshot knows: symbols, names and synonyms, also former ones."""
+"""SnapshotNames: current and former names and synonyms of nodes in a reference snapshot."""
 
 from operator import attrgetter
 from pathlib import Path

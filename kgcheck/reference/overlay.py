@@ -1,4 +1,4 @@
-"""Live answers of services, laid over a pinned snapshot, so that the joins see both as one reference.
+"""Attach a snapshot to DuckDB, alone or with live answers laid over it by views.
 
 `base` is the snapshot, `live` a small one made of live answers, `ref` views of both: what live says of an id, an
 attribute or a subject takes the place of what the snapshot says.

@@ -1,4 +1,4 @@
-"""Papers that were retracted: what rests on nothing else is shown, and does not count."""
+"""Retracted papers: mark links that rest on them alone, and discount them as evidence."""
 
 from collections.abc import Callable, Iterable
 

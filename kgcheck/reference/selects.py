@@ -1,4 +1,4 @@
-"""Validation of a recipe's select: a question about the file and the snapshot, and nothing else.
+"""Validate the SQL select of an untrusted recipe, by an allow-list over its parse tree.
 
 A recipe may come from anybody, and what DuckDB takes for a select can write files and run other statements: COPY in a
 WITH, table functions that read files and names of files in FROM. So its tree is looked at, and only what is listed here

@@ -1,4 +1,4 @@
-"""A reference snapshot: one DuckDB file with what the sources said in pinned releases.
+"""Snapshot: open, check and attach a reference snapshot, a DuckDB file of pinned releases.
 
 Tables (docs/snapshot.md):
 

@@ -1,4 +1,4 @@
-"""Writes the tables of a snapshot: releases, what they speak of, and their rows."""
+"""SnapshotWriter: write releases, their topics and rows into a new snapshot."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Consoles and cells (rich) on which text is only shown: nothing in it moves the cursor, changes colours or hides."""
+"""Consoles and table cells (rich) that escape untrusted text: no markup, no control characters."""
 
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence

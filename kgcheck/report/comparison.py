@@ -1,4 +1,4 @@
-"""Comparison of a run's findings with those of the run before, and decisions about them.
+"""ComparisonSummary: states and decisions of a run's findings, as report writers take them.
 
 Reports know no comparison and no decision by themselves: whoever asks for one hands them over in this form.
 """

@@ -1,4 +1,4 @@
-"""Write a run as one document to read: HTML that stands alone, or Markdown for a pull request or an issue.
+"""Write a run as HTML or Markdown, and templates with escaping for other pages, too.
 
 What a graph or a source says is hostile until it is escaped: both environments escape every value by themselves,
 so that a template cannot forget to.

@@ -1,4 +1,4 @@
-"""Findings as Arrow tables and data frames: one row a finding, its evidence as a list of structs."""
+"""Findings as Arrow tables and pandas data frames, one row each, with evidence as structs."""
 
 from collections.abc import Iterable
 from datetime import datetime

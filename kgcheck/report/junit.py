@@ -1,4 +1,4 @@
-"""Write a run as JUnit XML, as build servers show tests: what is wrong failed, could not look skipped.
+"""Write a run as JUnit XML: wrong facts as failures, unavailable ones as skipped tests.
 
 One suite a check type and target. One case a finding, with what follows from it; and one a tally of what makes no
 finding, so that what is supported is seen to be checked. The elements are those that Jenkins takes (junit-10.xsd).

@@ -1,4 +1,4 @@
-"""Methods of a run as a paragraph for a paper: checks, references, time and version, in the numbers of the run."""
+"""Write a run as a methods paragraph for a paper: checks, references, time and versions."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Write a run as text that Prometheus reads, for the textfile collector of node_exporter.
+"""Write a run as Prometheus metrics, for the textfile collector of node_exporter.
 
 All are gauges of the last run: tasks by type, place, outcome and reason, findings by state, the time that it took, and
 of when the references are. Every series names its store, so that the files of several graphs lie side by side.

@@ -1,4 +1,4 @@
-"""Render a run as text: for people, for programs, and in the forms that other tools take."""
+"""Render a run in one format: table, JSON, CSV, HTML, Markdown, SARIF, JUnit or Prometheus."""
 
 from itertools import islice
 from typing import Any

@@ -1,4 +1,4 @@
-"""Write a run as SARIF 2.1.0, which code hosts and dashboards of findings read.
+"""Write a run, or remarks on a text, as SARIF 2.1.0 for code hosts and dashboards.
 
 A rule is a reason. A result is a finding, and what follows from it is at its related locations. Of a graph there are no
 files, so findings stand at logical locations, the nodes.

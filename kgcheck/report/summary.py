@@ -1,4 +1,4 @@
-"""Sum up in a few lines how a run ended."""
+"""Sum up how a run ended in a few lines, with what is wrong most often."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tables for the terminal (rich)."""
+"""Tables and lines for the terminal (rich): findings, runs, answers, claims, loads, patches."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Put reasons, check types and marks, and what a finding is about, into plain words."""
+"""Plain words for reasons, check types, marks, tasks and proposed changes."""
 
 import re
 from functools import cache

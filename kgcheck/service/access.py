@@ -1,4 +1,4 @@
-"""Access to the service: roles, what each route needs of them, and which hosts and pages a request may come from."""
+"""Access to the service: roles that routes need, CSRF, and checks of host and origin."""
 
 import hmac
 from collections.abc import Collection, Mapping

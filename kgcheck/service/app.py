@@ -1,4 +1,4 @@
-"""The application: the API, the page, and what stands around every request."""
+"""Create the FastAPI application: API, web pages, guards, telemetry and OpenAPI document."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

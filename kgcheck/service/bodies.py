@@ -1,4 +1,4 @@
-"""Bodies of requests, read and checked in a thread, so that nobody waits for what another sends; and of answers."""
+"""JsonRoute: parse and validate request bodies in a thread, with a bound on their values."""
 
 import json
 from collections.abc import Callable, Coroutine

@@ -1,4 +1,4 @@
-"""Guards around every request."""
+"""Gate and other guards of requests: authentication, roles, body size and time limits."""
 
 import asyncio
 import logging

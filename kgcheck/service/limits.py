@@ -1,4 +1,4 @@
-"""Limits of the service: of requests, of callers, and of connections."""
+"""Limits of the service: request rates, failed sign-ins, body size, time and connections."""
 
 import asyncio
 from collections.abc import Collection, Iterable

@@ -1,4 +1,4 @@
-"""Middleware of HTTP requests, and the security headers of every answer, errors too."""
+"""HttpMiddleware: base class of ASGI middleware; SecurityHeaders on every response."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,4 +1,4 @@
-"""Health check of the service in this container: ``python -m kgcheck.service.probe``."""
+"""Health probe of the service for containers: ``python -m kgcheck.service.probe``."""
 
 import http
 import http.client

@@ -1,4 +1,4 @@
-"""Errors as problems by RFC 9457: what was wrong, what to do next, and a status that says whose fault it is."""
+"""Turn errors into HTTP problem responses (RFC 9457), with a status and a hint."""
 
 import logging
 import re

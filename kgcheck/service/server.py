@@ -1,4 +1,4 @@
-"""Runs the application with uvicorn."""
+"""Run the service with uvicorn: imports up front, graceful shutdown of requests and tasks."""
 
 import gc
 import socket

@@ -1,4 +1,4 @@
-"""Tokens of one start, and cookies of sessions."""
+"""Session cookies, and StartToken, the token of one start of the service."""
 
 import hmac
 import secrets

@@ -1,4 +1,4 @@
-"""Signing in and out: a token is typed into a form once, and the browser has a session after that."""
+"""Sign-in and sign-out routes: exchange a token for a browser session."""
 
 import re
 from http import HTTPStatus

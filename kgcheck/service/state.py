@@ -1,4 +1,4 @@
-"""State of the routes: one workspace for all readers, and nobody reading while a store is written to."""
+"""Service: state that routes share, a workspace with read and write locking, ledger and tasks."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Long work in threads of the service: begun, followed, cancelled, and taken up again after a kill.
+"""Tasks: run long work in threads of the service; follow, cancel, and resume after a kill.
 
 The ledger says what there is to do and who is at it (`kgcheck.ledger.work`); what a kind of task does, and how it goes
 on, is a matter of `kgcheck.workspace.tasks`.

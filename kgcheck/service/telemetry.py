@@ -1,4 +1,4 @@
-"""Logs, metrics and traces of the service."""
+"""Logs (JSON lines), metrics (Prometheus) and traces (OpenTelemetry) of the service."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Tokens of a text, with where they stand."""
+"""Split a text into tokens with their positions."""
 
 import re
 from collections.abc import Iterator

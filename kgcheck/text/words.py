@@ -1,4 +1,4 @@
-"""Lists of words: each the beginning of a word, or a whole one where it ends with a stop."""
+"""Load word lists of ``corpus/verifier``, and compile patterns of whole words and prefixes."""
 
 import re
 from functools import cache, lru_cache

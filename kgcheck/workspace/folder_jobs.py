@@ -1,4 +1,4 @@
-"""The manuscripts or the protocols of a folder checked as the work of a job: what is wrong in them, and what is new."""
+"""Ground all manuscripts, or check all protocols, of a folder as the work of a job."""
 
 from collections import Counter
 from collections.abc import Iterable

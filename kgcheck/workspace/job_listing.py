@@ -1,4 +1,4 @@
-"""Jobs as rows: what there is, when it runs next, and what became of it."""
+"""List jobs of kgcheck.toml as rows: settings, next firings, and history of runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

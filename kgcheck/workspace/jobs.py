@@ -1,4 +1,4 @@
-"""Jobs of kgcheck.toml: each kind of work, by a workspace of its own."""
+"""Run the jobs of kgcheck.toml: load, refresh, audit, batch, ground and protocols."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Results of a workspace: typed, frozen, and with notes on how they came about."""
+"""Results of Workspace methods: AuditResult, Findings, AskResult and SearchResult."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Tasks of a service, each kind over a workspace: begun once, and gone on with after a kill.
+"""Kinds of service tasks (audit, patch, checks, job), each resumable over a workspace.
 
 Whatever makes a run gets its id written down before it begins: after a kill it is known which run was the task's, and
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.

@@ -1,4 +1,4 @@
-"""`Workspace`: a graph with what it is checked against, and everything that can be asked of them."""
+"""`Workspace`: kgcheck's Python API over one graph: load, audit, ask, verify, decide, patch."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A brain that asks a language model for each step.
+"""LlmBrain: choose each step of the agent team by a language model and its tool calls.
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
 checked by the team like any other brain's steps, and the verdict is never its to give. A model that cannot call tools

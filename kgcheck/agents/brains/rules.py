@@ -1,4 +1,4 @@
-"""The deterministic brain: no key, no network, the same steps every time."""
+"""RulesBrain: choose each step of the agent team by fixed rules, without a language model."""
 
 from collections.abc import Iterable
 from typing import Any

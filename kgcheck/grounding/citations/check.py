@@ -1,4 +1,4 @@
-"""Check the citations of a manuscript: markers against its list, their order, and each entry against known works."""
+"""Check a manuscript's citations: markers, order, references, and the papers that it cites."""
 
 import math
 from bisect import bisect_left

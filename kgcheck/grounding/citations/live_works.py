@@ -1,4 +1,4 @@
-"""Look up references where they are owned: Crossref for DOIs and titles, PubMed for PMIDs, OpenAlex for the rest."""
+"""Look up cited works at Crossref (DOI, title), PubMed (PMID) and OpenAlex."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Judge one reference by what a world of works knows of it: which work it is, and where it states something else.
+"""Judge one reference against known works: match it, and remark on wrong or invented fields.
 
 Pure. A work is the one that is meant where its id and its title agree, or its id with author and year, or its place in
 print (author, volume, page), or a title that names one work with the author or the year. A title that is merely like

@@ -1,4 +1,4 @@
-"""Choose the claims of a paper: at most five sentences that assert a finding which somebody could refute, by rules.
+"""Choose the claims of a paper by rules: at most five sentences that assert a refutable finding.
 
 What a sentence is worth is counted: whether it reports or sums up, what it says of what, and whether the paper comes
 back to it in its title and elsewhere. What a paper was for, what was done, what others found, what is not known and

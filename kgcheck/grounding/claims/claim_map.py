@@ -1,4 +1,4 @@
-"""Work out what the papers of an index claim, how their claims stand to each other, and who cites whom.
+"""Map the claims of an index's papers: agreement, contradiction, and citations by PageRank.
 
 What the ledger has of a text that has not changed is taken from there. What is new is written down as it comes, so that
 a call that was cut off goes on where it was.

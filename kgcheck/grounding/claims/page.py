@@ -1,4 +1,4 @@
-"""Show what papers claim: a page with a picture of the papers, and tables for a terminal."""
+"""Render a map of papers' claims as an HTML page with a drawing, or as tables for a terminal."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Claims and edges verified by the papers of a context, and the map of what its papers claim."""
+"""Verify a claim or an edge by the papers of a Context, or map the claims of its papers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Check what the sentences of a manuscript state against a graph: ids and edges, by ledger, graph and references."""
+"""Check ids and edges that a manuscript states against graph, references and earlier verdicts."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

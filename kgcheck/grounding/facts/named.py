@@ -1,4 +1,4 @@
-"""Find the nodes of a graph that the sentences of a manuscript name: by id, name or synonym.
+"""Find the graph nodes that a manuscript's sentences name: by id, name, synonym, abbreviation.
 
 The names of a whole manuscript are looked up at once. Which of them a word means hangs on the manuscript: an
 abbreviation means what the text explains it to be, and a symbol that is a word, too, or that stands for something else

@@ -1,4 +1,4 @@
-"""Read what a sentence states of the things that it names: edges, affirmed or denied, by rules or by a model.
+"""Read the edges that a sentence states or denies between named nodes, by rules or by a model.
 
 Only plain statements are read by rules: who, a word that relates, and whom, with nothing between that this module does
 not know. A question, a hedge, what was tested, what others claim, and what is said of a part of a thing state nothing.

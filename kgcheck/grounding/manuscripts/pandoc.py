@@ -1,4 +1,4 @@
-"""Run pandoc over files that nobody vouches for: it reads no other file; time, memory and output are bounded."""
+"""Run pandoc on untrusted files with bounded time, memory and output, and no other file."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Read lists of references: from the text of their section, and from CSL JSON.
+"""Parse lists of references, plain text or CSL JSON, into cited works.
 
 Of free text only what is sure is taken: a field that could be read in two ways stays empty.
 """

@@ -1,4 +1,4 @@
-"""Lay out plain text as a manuscript: headings, paragraphs, tables and the list of references."""
+"""Parse a plain-text manuscript into headings, paragraphs, tables and the list of references."""
 
 import re
 from collections.abc import Iterator, Sequence

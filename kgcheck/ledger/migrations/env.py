@@ -1,4 +1,4 @@
-"""Alembic runs this: the revisions, on the connection that was handed over and within its transaction."""
+"""Alembic environment of the ledger's migrations, on the connection that was handed over."""
 
 from alembic import context
 

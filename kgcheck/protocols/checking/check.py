@@ -1,4 +1,4 @@
-"""A protocol checked whole: every remark, which steps fell, and what rests on them."""
+"""Check a protocol: facts, papers and data sets as of now, and steps that no longer hold."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

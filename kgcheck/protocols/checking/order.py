@@ -1,4 +1,4 @@
-"""The order of steps: who makes what a step takes, and in which order steps probably come.
+"""Order of a protocol's steps: their data flow, and the usual order by stages and words.
 
 The likely order is told of two steps at a time: by the stage of what they do, by what goes before what, and by their
 words. The order that agrees best with all pairs is taken. Rules and weights stand in corpus/protocols/order.toml.

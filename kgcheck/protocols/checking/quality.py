@@ -1,4 +1,4 @@
-"""Quality of a protocol: five measures by BioResearcher's formulas; those not judged are left out.
+"""Score a protocol by BioResearcher's five measures, with language models as judges.
 
 What can be counted without a judge is counted: steps, sentences a step, the brevity penalty, and how the protocol is
 built.

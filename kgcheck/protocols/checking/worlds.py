@@ -1,4 +1,4 @@
-"""Protocols held against a context as it is now: its ledger and graph, papers, and repositories of data sets."""
+"""Check or score protocol files over a Context: its ledger, graph, papers, data repositories."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack

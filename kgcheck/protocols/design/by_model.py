@@ -1,4 +1,4 @@
-"""A protocol that a model writes and a model reviews, after BioResearcher: headings, outline, details.
+"""ModelDesigner: design a protocol by a model that writes and one that reviews (BioResearcher).
 
 What a model writes is data. A sentence counts where the passages, verified facts and ready analyses that it names bear
 it out; what is not bound to any is dropped, and counted. The reviewer sees what is left of a draft, the designer what

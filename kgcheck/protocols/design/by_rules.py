@@ -1,4 +1,4 @@
-"""A protocol with rules alone: what papers did, in their words, and what the graph and its ledger give.
+"""Design a protocol without a model: quoted steps of papers, verified edges, ready analyses.
 
 No sentence is made up: a step is a quoted sentence of a paper, or one of the fixed steps of ``design.toml`` about
 verified facts and ready analyses.

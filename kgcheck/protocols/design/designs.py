@@ -1,4 +1,4 @@
-"""Protocols of dry-lab studies, designed from a context: its graph and ledger, its papers, and a search; and again."""
+"""Design a protocol over a Context and write its folder, or design it again from that folder."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

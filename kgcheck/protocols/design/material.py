@@ -1,4 +1,4 @@
-"""Material of a design, and the rules by which a protocol is made of it.
+"""DesignMaterial: facts, papers and reports that a design is made of; its rules and folder.
 
 It is kept as one value beside the protocol, with the answers of a model, so that the protocol can be made again from
 it, byte by byte.

@@ -1,4 +1,4 @@
-"""The ready analyses that steps can name, as `corpus/protocols/analyses.toml` declares them, and what they find."""
+"""Ready analyses as declared in `corpus/protocols/analyses.toml`, and models of their results."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Experiments in deep cycles of an improvement: a ready analysis for a manuscript, a program over it."""
+"""GraphExperiments: run ready analyses and programs to support a manuscript's improvement."""
 
 import ast
 import importlib

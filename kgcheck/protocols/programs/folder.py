@@ -1,4 +1,4 @@
-"""The folder that a program writes in: what lies there, looked at without following where it leads, and within limits.
+"""List, open and copy files of a sandboxed program's folder, within limits, without links.
 
 Known to the process inside the sandbox, too, so that no more is imported here than that needs.
 """

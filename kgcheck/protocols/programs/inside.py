@@ -1,4 +1,4 @@
-"""The process inside the sandbox that starts a program: started by `kgcheck.protocols.programs.sandbox`.
+"""Launcher inside the sandbox: start a program under limits, and report how it ended.
 
 It forks. The child gives up its rights and becomes the program; the parent waits for it and reports how it ended and
 what it took, on a pipe that the program does not have. Where the program's folder is a file system of its own, the

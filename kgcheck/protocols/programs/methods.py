@@ -1,4 +1,4 @@
-"""The methods of ready analyses, over any graph store: edges in, minus those that an audit refuted, figures out.
+"""Methods of ready analyses over a graph: enrichment, network expansion and proximity.
 
 Tests and random sets are computed by scipy.
 """

@@ -1,4 +1,4 @@
-"""Runs a program that nobody has read, where it can do nothing but compute: no network, no files but its own.
+"""Run an untrusted program in a sandbox (Bubblewrap, Landlock, seccomp) with resource limits.
 
 Two walls stand around it. Bubblewrap gives it namespaces of its own, in which the interpreter, its libraries and the
 inputs are the only files, read-only, beside one folder that it may write, a file system of a size of its own; within,

@@ -1,4 +1,4 @@
-"""Steps of a protocol, run over a context: ready analyses of what stands in its graph, and programs in the sandbox.
+"""Run a protocol's steps: ready analyses, and given or model-written programs in the sandbox.
 
 A program is for a task that is read out of a step; it is given, or a model writes it, again with its errors until one
 does the task.

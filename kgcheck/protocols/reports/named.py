@@ -1,4 +1,4 @@
-"""Names in a sentence of methods: data sets by their accessions, statistics, and software with versions."""
+"""Extract data set accessions, statistical methods and software from a sentence of methods."""
 
 import re
 from collections.abc import Iterator

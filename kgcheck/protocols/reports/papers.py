@@ -1,4 +1,4 @@
-"""The experimental report of a paper: what it did, step by step in its own words; and how referable each section is.
+"""Report a paper's experiments as quoted steps, by rules or a model, and grade each section.
 
 Steps are told by rules, or by a model, whose answers are data: it only points at words, and what is not words of the
 paper, exactly, is dropped and counted. Settings, software, statistics and data sets are read from them by the rules.

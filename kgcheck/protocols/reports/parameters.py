@@ -1,4 +1,4 @@
-"""Settings of a step: numbers with their names and units, thresholds, repeats, and what was left at its default.
+"""Extract the settings of a step: numbers with names and units, thresholds, defaults.
 
 A number is a setting where its unit, a sign of comparison, the word before it or what it counts says of what. How many
 patients or samples there were, and what came out, is none.

@@ -1,4 +1,4 @@
-"""Steps in the sentences of methods: deeds, inputs and outputs, by the words of ``steps.toml``."""
+"""Extract steps from sentences of methods: verbs, inputs, outputs, species, and dry or wet lab."""
 
 import re
 from collections import Counter

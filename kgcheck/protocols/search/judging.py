@@ -1,4 +1,4 @@
-"""Judging papers and data sets for an objective: by rules, or by a language model, which writes the queries, too.
+"""Grade papers and data sets for an objective, by rules or a model (which also writes queries).
 
 What a model judges is data: a title may hold instructions. Each answer is of a form that is checked whole, against what
 was asked, before it is used or kept: queries as groups of plain terms, one judgement for each paper or data set. A

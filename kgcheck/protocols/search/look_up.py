@@ -1,4 +1,4 @@
-"""Data sets by accession, at the repository that issues it."""
+"""Look up data sets by accession at the repository that issues it."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Five Boolean queries for an objective, and how each is written in the language of each place.
+"""Build Boolean queries for an objective, and write them for PubMed, PMC, Europe PMC and GEO.
 
 A query is groups of terms: one term of each group must be there. It is kept as that and not as text, so that whoever
 made it, a rule or a model, it is balanced, has no other operators, and names no field that a place does not know.

@@ -1,4 +1,4 @@
-"""One search for an objective: queries, places, what was found, what is kept, whole texts, and data sets.
+"""Search papers and data sets for an objective over several services, resumably, and judge them.
 
 Everything follows from the objective and from answers that are kept: those of services under the day on which the
 search began, those of a model by what it was asked. What was cut off is done again from them, and no question is asked

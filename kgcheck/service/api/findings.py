@@ -1,4 +1,4 @@
-"""Findings with their evidence and history, and decisions about them."""
+"""HTTP API of findings (list, facets, detail, history, neighbours) and of decisions."""
 
 from typing import Annotated, Any, Literal
 

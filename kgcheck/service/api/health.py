@@ -1,4 +1,4 @@
-"""Health, metrics, the record of actions and the kinds of errors."""
+"""HTTP API of health checks, metrics, the log of users' actions, and the kinds of errors."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Patches: made of findings, listed, looked at, and applied or undone as tasks. A client names one by its id alone."""
+"""HTTP API of patches: make, list, show and check them; apply or undo one as a task."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Questions to the graph and to papers, and checks of single facts."""
+"""HTTP API to ask the graph, search papers, verify claims, and check single facts."""
 
 from typing import Annotated, Any
 

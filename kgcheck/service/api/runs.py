@@ -1,4 +1,4 @@
-"""Runs with their counts, two of them side by side, and the references that they were checked against."""
+"""HTTP API of runs, tallies, the comparison of two runs, and the snapshot's releases."""
 
 from datetime import UTC, datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Requests and answers that routes share: ids with their forms, filters, pages, findings, runs."""
+"""Models that routes of the HTTP API share: ids, filters, pages, findings and runs."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Long work with its progress, and the jobs of the kgcheck.toml that the service was started with."""
+"""HTTP API of long tasks (start an audit, follow, cancel) and of jobs of kgcheck.toml."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime

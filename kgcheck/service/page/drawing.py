@@ -1,4 +1,4 @@
-"""Small drawing of the graph around a node or an edge: the ends, and their neighbours in columns."""
+"""Lay out a small drawing of the graph around a node or an edge, neighbours in columns."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A finding whole: as a page, as the part of one that stands beside the list, and decisions about it."""
+"""Web page of one finding: evidence, history, neighbours, and the form to decide about it."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple

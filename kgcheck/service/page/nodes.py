@@ -1,4 +1,4 @@
-"""A node: its properties beside what sources say of them, its neighbours, and what the latest audit found about it."""
+"""Web page of a node (properties, sources, neighbours, findings), and the search for nodes."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Patches: made from what was accepted, read operation by operation, checked, applied and undone."""
+"""Web pages of patches: make one from accepted findings, look at it, check, apply, undo."""
 
 from typing import NamedTuple
 

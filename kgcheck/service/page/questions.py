@@ -1,4 +1,4 @@
-"""Boxes to ask the graph a question, papers about a claim or an edge, and the team about one fact."""
+"""Web page to ask the graph a question, papers about a claim, or the team about a fact."""
 
 from typing import Annotated, Any
 

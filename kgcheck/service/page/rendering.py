@@ -1,4 +1,4 @@
-"""Templates of the page: every value is escaped, what cannot be seen is spelt out, and what every page has is added."""
+"""Render the web pages' templates with escaping; error pages, redirects, static files."""
 
 import hashlib
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""The overview, runs, and two of them side by side, with charts."""
+"""Web pages of the overview, the runs and two runs compared; the button to begin an audit."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

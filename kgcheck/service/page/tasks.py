@@ -1,4 +1,4 @@
-"""Pages of tasks and jobs: progress, cancelling, running a job, and past runs."""
+"""Web pages of tasks and jobs: progress, cancelling, running a job, and past runs."""
 
 from typing import Annotated, Any
 

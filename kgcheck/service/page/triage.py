@@ -1,4 +1,4 @@
-"""The list of findings with its filters and facets, and decisions about many of them at once."""
+"""Web page of a run's findings: filters, facets, saved filters, and bulk decisions with undo."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Format 3, which kgcheck 0.2 writes."""
+"""Base revision of the ledger's migrations: format 3, which kgcheck 0.2 writes."""
 
 revision = "3"
 down_revision = None
