@@ -1,4 +1,4 @@
-"""Allowed names and defaults of options, shared by the command line and the API."""
+"""Allowed names and defaults of options, and checks of given names, dates and row limits."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""``kgcheck findings``, ``decide`` and ``decisions``: list findings, and decide about them."""
+"""``kgcheck findings``, ``decide``, ``decisions``: list, decide, export, import, history."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Find the kgcheck.toml that applies, take option defaults from it, and keep trusted files."""
+"""Find the kgcheck.toml that applies in a folder, and take defaults of options from it."""
 
 import os
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Bound the values and rows of an untrusted Cypher statement by its parse tree, before it runs.
+"""Bound value sizes of an untrusted Cypher statement, and tell if its rows invent any values.
 
 A value is measured in copies: what one property holds is one copy, all literals together are about one. Texts and lists
 that are joined add up, and a name keeps what it was given, so that doubling again and again is seen for what it is.

@@ -1,4 +1,4 @@
-"""CypherServerStore: base class of the Neo4j and py2neo stores; scans a server into Arrow."""
+"""CypherServerStore: base of the Neo4j and py2neo stores; scans, counts and loads in batches."""
 
 import time
 from abc import abstractmethod

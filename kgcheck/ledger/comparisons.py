@@ -1,4 +1,4 @@
-"""Compare the findings of two runs by SQL in the ledger: new, still there, changed, fixed, gone.
+"""Compare two runs' findings by SQL, and keep in the ledger what is new, changed, fixed, gone.
 
 That a finding is new, still there or changed is seen from the findings of two runs. What became of one that a run did
 not find again only that run could tell, while it had the graph and the references: it writes it down here.

@@ -1,4 +1,4 @@
-"""Bulk writes of findings to the ledger, which get their keys and places (index rows) later.
+"""Insert, replace and remove findings; keys and places (index rows) of new ones may come later.
 
 A run's findings are written without any, which is several times faster where an index is larger than the memory that
 the database has for it. Whoever reads finds all of them settled.

@@ -1,4 +1,4 @@
-"""Verify a claim by papers: opinions with exact quotes, combined into one verdict.
+"""Check a verifier's opinions on given papers about a claim, and combine them into a verdict.
 
 A paper counts once, a retracted one not at all, and papers that disagree are shown as such.
 """

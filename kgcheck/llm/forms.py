@@ -1,4 +1,4 @@
-"""Structured output: bind model answers to a JSON schema by the endpoint's ``response_format``.
+"""Bind model answers to a JSON schema where the endpoint can, and narrow schemas to choices.
 
 Many endpoints do not take it. That is found out by trying, once a client; after that the form is only asked for in
 words, and what comes is checked as ever.

@@ -1,4 +1,4 @@
-"""Tables and lines for the terminal (rich): findings, runs, answers, claims, loads, patches."""
+"""Terminal tables (rich), and the counts and words of findings that every report shares."""
 
 import json
 from collections import Counter

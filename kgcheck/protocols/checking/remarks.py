@@ -1,4 +1,4 @@
-"""Remarks on a protocol's steps: lacking controls, tests or versions, and unusual values.
+"""All kinds of protocol remarks, and finders of what steps lack and of odd or unsourced values.
 
 A step may lack a control, a test, evidence or a version; its values may be far from those of its sources, or outside of
 what is usual. What is usual stands in corpus/protocols/usual.toml, by hand; of what is not in it, nothing is remarked.

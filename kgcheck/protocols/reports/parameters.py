@@ -1,4 +1,4 @@
-"""Extract the settings of a step: numbers with names and units, thresholds, defaults.
+"""Extract settings that a sentence of a paper states: numbers with names and units, defaults.
 
 A number is a setting where its unit, a sign of comparison, the word before it or what it counts says of what. How many
 patients or samples there were, and what came out, is none.
