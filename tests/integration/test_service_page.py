@@ -279,7 +279,7 @@ def test_a_saved_filter_that_cannot_be_read_is_no_filter_at_all(page: TestClient
     app: Any = page.app
     table = SavedFilterTable(app.state.service.ledger.database)
     owner = str(page.get("/").text.partition('class="who"><span>')[2].partition("<")[0])
-    table.save(SavedFilter(by=owner, name="old", filter={"reasons": ["was_one"]}, at=datetime.now(UTC)))
+    table.save(SavedFilter(by=owner, name="old", filter={"types": ["was_one"]}, at=datetime.now(UTC)))
     assert "old not known any more" in text_of(page, "/findings")
 
     for number in range(MOST - 1):
