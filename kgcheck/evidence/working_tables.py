@@ -368,8 +368,8 @@ def as_markdown() -> str:
         "# Working tables",
         "",
         "What the joins of an audit and of single checks hand to each other (DuckDB, temporary).",
-        "`kgcheck.evidence.working_tables` describes them, and alone writes those that name no other module; this page is",
-        "made from it.",
+        "`kgcheck.evidence.working_tables` describes them, and alone writes those that name no other module; this page",
+        "is made from it.",
     ]
     for table in WORKING_TABLES:
         maker = "" if table.maker == __name__ else f" `{table.maker}` fills it."
