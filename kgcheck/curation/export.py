@@ -178,7 +178,7 @@ class Exported(NamedTuple):
         return {"folder": str(self.folder), "rows": self.rows, "unplaced": unplaced}
 
 
-class _Place(NamedTuple):
+class _Addressed(NamedTuple):
     """A line of a file that states a fact."""
 
     file: str
@@ -254,7 +254,7 @@ class _Edits:
         self._db = db
         self._staging = staging
         self._cells: dict[str, dict[int, dict[str, str]]] = {}
-        self._going: dict[tuple[str, str], list[tuple[CuratedFact, list[_Place]]]] = {}
+        self._going: dict[tuple[str, str], list[tuple[CuratedFact, list[_Addressed]]]] = {}
         self._dropped: dict[str, set[int]] = {}
         self._new: dict[str, list[dict[str, str]]] = {}
         self._headers: dict[str, list[str]] = {}
@@ -329,13 +329,13 @@ class _Edits:
                 return
         raise _Unwritable("; ".join(dict.fromkeys(reasons)) or "no file has rows of this kind")
 
-    def _places(self, holder: Holder, fact: CuratedFact) -> list[_Place]:
+    def _places(self, holder: Holder, fact: CuratedFact) -> list[_Addressed]:
         names, keys = stated_by(holder), keys_of(holder)
         columns = ", ".join(identifier(n) for n in names)
         same = " AND ".join(f"{k} = ?" for k in keys)
         select = f"SELECT file, line, {columns} FROM {staged(holder)} WHERE reason IS NULL AND {same}"
         rows = self._db.execute(select, list(fact.key)).fetchall()
-        found = [_Place(file, line, dict(zip(names, row, strict=True))) for file, line, *row in rows]
+        found = [_Addressed(file, line, dict(zip(names, row, strict=True))) for file, line, *row in rows]
         if isinstance(holder, Label):
             return found
         before = fact.before or {}
@@ -347,7 +347,7 @@ class _Edits:
     def _entry(self, file: str, target: str) -> Entry:
         return next(e for e in self._staging.recipe.by_file[file] if e.target == target)
 
-    def _set(self, place: _Place, cells: dict[str, str]) -> None:
+    def _set(self, place: _Addressed, cells: dict[str, str]) -> None:
         self._cells.setdefault(place.file, {}).setdefault(place.line, {}).update(cells)
 
     def _keys(self, entry: Entry, keys: dict[str, str]) -> dict[str, str]:

@@ -314,7 +314,7 @@ class EmbeddedStore(CatalogueReads):
     def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
         return self._rows(self._cypher.text(statement, **places), **parameters)
 
-    def _tell(self, statement: str, **parameters: Any) -> object:
+    def _execute(self, statement: str, **parameters: Any) -> object:
         return self._rows(self._cypher.text(statement), **parameters)
 
     def _key(self, label: Label) -> str:

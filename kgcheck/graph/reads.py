@@ -56,7 +56,7 @@ class CatalogueReads(ABC):
         """The name of a store that keeps no id."""
 
     @abstractmethod
-    def _tell(self, statement: str, **parameters: Any) -> object:
+    def _execute(self, statement: str, **parameters: Any) -> object:
         """Send a writing statement of the catalogue that has no places, as a transaction of its own."""
 
     @abstractmethod
@@ -77,7 +77,7 @@ class CatalogueReads(ABC):
         return {key: value for key, value in self._ask("meta_get", {})} if self._has(META_LABEL) else {}
 
     def set_meta(self, key: str, value: str) -> None:
-        self._tell("meta_set", key=key, value=value)
+        self._execute("meta_set", key=key, value=value)
 
     def _identity(self) -> dict[str, str]:
         """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
@@ -85,7 +85,7 @@ class CatalogueReads(ABC):
 
     def _set_states(self, keys: Sequence[str], value: str) -> None:
         """Say in which state labels and patterns are, all or nothing."""
-        self._tell("set_state", keys=list(keys), value=value)
+        self._execute("set_state", keys=list(keys), value=value)
 
     def __enter__(self) -> Self:
         return self

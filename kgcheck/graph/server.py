@@ -203,7 +203,7 @@ class CypherServerStore(CatalogueReads):
         return self._rows(statement, places | self._kept(*SURVEYED[statement]), **parameters)
 
     def prepare_records(self) -> None:
-        self._tell("create_meta_constraint")
+        self._execute("create_meta_constraint")
         self._make_states(self._database_id() or new_state())
 
     def prepare(self) -> None:
@@ -219,7 +219,7 @@ class CypherServerStore(CatalogueReads):
             places = label_place(label) | {"name": name, "key": quoted(label.key)}
             self._write(self._cypher.text("create_constraint", **places), {})
         self.prepare_records()
-        self._tell("await_indexes")
+        self._execute("await_indexes")
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         properties = fields([label.key, *label.properties])
@@ -281,7 +281,7 @@ class CypherServerStore(CatalogueReads):
     def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
         return self._rows(statement, places, **parameters)
 
-    def _tell(self, statement: str, **parameters: Any) -> object:
+    def _execute(self, statement: str, **parameters: Any) -> object:
         return self._write(self._cypher.text(statement), parameters)
 
     def _key(self, label: Label) -> str:

@@ -37,7 +37,7 @@ _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 _STATED = ("stated_by", "record", "url", "titles", "years", "journal", "author", "volume", "page")
 
 
-class _Release(NamedTuple):
+class _FileRelease(NamedTuple):
     """A row of the table of this name."""
 
     id: int
@@ -65,7 +65,7 @@ class Bibliography(Closing):
             confine(self._db)
             with attaching(path):
                 self._refuse_foreign()
-            self._releases = {row[0]: _Release(*row) for row in self._rows("SELECT * FROM bib.release ORDER BY id")}
+            self._releases = {row[0]: _FileRelease(*row) for row in self._rows("SELECT * FROM bib.release ORDER BY id")}
         except BaseException:
             self.close()
             raise

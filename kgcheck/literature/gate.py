@@ -98,7 +98,7 @@ _THAN = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"[,;]|\b(?:and|against|versus|vs|compared (?:with|to)|but|whereas|while)\b", re.IGNORECASE)
-_TOLD_OF = re.compile(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]")
+_AFTER_SIDE = re.compile(r"\b(?:was|were|is|are|had|has|have|did|does|do|in|on|with)\b|[,;]")
 _LESS = frozenset("less fewer worse lower smaller shorter slower weaker later".split())
 _LONGEST_SENTENCE = 2_000
 
@@ -123,7 +123,7 @@ def _turned(claim: str, sentences: Sequence[str]) -> str:
     if not wanted:
         return ""
     # Of the second side, what stands before something is told of it.
-    second = head(_TOLD_OF.split(wanted.second.strip(), maxsplit=1)[0])
+    second = head(_AFTER_SIDE.split(wanted.second.strip(), maxsplit=1)[0])
     first = [a for a in arguments(f"the {wanted.first}") if a.kind != "number"]
     if not second:
         return ""

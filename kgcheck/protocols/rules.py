@@ -60,7 +60,7 @@ def model_task(name: str) -> str:
     return ModelTasks.shipped().tasks[name]
 
 
-def asked(task: str, question: object) -> list[dict[str, Any]]:
+def messages_of(task: str, question: object) -> list[dict[str, Any]]:
     """Messages for a model: its task, and a question as JSON."""
     content = json.dumps(question, ensure_ascii=False)
     return [{"role": "system", "content": task}, {"role": "user", "content": content}]

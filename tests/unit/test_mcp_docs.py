@@ -75,6 +75,8 @@ def _kind(schema: dict[str, Any], known: dict[str, Any]) -> str:
         return f"object with {_listed(list(named.get('properties', {})))}"
     if "enum" in schema:
         return "one of " + _listed(schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(_kind(form, known) for form in schema["anyOf"])
     if schema.get("type") == "array":
         most = f", at most {schema['maxItems']}" if "maxItems" in schema else ""
         return f"list of {_kind(schema['items'], known)}{most}"

@@ -1,21 +1,17 @@
 """The one list of tools: prompts, documentation and the toolbox go by it, and transcripts of older names replay."""
 
-import json
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kgcheck.agents.replay import read_transcript, replay
 from kgcheck.agents.team import CHECK_LIMITS
 from kgcheck.agents.tool_types import NamedNodesResult, NodesResult, RelationsResult
 from kgcheck.agents.toolbox import MOST_EDGES, MOST_NODES, TOOLS, Toolbox, tools_table
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import UnknownName
 from kgcheck.llm.budget import Limits
-from kgcheck.profile.schema import load_schema
 from tests.support.audits import MemoryStore
 from tests.unit.test_llm_brain import Source
 
@@ -112,45 +108,3 @@ def test_neighbours_are_counted_whole_and_shown_in_part_with_no_ways_in_the_resu
 def test_a_check_has_an_end_whatever_is_limited() -> None:
     assert Limits(turns=3).with_defaults(CHECK_LIMITS) == Limits(turns=3, seconds=60)
     assert Limits(seconds=1, tokens=9).with_defaults(CHECK_LIMITS) == Limits(turns=30, seconds=1, tokens=9)
-
-
-def test_a_transcript_of_version_0_1_replays(tmp_path: Path) -> None:
-    """With the names of tools, the form of a look-up by name and the key of the request as they were written then."""
-    one, other = protein("P02649"), protein("P05067")
-    task = {"type": "potential", "subject": one, "relation": "ACTS_ON", "object": other}
-    kg: dict[str, Any] = {"stage": "kg query", "role": "kg agent"}
-    validation: dict[str, Any] = {"stage": "validation", "role": "validation agent"}
-    leader: dict[str, Any] = {"stage": "plan", "role": "leader"}
-    step = {"node": one, "relation": "ACTS_ON", "direction": "out", "label": "Protein"}
-    verdict = {"outcome": "unavailable", "reason": "reference_missing", "confidence": 0.0}
-    by_name = {
-        name: {"tool": "kg_ids_by_name", "arguments": {"label": "Protein", "name": name}, "result": {"ids": [id_]}}
-        for name, id_ in (("APOE", "P02649"), ("APP", "P05067"))
-    }
-    events = [
-        leader | {"text": "go", "asked": ["APOE ACTS_ON APP"]},
-        *(kg | look_up for look_up in by_name.values()),
-        kg | {"tool": "kg_neighbours", "arguments": step, "result": {"ids": ["P00001"]}},
-        kg
-        | {
-            "tool": "kg_edges",
-            "arguments": {"head": one, "relation": "ACTS_ON", "tail": other},
-            "result": {"edges": [], "turned": 0},
-        },
-        kg | {"text": "no such edge", "task": task},
-        validation
-        | {
-            "tool": "reference_look_up",
-            "arguments": {"task": task},
-            "result": {"task": task, "evidence": [], "gaps": []},
-        },
-        validation | {"text": "asked"},
-        leader | {"stage": "conclusion", "text": "done", "verdict": verdict},
-    ]
-    path = tmp_path / "old.jsonl"
-    path.write_text("".join(json.dumps(e | {"at": "2026-01-01T00:00:00Z"}) + "\n" for e in events))
-
-    replayed = replay(read_transcript(path), load_schema())
-
-    assert str(replayed.checked.task) == "P02649 ACTS_ON P05067"
-    assert replayed.same

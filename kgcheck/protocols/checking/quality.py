@@ -21,7 +21,7 @@ from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
 
 MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
 """The five measures, each from 0 to 1."""
@@ -192,12 +192,12 @@ def judge_protocol(
                 "steps": {step.id: step.text[:longest] for step in steps},
             }
             form = _form_for(steps)
-            messages = asked(model_task("judge a section"), question)
+            messages = messages_of(model_task("judge a section"), question)
             answers.append(client.answer(messages, _bound(form) if small else form, meter=meter)[0])
             shown.advance()
         room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
         outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
-        messages = asked(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
+        messages = messages_of(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
         whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter)
         shown.advance()
     return StudyJudgement(

@@ -124,7 +124,7 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _lacks(step: StudyStep, named: Mapping[str, str]) -> Iterator[tuple[StudyRemark, str]]:
-    """What a step lacks: the control, test or correction of one that compares or tests, and evidence."""
+    """The lacks of a step: the control, test or correction of one that compares or tests, and evidence."""
     done = " ".join((step.text, *step.statistics)).casefold()
     if step.statistics or step.analysis or _has("compares", done):
         if not step.control and not named["controls"]:

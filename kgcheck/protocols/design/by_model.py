@@ -49,7 +49,7 @@ from kgcheck.protocols.protocol import (
     StudyStep,
     digest_of_things,
 )
-from kgcheck.protocols.rules import ModelForm, asked, model_task
+from kgcheck.protocols.rules import ModelForm, messages_of, model_task
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -189,7 +189,7 @@ class DesignConversation:
         return self._place == len(self._recorded)
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
-        messages = asked(task, given)
+        messages = messages_of(task, given)
         temperature = DesignRules.shipped().temperatures[role]
         question = digest_of_things([role, stage, form.__name__, temperature, messages])
         if self._place < len(self._recorded):

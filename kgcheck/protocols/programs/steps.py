@@ -29,7 +29,7 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
 from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol, StudyStep, digest_of_things
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
 
 if TYPE_CHECKING:
     pass
@@ -249,7 +249,7 @@ def write_program(
             if last.run and not last.run.clean:
                 errors.append(f"exit {last.run.exit}: {last.run.stderr[-_SHOWN:]}")
             question["before"] = {"program": program, "errors": errors}
-        answer, _ = client.answer(asked(system, question), ProgramAnswer, meter=meter)
+        answer, _ = client.answer(messages_of(system, question), ProgramAnswer, meter=meter)
         program = answer.program
         attempts.append(checked(program, task, attempt))
     return program, ProgramRecord(task=task, written_by=client.model, attempts=tuple(attempts))

@@ -29,7 +29,7 @@ from kgcheck.llm.forms import with_schema
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, asked, model_task
+from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
 from kgcheck.settings import read_settings
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def _quoted(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterat
         else:
             parts.append(sentence.text[:MOST_CHARACTERS])
     for text in parts:
-        messages = asked(model_task("report steps"), {"heading": method.section.heading, "text": text})
+        messages = messages_of(model_task("report steps"), {"heading": method.section.heading, "text": text})
         answer, _ = client.answer(messages, QuotedSteps, meter=meter)
         yield text, [quoted.words.strip() for quoted in answer.steps]
 
@@ -386,7 +386,7 @@ def _chosen(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterat
             parts = {number: {"type": "boolean"} for number in own}
             return {"title": schema["title"], "type": "object", "properties": parts, "required": list(parts)}
 
-        messages = asked(model_task("report steps, in short"), {"sentences": own})
+        messages = messages_of(model_task("report steps, in short"), {"sentences": own})
         answer, _ = client.answer(messages, with_schema(ChosenSentences, narrow), meter=meter)
         yield " ".join(own.values()), [own.get(number, "") for number, is_step in answer.root.items() if is_step]
 

@@ -25,7 +25,7 @@ from kgcheck.llm.budget import Meter
 from kgcheck.llm.forms import with_schema
 from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.rules import ModelForm, asked, model_task
+from kgcheck.protocols.rules import ModelForm, messages_of, model_task
 from kgcheck.protocols.search.queries import (
     LikenessScale,
     SearchConcept,
@@ -301,7 +301,7 @@ class SearchModel:
         return found
 
     def _answer(self, task: str, question: Mapping[str, object], form: type[B], temperature: float) -> B:
-        messages = asked(task, question)
+        messages = messages_of(task, question)
         key = digest_of_things([self.name, temperature, messages])
         with suppress(KeyError, ValidationError):
             return form.model_validate(self._answers[key])
