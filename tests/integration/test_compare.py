@@ -324,7 +324,8 @@ def assert_states_are_what_the_words_say(folder: Path, pair: Any, options: dict[
     about = {f.fingerprint: f"{f.task.type.value} {f.task}" for f in (*before.findings, *after.findings)}
     assert {about[f]: state for f, state in found.items()} == {about[f]: state for f, state in expected.items()}
     # A consequence is counted with its cause, where both are in the same state.
-    causes = {fingerprint: finding.cause for fingerprint, finding in now_.items() if finding.cause}
+    lost = [f for f in before.findings if f.fingerprint not in now_ and f.cause not in now_]
+    causes = {f.fingerprint: f.cause for f in (*now_.values(), *lost) if f.cause}
     counted = {f: state for f, state in expected.items() if f not in causes or expected[causes[f]] != state}
     assert counts == Counter(counted.values())
     assert one_by_one == expected
