@@ -109,7 +109,7 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
     part = _part(words)
     if "?" in part:
         return True
-    if any(is_in("takes_back", w) for w in (*(w.lower() for w in words[:1]), *part)):
+    if any(is_in("takes_back", w) for w in part) or (words[1:2] == [":"] and is_in("takes_back", words[0].lower())):
         return True
     if part and (is_in("inverts", part[0]) or _is_set_apart(part)):
         return True
@@ -373,11 +373,9 @@ class _Pair:
 
     def _is_independent(self, at: int) -> bool:
         """Tell if a word says that something goes without one of the two: "A-independent", "independently of A"."""
-        clause = self._clause
-        if not clause[at].startswith("independent"):
-            return False
-        joined = clause[at - 1] == "-" and clause[at - 2] in (ONE, TWO)
-        return joined or (clause[at + 1 : at + 2] == ["of"] and clause[at + 2] in (ONE, TWO))
+        before, after = self._clause[max(0, at - 2) : at], self._clause[at + 1 : at + 3]
+        without = any(before == [mark, "-"] or after == ["of", mark] for mark in (ONE, TWO))
+        return without and self._clause[at].startswith("independent")
 
     def _reaches(self, at: int) -> bool:
         """Tell if a denial reaches what is said of the two."""

@@ -65,6 +65,8 @@ def test_clauses(text: str, count: int) -> None:
         "STK5 binds ABL9, whereas GRB7 does not bind it.",
         "Although GRB7 did not change, STK5 bound to ABL9.",
         "Whether GRB7 matters is unclear, but STK5 binds ABL9.",
+        "Artifacts were removed; STK5 binds ABL9.",
+        "MYTH showed that STK5 binds ABL9.",
     ],
 )
 def test_what_is_stated(text: str) -> None:
@@ -160,6 +162,14 @@ def test_any_words_are_read(
     text = " ".join([*before, names[0], *between, names[1], *after])
 
     assert asserted(text, unlike=unlike) in Assertion
+
+
+@pytest.mark.parametrize("joint", ["", "-", "of", "to", "not", "that", ",", ":"])
+def test_every_word_is_read_at_every_end(joint: str) -> None:
+    for word in WORDS:
+        put_in = f"{joint} {word} {joint}"
+        for text in (f"{put_in} STK5 ABL9", f"STK5 {put_in} ABL9", f"STK5 binds ABL9 {put_in}", f"STK5 ABL9 {put_in}"):
+            assert asserted(text) in Assertion
 
 
 @pytest.mark.parametrize("put_in", [", which ", "small ", "binds and ", "- ", "not only "])
