@@ -109,7 +109,8 @@ def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
     part = _part(words)
     if "?" in part:
         return True
-    if any(is_in("takes_back", w) for w in part) or (words[1:2] == [":"] and is_in("takes_back", words[0].lower())):
+    heading = words[: words.index(":")] if ":" in words[1:4] else []
+    if any(is_in("takes_back", w) for w in (*map(str.lower, heading), *part)):
         return True
     if part and (is_in("inverts", part[0]) or _is_set_apart(part)):
         return True

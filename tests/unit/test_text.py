@@ -103,6 +103,7 @@ def test_what_is_denied(text: str) -> None:
         "The paper in which STK5 bound ABL9 was retracted.",
         "Contrary to the claim that STK5 binds ABL9, nothing was seen.",
         "RETRACTED: STK5 binds ABL9.",
+        "RETRACTED ARTICLE: STK5 binds ABL9.",
         "We withdraw our conclusion that STK5 binds ABL9.",
         "Evidence that STK5 binds ABL9 is at best indirect.",
         "Unlike STK5, GRB7 binds ABL9.",
