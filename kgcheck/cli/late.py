@@ -50,9 +50,9 @@ class LateGroup(click.Group):
     """Commands by section and name, imported late: `kgcheck --help` must not wait for a database driver."""
 
     def __init__(
-        self, *, late: Mapping[str, Mapping[str, str]], modules: str | Mapping[str, Sequence[str]], **settings: Any
+        self, *, late: Mapping[str, Mapping[str, str]], modules: Mapping[str, Sequence[str]], **settings: Any
     ) -> None:
-        """Name the sections, and the modules by the commands that they hold, or the beginning that all modules have."""
+        """Name the commands of each section with their help, and those in each module of ``kgcheck.cli``."""
         super().__init__(**settings)
         self._late = late
         self._modules = modules
@@ -65,11 +65,8 @@ class LateGroup(click.Group):
         """The command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        if isinstance(self._modules, str):
-            command: click.Command = importlib.import_module(f"{self._modules}{cmd_name}").command
-        else:
-            module = next(name for name, commands in self._modules.items() if cmd_name in commands)
-            command = getattr(importlib.import_module(f"kgcheck.cli.{module}"), cmd_name)
+        module = next(name for name, commands in self._modules.items() if cmd_name in commands)
+        command: click.Command = getattr(importlib.import_module(f"kgcheck.cli.{module}"), cmd_name)
         return with_quiet(command)
 
     def resolve_command(

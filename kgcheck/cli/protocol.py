@@ -16,6 +16,12 @@ _COMMANDS = {
 }
 
 
-@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules="kgcheck.cli.protocol_")
+_MODULES = {
+    "protocol_design": ("search", "report", "design", "show", "replay"),
+    "protocol_runs": ("check", "score", "run"),
+}
+
+
+@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules=_MODULES)
 def protocol() -> None:
     """Design protocols that stand on verified facts, see which steps fell, and run what they say in a sandbox."""

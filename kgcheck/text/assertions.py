@@ -42,7 +42,8 @@ _PHRASES = frozenset(
 _MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
-_ADJECTIVE_OF = (["in"], ["from"], ["of"], ["by"], ["for"])
+_COMPLEMENTS = (["in"], ["from"], ["of"], ["by"], ["for"])
+"""Prepositions that follow an adjective of denial: "absent from", "negative for"."""
 
 
 class Assertion(Enum):
@@ -356,7 +357,7 @@ class _Pair:
             # "were A-negative"
             end = at - 2 if before == "-" else at
             earlier = next((w for w in reversed(clause[:end]) if not w.endswith("ly")), "")
-            return earlier in _BE or earlier.startswith("remain") or following[:1] in _ADJECTIVE_OF
+            return earlier in _BE or earlier.startswith("remain") or following[:1] in _COMPLEMENTS
         if word == "against":
             return any(is_in("argues", w) for w in clause[max(0, at - 4) : at])
         if is_in("equals", word):

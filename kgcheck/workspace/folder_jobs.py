@@ -70,7 +70,8 @@ def ground_folder(
                 write_text(report, rendered(found, form, code))
                 reports.append(str(report))
             not_looked = [f"{what} not looked at: {why}" for what, why in found.not_looked.items()]
-    new = [key for key in wrong if key not in set(before)]
+    known = set(before)
+    new = [key for key in wrong if key not in known]
     text = ", ".join(f"{count:,} {remark}" for remark, count in counts.most_common())
     return JobWork(
         worst((*severities, Severity.WARN if refused else Severity.OK)),

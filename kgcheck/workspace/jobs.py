@@ -114,8 +114,9 @@ class JobWorker:
             self._project.check_trusted()
         self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
         keep, ledger = self._job.keep, self._ledger
-        history = self._runs.history(self._name) if keep != Retention() else ()
-        old = old_runs(keep, history, clock.now()) - needed(ledger)
+        old = set[str]()
+        if keep != Retention():
+            old = old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, self._settings.home)
         for run in old:

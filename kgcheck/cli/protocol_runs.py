@@ -1,12 +1,21 @@
-"""``kgcheck protocol run``: run the steps of a protocol in a sandbox, or one ready analysis."""
+"""``kgcheck protocol check``, ``score`` and ``run``: mistakes of a protocol, its quality, and its programs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgcheck.cli.options import FilePath, options_of, workspace_options
-from kgcheck.cli.output import note, result
+from kgcheck.choices import STUDY_STATES
+from kgcheck.cli.options import (
+    FilePath,
+    format_options,
+    literature_option,
+    live_option,
+    options_of,
+    table_or_json_option,
+    workspace_options,
+)
+from kgcheck.cli.output import note, result, show, show_or_write
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
@@ -15,7 +24,90 @@ if TYPE_CHECKING:
     from kgcheck.protocols.programs.steps import RunOptions
     from kgcheck.workspace import Workspace
 
+
+FORMS = ("table", "json", "markdown", "sarif")
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True, type=FilePath(dir_okay=False))
+@workspace_options(
+    "store",
+    "reference",
+    "ledger",
+    "profile",
+    "offline",
+    literature=literature_option("Literature index in which papers are looked up.", configured=False),
+    live=live_option("Ask Crossref, PubMed and the repositories of data sets, too."),
+)
+@click.option(
+    "--bibliography", type=FilePath(dir_okay=False), help="Made by kgcheck reference build --kind bibliography."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(STUDY_STATES),
+    default="wrong",
+    show_default=True,
+    help="Least state of a remark that makes the exit code 1.",
+)
+@format_options(FORMS)
+def check(
+    workspace: "Workspace",
+    files: tuple[Path, ...],
+    bibliography: Path | None,
+    fail_on: str,
+    format_: str,
+    out: Path | None,
+) -> None:
+    """See which steps of protocols FILES (protocol.json) fell, and what is wrong or lacking in them.
+
+    Facts are held against the newest audits of --ledger and the graph of --store, papers against retractions, steps
+    against each other and against the values of their sources; what was not looked at is shown.
+
+    Exit codes: 0 clean, 1 remarks at or over --fail-on, 2 usage or configuration, 3 something could not be looked at.
+    """
+    from kgcheck.protocols.rendering import checks_table, rendered_checks
+
+    found, notes = workspace.check_protocols(files, bibliography=bibliography)
+    note(*notes)
+    codes = {checked.exit_code(fail_on) for checked in found}
+    # A remark outweighs what could not be looked at.
+    code = 1 if 1 in codes else max(codes)
+    show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_, code), out)
+    for what, why in found[0].not_looked.items():
+        note(f"{what} not looked at: {why}")
+    click.get_current_context().exit(code)
+
+
+@click.command("score")
+@click.argument("file", type=FilePath(dir_okay=False))
+@workspace_options("brain", "profile")
+@options_of(Spending, "spending")
+@click.option("--judge", "judges", multiple=True, metavar="MODEL", help="With --brain llm: a judge; may be repeated.")
+@table_or_json_option()
+def score(
+    workspace: "Workspace",
+    spending: Spending,
+    file: Path,
+    judges: tuple[str, ...],
+    format_: str,
+) -> None:
+    """Measure the protocol FILE (protocol.json): completeness, detail, correctness, logic, structure; their sum.
+
+    With --brain rules nobody judges: there are no measures then, only what can be counted, and it says so. Several
+    judges are averaged. --tokens and --money are for all of them.
+
+    Exit codes: 0 measured; 2 usage or configuration; 3 a model did not answer in form, or its budget is spent.
+    """
+    from kgcheck.protocols.rendering import quality_table
+
+    quality, notes = workspace.score_protocol(file, judges=judges, **dict(spending))
+    note(*notes)
+    show(format_, quality.model_dump(mode="json"), quality_table(quality))
+    note(*quality.missing)
+
+
 _SHOWN = 3
+
 """Rows of each table that are shown; the files have all."""
 
 
@@ -36,7 +128,7 @@ _SHOWN = 3
 @click.option("--out", type=FilePath(file_okay=False), help="Folder of the results.")
 @workspace_options("store", "profile", "ledger", "brain", progress=False)
 @options_of(Spending, "spending")
-def command(
+def run(
     workspace: "Workspace",
     spending: Spending,
     protocol: Path | None,
@@ -129,8 +221,7 @@ def _show_analysis(
 
     found = analyse(workspace, name, genes, target=target, parameters=parameters, seed=seed)
     write_result(found, out)
-    for text in found.notes:
-        note(text)
+    note(*found.notes)
     for gene in (*found.unknown, *found.several):
         note(f"{gene} is {'unknown' if gene in found.unknown else 'the name of several nodes'}: left out")
     left_out = how_many(found.left_out, "refuted edge")
