@@ -17,6 +17,10 @@ NOTICED = 0.0015
 """Seconds of processor time for the short text that are looked into: a linear search takes a tenth of it."""
 
 LIMIT = 0.25
+
+TIMES = 5
+"""Measurements of which the least counts: other programs disturb one of a few milliseconds on a busy machine."""
+
 READS_TEXT = ("literature", "grounding", "providers", "llm", "redact", "visible", "protocols.reports")
 """What reads text from outside."""
 
@@ -42,14 +46,11 @@ def hard(found: Expression) -> tuple[str, Attack] | None:
             before = seconds(found.pattern, method, text, limit=LIMIT)
             if before < (LIMIT if bound else NOTICED):
                 continue
-            # Once more: another program may have disturbed it.
-            before = min(before, seconds(found.pattern, method, text, limit=LIMIT))
-            if bound:
-                too_long = before >= LIMIT
-            else:
-                after = seconds(found.pattern, method, attack.text(LONG), limit=LIMIT)
-                too_long = before >= NOTICED and (after >= LIMIT or after > 8 * before)
-            if too_long:
+            before, after = (
+                min(seconds(found.pattern, method, pumped, limit=LIMIT) for _ in range(TIMES))
+                for pumped in (text, text if bound else attack.text(LONG))
+            )
+            if before >= (LIMIT if bound else NOTICED) and (after >= LIMIT or after > 8 * before):
                 return method, attack
     return None
 
