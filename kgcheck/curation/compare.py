@@ -376,7 +376,11 @@ class _Beside:
             here, _ = self._diff.present_rows(connection, fingerprints=decided_about(self._diff.after.id))
             lost, _ = self._diff.absent_rows(connection)
             lost = lost.where(lost.selected_columns.named.in_(decided_about(None)))
-            rows = [row for query in (here, lost) for row in connection.execute(query.order_by(None))]
+            found: list[Select[Any]] = []
+            for query in (here, lost):
+                c = query.selected_columns
+                found.append(query.order_by(None).with_only_columns(c.run, c.named, c.decided_basis))
+            rows = [row for query in found for row in connection.execute(query)]
         return DecisionTable(self._ledger.database).states(map(_named, rows), clock.today())
 
     @cached_property

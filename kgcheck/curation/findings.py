@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from itertools import product
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from sqlalchemy import (
@@ -24,7 +24,6 @@ from sqlalchemy import (
 )
 
 from kgcheck import clock
-from kgcheck.agents.request import resolve_request
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.decisions import Decisions, day_of
@@ -38,7 +37,9 @@ from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER, TALLY
 from kgcheck.model import Change, CheckType, Finding, GraphState, Outcome, Reason, Value, all_reasons
-from kgcheck.questions.resolver import NameResolver
+
+if TYPE_CHECKING:
+    from kgcheck.questions.resolver import NameResolver
 
 _NOT_THERE = (ComparisonState.FIXED, ComparisonState.GONE, ComparisonState.UNCHECKED)
 """States of findings that a run has not; of the last one it may have some."""
@@ -61,7 +62,8 @@ Day = Annotated[
     date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
 ]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
-RuleName = Annotated[str, Field(max_length=64, pattern="^[a-z][a-z0-9_]*$")]
+_RULE_NAME = "^[a-z][a-z0-9_]{0,63}$"
+RuleName = Annotated[str, Field(pattern=_RULE_NAME)]
 KeptReason = Annotated[Reason | RuleName, Field(union_mode="left_to_right")]
 """A reason, or that of a rule which is not installed any more and whose findings a ledger has."""
 
@@ -147,6 +149,8 @@ def wanted(**filters: Any) -> FindingFilter:
         names = tuple(map(str, found[name]))
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, list(kind)) for value in names)
+        elif name == "reasons":
+            names = tuple(v if re.match(_RULE_NAME, v) else chosen("reason", v, list(all_reasons())) for v in names)
         found[name] = names
     try:
         return FindingFilter(**found | {"since": day_of(found.get("since"))})
@@ -378,10 +382,13 @@ class Occurrence(Value):
     carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
 
 
-def find(ledger: Ledger, name: str, resolver: Callable[[], NameResolver]) -> Finding:
+def find(ledger: Ledger, name: str, resolver: "Callable[[], NameResolver]") -> Finding:
     """The finding of a fingerprint, its beginning, or the words of a check, in the newest run that has it."""
     if " " not in name.strip():
         return ledger.finding(name)
+    # Lists need neither DuckDB nor Arrow, which take a while to be imported.
+    from kgcheck.agents.request import resolve_request
+
     request = resolve_request([name], resolver())
     known = ledger.known([task.fingerprint for task in request.tasks])
     if not known:

@@ -380,14 +380,18 @@ def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _shape(step: Step | Expected, schema: Schema) -> _Shape:
     """The statement of a step, and its places."""
-    if isinstance(step, SetNode | WholeNode | Expected):
-        places = label_place(schema.label(step.ref.label))
-        statements = {SetNode: "update_patched_node", WholeNode: "create_patched_node", Expected: "expect_patched_node"}
-        statement = statements[type(step)]
-    else:
-        t = step.triple
-        places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
-        statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
+    match step:
+        case SetNode(ref=ref):
+            statement, places = "update_patched_node", label_place(schema.label(ref.label))
+        case WholeNode(step="add_node", ref=ref):
+            statement, places = "create_patched_node", label_place(schema.label(ref.label))
+        case Expected(ref=ref):
+            statement, places = "expect_patched_node", label_place(schema.label(ref.label))
+        case SetEdge(triple=t) | WholeEdge(step="add_edge", triple=t):
+            statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
+            places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
+        case _:
+            raise TypeError(step)
     return statement, tuple(places.items())
 
 

@@ -105,7 +105,7 @@ def check_place(patch: Patch, store: OpenedStore) -> None:
     """Refuse a patch that was made for another graph."""
     meta = store.meta()
     if store.backend == "embedded" and not meta:
-        raise StoreMissing(f"there is no graph in {store.name}", f"load one: kgcheck load DIR --store {store.name}")
+        raise StoreMissing(f"there is no graph at {store.name}", f"load one: kgcheck load DIR --store {store.name}")
     if meta.get(LOAD) == UNDER_WAY:
         raise StoreError(*unfinished(store.name))
     if (wanted := profile_of(store.schema)) != patch.header.profile:

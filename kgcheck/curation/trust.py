@@ -1,4 +1,7 @@
-"""Trusted kgcheck.toml files, by path and digest of the addresses that they name."""
+"""Trusted kgcheck.toml files, by path and digest of the addresses that they name.
+
+Other addresses, or the same ones in another folder, are not trusted.
+"""
 
 import json
 import shlex

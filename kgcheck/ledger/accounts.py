@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
+from pydantic import Field
 from sqlalchemy import Column, ForeignKey, Index, Integer, Row, Select, String, delete, insert, select, update
 
 from kgcheck import clock
@@ -47,14 +48,14 @@ class TokenEntry(Value):
     """A token as the ledger knows it: never the token itself."""
 
     id: str
-    name: str
+    name: str = Field(description="what decisions of its bearer are by")
     role: Role
-    digest: str
+    digest: str = Field(description="SHA-256 of the whole token, which is kept nowhere")
     created: datetime
     created_by: str
-    expires: datetime | None = None
+    expires: datetime | None = Field(default=None, description="NULL where it does not")
     revoked: datetime | None = None
-    last_used: datetime | None = None
+    last_used: datetime | None = Field(default=None, description="to some minutes")
 
     def state(self, now: datetime) -> str:
         if self.revoked:
@@ -81,11 +82,11 @@ TOKEN = table_of(
 class SessionEntry(Value):
     """A session as the ledger knows it: never what the cookie holds."""
 
-    digest: str
+    digest: str = Field(description="SHA-256 of what the cookie holds, which is kept nowhere")
     token: str
     csrf: str
     created: datetime
-    expires: datetime
+    expires: datetime = Field(description="pushed on while it is used, up to its longest time")
     ended: datetime | None = None
 
 
@@ -212,7 +213,7 @@ class Users(LedgerTable):
             connection.execute(update(SESSION).where(open_).values(ended=clock.now()))
 
     def _first(self, query: Select[Any]) -> Row[Any] | None:
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             return connection.execute(query).first()
 
 

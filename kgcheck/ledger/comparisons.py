@@ -521,9 +521,11 @@ def _counts(connection: Connection, comparison: RunComparison) -> dict[str, int]
     if pair.before:
         (lost, is_lost), (lost_cause, is_lost_cause) = comparison.lost("lost"), comparison.lost("lost_cause")
         both = lost.join(CONSEQUENCE, (of.run == lost.c.found_in) & (of.fingerprint == lost.c.fingerprint))
-        both = both.join(lost_cause, lost_cause.c.fingerprint == of.cause)
-        same = select(lost.c.state, func.count()).select_from(both).where(is_lost, is_lost_cause)
-        same = same.where(lost.c.state == lost_cause.c.state).group_by(lost.c.state)
-        folded.update({state: count for state, count in connection.execute(same)})
+        # Looked up for each, or SQLite goes through all lost findings of a state for every one of them.
+        alike = select(lost_cause.c.state).where(is_lost_cause, lost_cause.c.fingerprint == of.cause)
+        of_cause = alike.correlate(CONSEQUENCE).scalar_subquery().label("of_cause")
+        followed = select(lost.c.state, of_cause).select_from(both).where(is_lost).subquery("lost_followed")
+        same = select(followed.c.state, func.count()).where(followed.c.state == followed.c.of_cause)
+        folded.update({state: count for state, count in connection.execute(same.group_by(followed.c.state))})
     counts[(ComparisonState.STILL if pair.before else ComparisonState.NEW).value] += rest
     return {state: count - folded[state] for state, count in counts.items()}

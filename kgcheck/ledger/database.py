@@ -18,15 +18,13 @@ from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tab
 from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger import saved_filters as _saved_filters  # noqa: F401  (its tables)
 from kgcheck.ledger import work as _work  # noqa: F401  (its tables)
-from kgcheck.ledger.engines import let_go, open_backend
+from kgcheck.ledger.engines import ANOTHER, let_go, open_backend
 from kgcheck.ledger.place import LedgerPlace
 from kgcheck.ledger.settling import is_settled, settle
 from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
 
 if TYPE_CHECKING:
     from alembic.config import Config
-
-_ANOTHER = "name another ledger with --ledger"
 
 
 class Database:
@@ -86,12 +84,12 @@ class Database:
             found = self._backend.format(connection)
         if found is None and not create:
             raise LedgerError(
-                f"{self.where} is not a ledger: it is empty", f"kgcheck audit makes one of it; or {_ANOTHER}"
+                f"{self.where} is not a ledger: it is empty", f"kgcheck audit makes one of it; or {ANOTHER}"
             )
         if found not in (None, RELEASED, FORMAT):
             raise LedgerError(
                 f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}",
-                f"{_reader_of(found)}; or {_ANOTHER}",
+                f"{_reader_of(found)}; or {ANOTHER}",
             )
         if found != FORMAT:
             self._bring_forward(found)
@@ -139,7 +137,7 @@ class Database:
         except DatabaseError as error:
             raise self._backend.in_words(error) from error
         except SQLAlchemyError as error:
-            raise LedgerError(f"the ledger {self.where} cannot be used: {error}", _ANOTHER) from error
+            raise LedgerError(f"the ledger {self.where} cannot be used: {error}", ANOTHER) from error
 
 
 def _reader_of(format_: int) -> str:

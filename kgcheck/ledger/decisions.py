@@ -118,12 +118,17 @@ class DecisionTable(LedgerTable):
         columns = (column(name, String) for name in ("run", "fingerprint", "basis"))
         named = values(*columns, name="named")
         for some in batches(found, _TOGETHER):
-            rows = named.data(some).cte()
-            state = state_column(rows, rows.c.basis, today)
-            query = select(rows.c.fingerprint, state, *_decision_columns(rows, rows.c.basis))
+            states |= dict.fromkeys((name for _, name, _ in some), CurrentDecision(state=DecisionState.OPEN))
             with self._database.reading() as connection:
+                # Of most nothing was decided, and the query for the others is compiled anew each time.
+                about = _decided_among(connection, [name for _, name, _ in some])
+                if not about:
+                    continue
+                rows = named.data([one for one in some if one[1] in about]).cte()
+                state = state_column(rows, rows.c.basis, today)
+                query = select(rows.c.fingerprint, state, *_decision_columns(rows, rows.c.basis))
                 known = connection.execute(query).all()
-            decisions = self.numbered([row.decision for row in known if row.decision is not None])
+                decisions = _numbered(connection, [row.decision for row in known if row.decision is not None])
             for fingerprint, decision_state, number, is_inherited in known:
                 states[fingerprint] = CurrentDecision(
                     state=DecisionState(decision_state),
@@ -161,8 +166,7 @@ class DecisionTable(LedgerTable):
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Decision]:
         with self._database.reading() as connection:
-            rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
-            return {row.number: decision_of(row) for row in rows}
+            return _numbered(connection, numbers)
 
     def newest_first(self, before: int | None = None, limit: int | None = None) -> list[Decision]:
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
@@ -175,6 +179,18 @@ class DecisionTable(LedgerTable):
         with self._database.reading() as connection:
             for row in connection.execute(select(DECISION).order_by(*keys)):
                 yield decision_of(row)
+
+
+def _numbered(connection: Connection, numbers: Sequence[int]) -> dict[int, Decision]:
+    rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
+    return {row.number: decision_of(row) for row in rows}
+
+
+def _decided_among(connection: Connection, fingerprints: Sequence[str]) -> set[str]:
+    """Those of some findings of which something was decided, or of whose causes."""
+    about, of = select(DECISION.c.fingerprint), CONSEQUENCE.c
+    of_causes = select(of.fingerprint).where(of.fingerprint.in_(fingerprints), of.cause.in_(about))
+    return set(connection.scalars(union(about.where(DECISION.c.fingerprint.in_(fingerprints)), of_causes)))
 
 
 def decision_of(row: Row[Any]) -> Decision:
@@ -194,7 +210,7 @@ def latest_decisions(name: str = "latest_decision") -> Subquery:
 def state_column(found: FromClause, basis: ColumnElement[Any], today: date) -> ColumnElement[str]:
     """Return the state of a finding by decisions about it, or about its cause, as SQL."""
     number = func.coalesce(*_numbers_that_count(found, basis))
-    action, until = (_of_number(column, number) for column in _DECIDES)
+    action, until = (_of_number(decided, number) for decided in _DECIDES)
     before = _newest(DECISION.c.action, DECISION.c.fingerprint == found.c.fingerprint)
     # Of most nothing was decided: that is known from three look-ups.
     undecided = case(
@@ -227,15 +243,15 @@ def decided_about(run: str | None) -> CompoundSelect[tuple[str]]:
 def is_due(found: FromClause, basis: ColumnElement[Any], after: date, today: date) -> ColumnElement[bool]:
     """Check whether the day of a deferral has come, after one day and up to another, as SQL."""
     number = func.coalesce(*_numbers_that_count(found, basis))
-    action, until = (_of_number(column, number) for column in _DECIDES)
+    action, until = (_of_number(decided, number) for decided in _DECIDES)
     return (action == Action.DEFER.value) & (until > after) & (until <= today)
 
 
 _DECIDES = (DECISION.c.action, DECISION.c.until)
 
 
-def _newest(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> ColumnElement[Any]:
-    newest = select(column).where(*conditions).order_by(DECISION.c.number.desc()).limit(1)
+def _newest(selected: ColumnElement[Any], *conditions: ColumnElement[bool]) -> ColumnElement[Any]:
+    newest = select(selected).where(*conditions).order_by(DECISION.c.number.desc()).limit(1)
     return newest.correlate_except(DECISION).scalar_subquery()
 
 
@@ -249,8 +265,8 @@ def _numbers_that_count(found: FromClause, basis: ColumnElement[Any]) -> tuple[C
     return own, query.correlate_except(of, of_cause).scalar_subquery()
 
 
-def _of_number(column: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:
-    return select(column).where(DECISION.c.number == number).correlate_except(DECISION).scalar_subquery()
+def _of_number(selected: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:
+    return select(selected).where(DECISION.c.number == number).correlate_except(DECISION).scalar_subquery()
 
 
 def _row(decision: Decision) -> dict[str, Any]:

@@ -88,7 +88,7 @@ A page of SQLite's own size has place for eight findings, and half the time goes
 _LOG_PAGES = 4_000
 """Pages that are written to the log before they go into the file: those of many pieces go there once."""
 
-_ANOTHER = "name another ledger with --ledger"
+ANOTHER = "name another ledger with --ledger"
 
 
 class SqliteFile:
@@ -126,7 +126,7 @@ class SqliteFile:
         if not _number(connection, "SELECT count(*) FROM sqlite_master"):
             return None
         if _number(connection, "PRAGMA application_id") != APPLICATION:
-            raise LedgerError(f"{self.name} is a database of another program, not a ledger", _ANOTHER)
+            raise LedgerError(f"{self.name} is a database of another program, not a ledger", ANOTHER)
         for path in self._closed_to_others:
             # Not before: a file of a folder of somebody else may name any file for a ledger.
             close_to_others(path)
@@ -153,17 +153,17 @@ class SqliteFile:
                     "an audit that kgcheck runs lists as cut off",
                 )
             case "file is not a database" | "database disk image is malformed":
-                return LedgerError(f"{where} is not a ledger: {message}", _ANOTHER)
+                return LedgerError(f"{where} is not a ledger: {message}", ANOTHER)
             case "string or blob too big":
-                return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", _ANOTHER)
+                return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", ANOTHER)
             case "attempt to write a readonly database" | "unable to open database file":
-                return LedgerError(f"the ledger {where} cannot be written or opened: {message}", _ANOTHER)
+                return LedgerError(f"the ledger {where} cannot be written or opened: {message}", ANOTHER)
             case "database is locked":
                 return LedgerError(
                     f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
                 )
             case _:
-                return LedgerError(f"the ledger {where} cannot be used: {message}", _ANOTHER)
+                return LedgerError(f"the ledger {where} cannot be used: {message}", ANOTHER)
 
 
 def _check_place(where: Path, create: bool) -> None:
@@ -173,7 +173,7 @@ def _check_place(where: Path, create: bool) -> None:
         try:
             make_folder(where.parent, secret=True)
         except OSError as error:
-            raise LedgerError(f"cannot make {where.parent}: {error.strerror}", _ANOTHER) from error
+            raise LedgerError(f"cannot make {where.parent}: {error.strerror}", ANOTHER) from error
         # What SQLite puts beside it gets the rights of the file. Where none can be made, it says why.
         with suppress(OSError):
             if not where.exists():
@@ -187,7 +187,7 @@ def _address(where: Path, create: bool) -> URL:
     try:
         address = None if create else read_only_address(where)
     except (InputError, OSError) as error:
-        hint = error.hint if isinstance(error, InputError) else _ANOTHER
+        hint = error.hint if isinstance(error, InputError) else ANOTHER
         raise LedgerError(f"the ledger cannot be read: {error}", hint) from error
     if not address:
         return URL.create("sqlite", database=str(where.absolute()))
@@ -253,11 +253,11 @@ def _spare(connection: Any, record: Any) -> None:
         connection.execute(f"PRAGMA cache_size = -{_READING_KB}")
 
 
-def _number(connection: Connection, text: str) -> int:
-    return int(connection.exec_driver_sql(text).scalar_one())
+def _number(connection: Connection, statement: str) -> int:
+    return int(connection.exec_driver_sql(statement).scalar_one())
 
 
-_LOCK = 0x6B676331
+_LOCK = APPLICATION
 """Names the lock of ledgers among the advisory locks of a database; each schema has one of its own."""
 
 _CONNECTION = {
@@ -315,7 +315,7 @@ class PostgresDatabase:
             written = connection.execute(select(VERSION.c.version_num)).scalars().all()
             if len(written) == 1 and written[0].isdecimal():
                 return int(written[0])
-            raise LedgerError(f"{self.name} does not say of which format its ledger is", _ANOTHER)
+            raise LedgerError(f"{self.name} does not say of which format its ledger is", ANOTHER)
         if {"run", "run_release", "piece", "finding", "tally"} <= there:
             # The first format of a ledger on PostgreSQL, which was not written down.
             return 2
@@ -380,7 +380,7 @@ class PostgresDatabase:
             )
         if not state:
             return self._unopened(" ".join(str(error.orig).split()))
-        return LedgerError(f"the ledger {where} cannot be used: {stated}", _ANOTHER)
+        return LedgerError(f"the ledger {where} cannot be used: {stated}", ANOTHER)
 
     def _unopened(self, stated: str) -> LedgerError:
         """An error of opening a connection, for which psycopg has no state."""

@@ -79,7 +79,7 @@ CLAIM = table_of(
 class ClaimPair(Value):
     """Two claims of different papers, by their keys, the lesser first, and how they stand to each other."""
 
-    first: str
+    first: str = Field(description="key of a claim; less than the second")
     second: str
     relation: ClaimRelation
     probability: float = Field(ge=0, le=1)

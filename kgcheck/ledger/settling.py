@@ -142,7 +142,7 @@ def _insert_together(connection: Connection, batch: list[tuple[Any, ...]]) -> No
         connection.exec_driver_sql(statement, [once + tuple(chain.from_iterable(part)) for part in some])
 
 
-def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple[Any, ...]]]) -> None:
+def copy_in(connection: Connection, statement: str, rows: Iterable[list[tuple[Any, ...]]]) -> None:
     """Send rows to PostgreSQL, in the transaction of the connection."""
     import psycopg
 
@@ -150,7 +150,7 @@ def copy_in(connection: Connection, statement: str, batches: Iterable[list[tuple
     with cursor:
         try:
             with cursor.copy(statement) as copy:
-                for batch in batches:
+                for batch in rows:
                     for row in batch:
                         copy.write_row(row)
         except psycopg.Error as error:
