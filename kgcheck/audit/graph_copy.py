@@ -117,7 +117,13 @@ class GraphCopy:
 def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if _is_printable(column):
         return column
-    return pa.chunked_array([pa.array(map(printable, column.to_pylist()), pa.string())])
+    return pa.chunked_array(map(_printed, column.cast(pa.string()).chunks), pa.string())
+
+
+def _printed(ids: pa.StringArray) -> pa.StringArray:
+    wrong = pc.or_(pc.match_substring_regex(ids, r"[\x00-\x1f]|^$"), pc.greater(pc.utf8_length(ids), _MOST))
+    odd = pc.fill_null(wrong, fill_value=True)
+    return pc.replace_with_mask(ids, odd, pa.array(map(printable, ids.filter(odd).to_pylist()), pa.string()))
 
 
 def _is_printable(column: pa.ChunkedArray) -> bool:

@@ -365,15 +365,16 @@ def _pairs_of_two_species(tables: WorkingTables, check: EdgeCheck) -> None:
     several = tables.db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
     if not several[0][0]:
         return
-    by_id = f"""(SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
-        FROM ref.value WHERE {known} GROUP BY id)"""
     _add_open_silence(
         tables,
         check,
         f"""
+        WITH species AS MATERIALIZED (
+            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
+            FROM ref.value WHERE {known} GROUP BY id)
         SELECT task, head_now, tail_now, greatest(a.release_id, b.release_id) AS release_id, NULL AS reason,
                'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value
-        FROM unseen u JOIN {by_id} a ON a.id = u.head_now JOIN {by_id} b ON b.id = u.tail_now
+        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
         WHERE NOT list_has_any(a.species, b.species)""",
     )
 

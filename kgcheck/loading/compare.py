@@ -1,7 +1,6 @@
 """Compare staged rows with a graph store: new, changed, unchanged, gone or quarantined."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import duckdb
 import pyarrow as pa
@@ -9,18 +8,26 @@ import pyarrow as pa
 from kgcheck.duck import insert_arrow
 from kgcheck.graph.store import NO_ID, Counts, LoadTarget, node_schema
 from kgcheck.loading.curated import Curated, Settling
-from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, holder_name, keys_of, staged, stated_by, table_of
+from kgcheck.loading.staging import (
+    ACCEPTED,
+    CHANGED,
+    NEW,
+    UNCHANGED,
+    again_table,
+    gone_table,
+    have_table,
+    holder_name,
+    judged_table,
+    keys_of,
+    staged,
+    stated_by,
+)
 from kgcheck.profile.schema import Holder, Label, Pattern, Schema
 from kgcheck.progress import Progress
 from kgcheck.quoting import identifier, literal
 
 REMOVED, OUTDATED = "removed", "outdated"
 """States of facts in the store that no file states: gone for good, or in favour of a changed edge."""
-
-_have, _judged, _gone, _again = (partial(table_of, kind) for kind in ("have", "judged", "gone", "again"))
-"""Quoted names of the tables of a label or pattern."""
-
-_ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
 
 class Comparison:
@@ -80,7 +87,7 @@ class Comparison:
         if not self._is_staged(holder):
             return found
         select = f"""
-            WITH odd AS (SELECT file, what, count(*) AS n FROM {_judged(holder)} GROUP BY ALL),
+            WITH odd AS (SELECT file, what, count(*) AS n FROM {judged_table(holder)} GROUP BY ALL),
                  told AS (SELECT file, sum(n) AS n FROM odd GROUP BY ALL),
                  staged AS (SELECT file, count(*) AS n FROM {staged(holder)} GROUP BY ALL)
             FROM odd UNION ALL
@@ -94,7 +101,7 @@ class Comparison:
         """Count the facts that the store holds and no file states: REMOVED or OUTDATED, number."""
         if not self._is_staged(holder):
             return {}
-        rows = self._db.execute(f"SELECT what, count(*) FROM {_gone(holder)} GROUP BY what").fetchall()
+        rows = self._db.execute(f"SELECT what, count(*) FROM {gone_table(holder)} GROUP BY what").fetchall()
         return {what: n for what, n in rows}
 
     def rows(self, holder: Holder, judgement: str, size: int) -> Iterator[pa.Table]:
@@ -104,12 +111,12 @@ class Comparison:
         columns = ", ".join(identifier(c) for c in stated_by(holder))
         instead = self.settling.instead.get(holder_name(holder), {}) if judgement == CHANGED else {}
         if judgement in (REMOVED, OUTDATED):
-            select = f"SELECT {columns} FROM {_gone(holder)} WHERE what = {literal(judgement)}"
+            select = f"SELECT {columns} FROM {gone_table(holder)} WHERE what = {literal(judgement)}"
         elif judgement == NEW:
-            select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid"
+            select = f"SELECT {columns} FROM {staged(holder)} s ANTI JOIN {judged_table(holder)} j ON j.row = s.rowid"
         else:
             left_out = f" AND row NOT IN ({', '.join(map(str, instead))})" if instead else ""
-            some = f"(FROM {_judged(holder)} WHERE what = {literal(judgement)}{left_out})"
+            some = f"(FROM {judged_table(holder)} WHERE what = {literal(judgement)}{left_out})"
             select = f"SELECT {columns} FROM {staged(holder)} s SEMI JOIN {some} j ON j.row = s.rowid"
         present: list[pa.RecordBatch] = []
         for batch in self._db.sql(select).to_arrow_reader(size):
@@ -143,14 +150,16 @@ class Comparison:
 
     def _make_have(self, holder: Holder, tables: Iterator[pa.Table]) -> None:
         columns = ", ".join(identifier(c) for c in stated_by(holder))
-        self._db.execute(f"CREATE TABLE {_have(holder)} AS SELECT {columns} FROM {staged(holder)} LIMIT 0").fetchall()
+        self._db.execute(
+            f"CREATE TABLE {have_table(holder)} AS SELECT {columns} FROM {staged(holder)} LIMIT 0"
+        ).fetchall()
         for table in tables:
             insert_arrow(self._db, f"have {holder_name(holder)}", table.select(stated_by(holder)))
 
     def _judge(self, holder: Holder) -> None:
         keys, columns = keys_of(holder), stated_by(holder)
         if self._is_empty(staged(holder)):
-            self._db.execute(f"CREATE TABLE {_judged(holder)} (row BIGINT, what VARCHAR, file VARCHAR)").fetchall()
+            self._db.execute(f"CREATE TABLE {judged_table(holder)} (row BIGINT, what VARCHAR, file VARCHAR)").fetchall()
             self._find_gone(holder)
             return
         if isinstance(holder, Label):
@@ -161,16 +170,16 @@ class Comparison:
         # Few rows are alike, so only those are numbered; a hash finds them in a fraction of the memory.
         self._db.execute(
             f"""
-            CREATE TABLE {_again(holder)} AS
+            CREATE TABLE {again_table(holder)} AS
             SELECT rowid AS row, row_number() OVER (PARTITION BY {alike} {order}) AS nth_key,
                    row_number() OVER (PARTITION BY {", ".join(map(identifier, columns))} {order}) AS nth_same
             FROM {staged(holder)} WHERE reason IS NULL AND hash({alike}) IN (
                 SELECT hash({alike}) AS h FROM {staged(holder)} WHERE reason IS NULL GROUP BY h HAVING count(*) > 1
             );
-            CREATE TABLE {_judged(holder)} AS
+            CREATE TABLE {judged_table(holder)} AS
             SELECT s.rowid AS row, {what} AS what, s.file
-            FROM {staged(holder)} s LEFT JOIN {_again(holder)} a ON a.row = s.rowid WHERE what <> {literal(NEW)};
-            DROP TABLE {_again(holder)};
+            FROM {staged(holder)} s LEFT JOIN {again_table(holder)} a ON a.row = s.rowid WHERE what <> {literal(NEW)};
+            DROP TABLE {again_table(holder)};
             """
         ).fetchall()
         if isinstance(holder, Pattern):
@@ -179,14 +188,14 @@ class Comparison:
             f"""
             INSERT INTO quarantine
             SELECT s.file, line, what, {detail}, row_text
-            FROM {staged(holder)} s JOIN {_judged(holder)} j ON j.row = s.rowid WHERE what NOT IN {_ACCEPTED}
+            FROM {staged(holder)} s JOIN {judged_table(holder)} j ON j.row = s.rowid WHERE what NOT IN {ACCEPTED}
             """
         ).fetchall()
         self._find_gone(holder)
 
     def _part_foreign(self, pattern: Pattern) -> None:
         """Tell edges whose missing end is in a namespace that the profile does not load from those of a lost node."""
-        table = _judged(pattern)
+        table = judged_table(pattern)
         for end, label in (("head", self._schema.label(pattern.head)), ("tail", self._schema.label(pattern.tail))):
             lost = literal(f"unknown_{end}")
             if not self._db.execute(f"SELECT EXISTS (FROM {table} WHERE what = {lost})").fetchall()[0][0]:
@@ -209,9 +218,9 @@ class Comparison:
 
     def _find_gone(self, holder: Holder) -> None:
         """Make the table ``gone``; an edge that differs from a new one in no more than its details is outdated."""
-        if self._is_empty(_have(holder)):
+        if self._is_empty(have_table(holder)):
             self._db.execute(
-                f"CREATE TABLE {_gone(holder)} AS SELECT *, NULL::VARCHAR AS what FROM {_have(holder)}"
+                f"CREATE TABLE {gone_table(holder)} AS SELECT *, NULL::VARCHAR AS what FROM {have_table(holder)}"
             ).fetchall()
             return
         columns = ", ".join(f"h.{identifier(c)}" for c in stated_by(holder))
@@ -220,10 +229,10 @@ class Comparison:
         same = " AND ".join(f"h.{identifier(c)} IS NOT DISTINCT FROM s.{identifier(c)}" for c in compared)
         self._db.execute(
             f"""
-            CREATE TABLE {_gone(holder)} AS SELECT {columns}, {literal(REMOVED)} AS what
-            FROM {_have(holder)} h WHERE {" AND ".join(f"h.{k} <> {literal(NO_ID)}" for k in keys_of(holder))}
+            CREATE TABLE {gone_table(holder)} AS SELECT {columns}, {literal(REMOVED)} AS what
+            FROM {have_table(holder)} h WHERE {" AND ".join(f"h.{k} <> {literal(NO_ID)}" for k in keys_of(holder))}
             AND NOT EXISTS (FROM {staged(holder)} s WHERE {same} AND s.rowid NOT IN (
-                SELECT row FROM {_judged(holder)} WHERE what NOT IN {_ACCEPTED}
+                SELECT row FROM {judged_table(holder)} WHERE what NOT IN {ACCEPTED}
             ))
             """
         ).fetchall()
@@ -233,19 +242,20 @@ class Comparison:
         stated_keys = ", ".join(f"coalesce({identifier(k)}, '')" for k in keys)
         self._db.execute(
             f"""
-            CREATE TABLE {_again(holder)} AS
+            CREATE TABLE {again_table(holder)} AS
             SELECT n.row, n.file, g.row AS gone FROM (
                 SELECT s.rowid AS row, s.file, row({stated_keys}) AS key,
                        row_number() OVER (PARTITION BY {stated_keys} ORDER BY s.file, line) AS nth
-                FROM {staged(holder)} s ANTI JOIN {_judged(holder)} j ON j.row = s.rowid
+                FROM {staged(holder)} s ANTI JOIN {judged_table(holder)} j ON j.row = s.rowid
             ) n JOIN (
                 SELECT rowid AS row, row({stated_keys}) AS key,
                        row_number() OVER (PARTITION BY {stated_keys} ORDER BY {stated}) AS nth
-                FROM {_gone(holder)}
+                FROM {gone_table(holder)}
             ) g USING (key, nth);
-            INSERT INTO {_judged(holder)} SELECT row, {literal(CHANGED)}, file FROM {_again(holder)};
-            UPDATE {_gone(holder)} SET what = {literal(OUTDATED)} WHERE rowid IN (SELECT gone FROM {_again(holder)});
-            DROP TABLE {_again(holder)};
+            INSERT INTO {judged_table(holder)} SELECT row, {literal(CHANGED)}, file FROM {again_table(holder)};
+            UPDATE {gone_table(holder)} SET what = {literal(OUTDATED)}
+            WHERE rowid IN (SELECT gone FROM {again_table(holder)});
+            DROP TABLE {again_table(holder)};
             """
         ).fetchall()
 
@@ -256,7 +266,7 @@ class Comparison:
             WHEN nth_same > 1 THEN 'duplicate_row'
             WHEN nth_key > 1 THEN 'duplicate_id'
             WHEN {_present_as_stated(label)} THEN {literal(UNCHANGED)}
-            WHEN id IN (SELECT id FROM {_have(label)}) THEN {literal(CHANGED)}
+            WHEN id IN (SELECT id FROM {have_table(label)}) THEN {literal(CHANGED)}
             ELSE {literal(NEW)} END"""
 
     def _what_of_edge(self, pattern: Pattern) -> str:
@@ -271,17 +281,19 @@ class Comparison:
     def _ids(self, name: str) -> str:
         """Ids that an edge may end at: those of the files and, unless they go, those that the store holds."""
         label = self._schema.label(name)
-        present = f"SELECT id FROM {_have(label)} WHERE id <> {literal(NO_ID)}"
+        present = f"SELECT id FROM {have_table(label)} WHERE id <> {literal(NO_ID)}"
         if not self._is_staged(label):
             return present
-        accepted = f"what IS NULL OR what IN {_ACCEPTED}"
-        stated = f"SELECT id FROM {staged(label)} s LEFT JOIN {_judged(label)} j ON j.row = s.rowid WHERE {accepted}"
+        accepted = f"what IS NULL OR what IN {ACCEPTED}"
+        stated = (
+            f"SELECT id FROM {staged(label)} s LEFT JOIN {judged_table(label)} j ON j.row = s.rowid WHERE {accepted}"
+        )
         return stated if self._prune else f"{stated} UNION ALL {present}"
 
 
 def _present_as_stated(holder: Holder) -> str:
     same = " AND ".join(f"h.{identifier(c)} IS NOT DISTINCT FROM s.{identifier(c)}" for c in stated_by(holder))
-    return f"EXISTS (FROM {_have(holder)} h WHERE {same})"
+    return f"EXISTS (FROM {have_table(holder)} h WHERE {same})"
 
 
 def _missing_end(pattern: Pattern) -> str:

@@ -6,7 +6,6 @@ state what they stated before; where they state something else about it, that is
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -18,13 +17,22 @@ from kgcheck.duck import insert_arrow
 from kgcheck.errors import StoreError
 from kgcheck.graph.changes import ChangedStore, StoreChanges, digest
 from kgcheck.graph.store import Properties, brought_to, edge_schema, node_schema
-from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, holder_name, keys_of, staged, stated_by, table_of
+from kgcheck.loading.staging import (
+    ACCEPTED,
+    CHANGED,
+    NEW,
+    UNCHANGED,
+    gone_table,
+    have_table,
+    holder_name,
+    judged_table,
+    keys_of,
+    staged,
+    stated_by,
+)
 from kgcheck.model import Triple, Value
 from kgcheck.profile.schema import Holder, Label, Pattern
 from kgcheck.quoting import identifier, literal
-
-_have, _judged, _gone = (partial(table_of, kind) for kind in ("have", "judged", "gone"))
-"""Quoted names of the tables of a label or pattern."""
 
 Row = dict[str, Any]
 """Statement of a row of a file: its keys and its properties."""
@@ -123,12 +131,12 @@ class Settling:
             return
         if isinstance(holder, Label):
             ids = [t.key[0] for t in facts]
-            self._now = {row["id"]: row for row in self._rows(f"FROM {_have(holder)}", ("id",), [ids], names)}
-            self._db.execute(f"DELETE FROM {_have(holder)} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
+            self._now = {row["id"]: row for row in self._rows(f"FROM {have_table(holder)}", ("id",), [ids], names)}
+            self._db.execute(f"DELETE FROM {have_table(holder)} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
         else:
             for t in facts:
                 if t.there:
-                    self._take_one(_have(holder), _row(holder, t, t.after))
+                    self._take_one(have_table(holder), _row(holder, t, t.after))
         before = [_row(holder, t, self._now.get(t.key[0], {}) | t.before) for t in facts if t.before is not None]
         schema = node_schema(holder) if isinstance(holder, Label) else edge_schema(holder)
         insert_arrow(self._db, f"have {holder_name(holder)}", pa.Table.from_pylist(before, schema=schema))
@@ -148,7 +156,7 @@ class Settling:
             row, shown = rows.get(id_), f"{label.name} {id_}"
             now = _row(label, fact, self._now.get(id_, {}))
             if row is None:
-                self._db.execute(f"DELETE FROM {_gone(label)} WHERE id = ?", [id_]).fetchall()
+                self._db.execute(f"DELETE FROM {gone_table(label)} WHERE id = ?", [id_]).fetchall()
                 self._unstated(fact, shown)
             elif row.what == UNCHANGED:
                 self.kept += 1
@@ -163,11 +171,11 @@ class Settling:
                     self._judge(label, row, UNCHANGED)
                 else:
                     self.instead.setdefault(label.name, {})[row.number] = merged
-        gone = self._db.execute(f"SELECT id FROM {_gone(label)}").fetchall() if self._at else []
+        gone = self._db.execute(f"SELECT id FROM {gone_table(label)}").fetchall() if self._at else []
         for (id_,) in gone:
             # It cannot be taken away while an edge that a patch made, or retired, is at it.
             if fact_at := self._at.get((label.name, id_)):
-                self._db.execute(f"DELETE FROM {_gone(label)} WHERE id = ?", [id_]).fetchall()
+                self._db.execute(f"DELETE FROM {gone_table(label)} WHERE id = ?", [id_]).fetchall()
                 self._note("conflict", fact_at, f"{label.name} {id_}", "no file states it, and curated edges are at it")
 
     def _settle_edges(self, pattern: Pattern) -> None:
@@ -176,8 +184,8 @@ class Settling:
         ends = ("head", "tail")
         new = [s for s in self._stated(pattern, ends, keys) if s.what != UNCHANGED]
         names = stated_by(pattern)
-        gone = self._rows(f"SELECT *, rowid AS gone FROM {_gone(pattern)}", ends, keys, [*names, "gone"])
-        present = self._rows(f"FROM {_have(pattern)}", ends, keys, names)
+        gone = self._rows(f"SELECT *, rowid AS gone FROM {gone_table(pattern)}", ends, keys, [*names, "gone"])
+        present = self._rows(f"FROM {have_table(pattern)}", ends, keys, names)
         for fact in facts:
             before = None if fact.before is None else _row(pattern, fact, fact.before)
             after = _row(pattern, fact, fact.after)
@@ -189,7 +197,7 @@ class Settling:
             row = row or (_of_source(new, fact) if unstated or before is None else None)
             if unstated:
                 gone.remove(unstated)
-                self._db.execute(f"DELETE FROM {_gone(pattern)} WHERE rowid = ?", [unstated["gone"]]).fetchall()
+                self._db.execute(f"DELETE FROM {gone_table(pattern)} WHERE rowid = ?", [unstated["gone"]]).fetchall()
             if row:
                 new.remove(row)
                 self._settle_edge(pattern, fact, row, (before, after))
@@ -269,18 +277,17 @@ class Settling:
         ]
 
     def _judge(self, holder: Holder, row: _Stated, judgement: str) -> None:
-        self._db.execute(f"DELETE FROM {_judged(holder)} WHERE row = ?", [row.number]).fetchall()
+        self._db.execute(f"DELETE FROM {judged_table(holder)} WHERE row = ?", [row.number]).fetchall()
         self._db.execute(
-            f"INSERT INTO {_judged(holder)} VALUES (?, ?, ?)", [row.number, judgement, row.file]
+            f"INSERT INTO {judged_table(holder)} VALUES (?, ?, ?)", [row.number, judgement, row.file]
         ).fetchall()
 
     def _stated(self, holder: Holder, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
         names = stated_by(holder)
-        accepted = ", ".join(map(literal, (NEW, CHANGED, UNCHANGED)))
         select = f"""
             SELECT s.*, s.rowid AS number, coalesce(j.what, {literal(NEW)}) AS what
-            FROM {staged(holder)} s LEFT JOIN {_judged(holder)} j ON j.row = s.rowid
-            WHERE j.what IS NULL OR j.what IN ({accepted})"""
+            FROM {staged(holder)} s LEFT JOIN {judged_table(holder)} j ON j.row = s.rowid
+            WHERE j.what IS NULL OR j.what IN {ACCEPTED}"""
         rows = self._rows(select, keys, values, ["number", "file", "line", "what", *names])
         return [_Stated(r["number"], r["file"], r["line"], r["what"], {n: r[n] for n in names}) for r in rows]
 

@@ -38,7 +38,7 @@ ReadCurated = Callable[[OpenedStore], Curated]
 
 
 class _Order(NamedTuple):
-    """Order to the child process; no secret of the settings travels."""
+    """A load: from where, into what and how; a child process gets it without secrets."""
 
     folder: Path
     store: str

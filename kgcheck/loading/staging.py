@@ -4,6 +4,7 @@ Every row of a file ends in the staging table of its label or pattern, with the 
 of a file that feeds several of them, and that is of none, is counted by what it says.
 """
 
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -25,6 +26,11 @@ _SQL_TYPES: dict[PropertyType, str] = {
 _NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
 _LONGEST_ID = 512
 _SHOWN_HEADER = 120
+
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+"""Judgements of rows that can be loaded."""
+
+ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
 OF_NONE = "(no label or relation)"
 """Stands for the target of rows that no entry of the recipe takes, or that cannot be read far enough to know."""
@@ -48,18 +54,14 @@ def stated_by(holder: Holder) -> list[str]:
     return [*keys_of(holder), *holder.properties]
 
 
-NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
-"""Judgements of rows that can be loaded."""
-
-
-def table_of(kind: str, holder: Holder) -> str:
-    """Quoted name of a table of a label or pattern: staged, have, judged or gone."""
+def _table_of(kind: str, holder: Holder) -> str:
     return identifier(f"{kind} {holder_name(holder)}")
 
 
-def staged(holder: Holder) -> str:
-    """Quoted name of a staging table."""
-    return table_of("staged", holder)
+staged, have_table, judged_table, gone_table, again_table = (
+    partial(_table_of, kind) for kind in ("staged", "have", "judged", "gone", "again")
+)
+"""Quoted names of the tables of a label or pattern."""
 
 
 class Staging:

@@ -50,15 +50,12 @@ def check_phrase(text: str) -> None:
     if len(text) > LONGEST_PHRASE:
         raise ValueError(f"{text[:40]!r}... has more than {LONGEST_PHRASE:,} characters")
     shown = repr(text[:200])
+    # As it is looked for: any white space for a space, a number for its sign.
+    written = text.replace(" ", WHITE).replace("#", "(?P<number>[0-9]+)")
     try:
         tree = parser.parse(text)
-        # As it is looked for: any white space for a space, a number for its sign.
-        written = text.replace(" ", WHITE).replace("#", "(?P<number>[0-9]+)")
-        # To compile it takes longer, and finds wrong looks back alone.
-        (re.compile if "(?<" in text else parser.parse)(written)
+        parser.parse(written)
     except (re.error, OverflowError, RecursionError) as error:
-        if "look-behind" in str(error):
-            raise ValueError(f"{shown} looks back at what has no fixed length: write \\s for a space there") from None
         raise ValueError(f"{shown} is no regular expression: {error}") from None
     if tree.state.groupdict or tree.state.flags & ~re.UNICODE:
         raise ValueError(f"{shown} has flags, or groups with names")
@@ -66,6 +63,18 @@ def check_phrase(text: str) -> None:
         raise TooMuchWork(f"{shown} has over {MOST_WAYS:,} ways to fit")
     if _repeats(tree) > MOST_REPEATS:
         raise TooMuchWork(f"{shown} repeats more than {MOST_REPEATS} parts without end")
+    if "(?<" in text:
+        _check_look_back(written, shown)
+
+
+def _check_look_back(written: str, shown: str) -> None:
+    """Refuse a look back of no fixed length: only compiling finds it, which takes longer than all other checks."""
+    try:
+        re.compile(written)
+    except (re.error, OverflowError, RecursionError) as error:
+        if "look-behind" in str(error):
+            raise ValueError(f"{shown} looks back at what has no fixed length: write \\s for a space there") from None
+        raise ValueError(f"{shown} is no regular expression: {error}") from None
 
 
 def _ways(tree: Any, shown: str) -> int:

@@ -223,7 +223,7 @@ class UniProt:
     def _batch(self, accessions: list[str]) -> dict[str, Record]:
         wanted = set(accessions)
 
-        def record(item: Any, answer: ServiceAnswer) -> tuple[str, Record]:
+        def read(item: Any, answer: ServiceAnswer) -> tuple[str, Record]:
             entry = _entry(item, answer)
             if not wanted & {entry.primary_accession, *entry.secondary_accessions}:
                 raise SourceAnswer(*wrong(answer, f"an entry that was not asked for, {entry.primary_accession}"))
@@ -231,7 +231,7 @@ class UniProt:
 
         params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
         # UniProt counts the accessions that were asked for here, and not those that it knows.
-        pages = self._pages("/uniprotkb/accessions", params, record, least=0)
+        pages = self._pages("/uniprotkb/accessions", params, read, least=0)
         records = (record for page in pages for record in page.items.values())
         return {record.accession: record for record in records if record.accession in wanted}
 
