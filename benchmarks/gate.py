@@ -18,8 +18,8 @@ from benchmarks import train_verifier as training
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import claim_features, rows_of
 from kgcheck.literature.formats import read_documents
-from kgcheck.literature.gate import objection, opposes
 from kgcheck.literature.lexical import Lexical
+from kgcheck.literature.quote_relevance import objection, opposes
 from kgcheck.literature.trained_verifier import Head, TrainedVerifier, quoted
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance

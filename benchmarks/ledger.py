@@ -1,6 +1,6 @@
 """Measures the ledger on both databases: ``python -m benchmarks.ledger``; writing, pages of findings, copying.
 
-An audit writes findings as rows that DuckDB made (kgcheck.audit.columns): that is measured here with rows made
+An audit writes findings as rows that DuckDB made (kgcheck.audit.finding_rows): that is measured here with rows made
 beforehand. Two runs of ``--findings`` are written so, the second of which finds one of a thousand new, changed, and no
 more.
 

@@ -21,9 +21,9 @@ from benchmarks.ground_score import wilson
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.protocols.protocol import ReportStep
-from kgcheck.protocols.reports.named import data_set_ids
 from kgcheck.protocols.reports.papers import experimental_report, method_sections
 from kgcheck.protocols.reports.steps import step_of
+from kgcheck.protocols.reports.tools_and_data import data_set_ids
 
 READ = 60
 """Sentences of the methods of each paper that were read by hand: the first."""

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from benchmarks.timing import Row, print_table, spent
 from kgcheck.audit.plan import Unit, make_plan
 from kgcheck.duck import limits
+from kgcheck.graph.edge_score import scores_to_check
 from kgcheck.graph.open import open_store
-from kgcheck.graph.scored import scores_to_check
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck

@@ -14,7 +14,7 @@ from kgcheck.agents.tool_types import (
 )
 from kgcheck.checks.lists import joined
 from kgcheck.errors import UsageError
-from kgcheck.graph.scored import Score, scores_of
+from kgcheck.graph.edge_score import Score, scores_of
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Ref
 from kgcheck.profile.schema import Pattern
 

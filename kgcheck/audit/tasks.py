@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.numbers import Pairs, pairs_of
-from kgcheck.audit.plain import Alike, PlainPairs
+from kgcheck.audit.plain_pairs import Alike, PlainPairs
 from kgcheck.audit.plan import Unit
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.plain_support import PlainEdges
 from kgcheck.evidence.working_tables import CHOSEN, fill
-from kgcheck.graph.scored import scores_to_check
+from kgcheck.graph.edge_score import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
 from kgcheck.model import CheckType

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import as_numbers, repeated
-from kgcheck.audit.plain import Alike
+from kgcheck.audit.plain_pairs import Alike
 from kgcheck.audit.plan import Piece, Unit
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.checks.signature import Observation, Signature

@@ -9,13 +9,13 @@ import duckdb
 
 from kgcheck import clock
 from kgcheck.audit import judging, structure
-from kgcheck.audit.columns import finding_rows
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
-from kgcheck.audit.former import FormerFindings
+from kgcheck.audit.finding_rows import finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.lost_findings import FormerFindings
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
-from kgcheck.audit.plain import Alike
+from kgcheck.audit.plain_pairs import Alike
 from kgcheck.audit.plan import Piece, Unit
 from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection

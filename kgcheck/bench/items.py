@@ -15,7 +15,7 @@ from pydantic import AliasChoices, Field, ValidationError
 
 from kgcheck.agents.request import Request, parse_request, resolve_request
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.seeded import Seed
+from kgcheck.bench.overlay_store import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating

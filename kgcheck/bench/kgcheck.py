@@ -13,7 +13,7 @@ from kgcheck.agents.toolbox import TOOLS, Toolbox
 from kgcheck.agents.transcript import AgentRole, Transcript
 from kgcheck.bench.items import Item, label_of, request_of
 from kgcheck.bench.metrics import by_type
-from kgcheck.bench.seeded import seeded
+from kgcheck.bench.overlay_store import seeded
 from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import ReferenceSource

@@ -1,8 +1,8 @@
 """Propose the repair of a failed check (Change) from its task and verdict; nothing is applied.
 
 What a proposal is made of hangs on the signature and on how many ids the evidence offers: `plan_repair` decides it,
-once for all findings that are alike in these. `propose` fills a plan in for one finding, and kgcheck.audit.columns for
-many.
+once for all findings that are alike in these. `propose` fills a plan in for one finding, and kgcheck.audit.finding_rows
+for many.
 """
 
 from enum import StrEnum

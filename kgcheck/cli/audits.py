@@ -143,7 +143,7 @@ def rules(context: click.Context, format_: str) -> None:
 @table_or_json_option()
 def rules_show(name: str, format_: str) -> None:
     """Explain the rule NAME: what breaks it, with an example, and how that is repaired."""
-    from kgcheck.report.cells import facts_table
+    from kgcheck.report.safe_console import facts_table
 
     rules = structure_rules()
     if name not in rules:

@@ -107,7 +107,7 @@ def batch_scv(
     """
     from kgcheck.bench.batches import verify_claims
     from kgcheck.bench.metrics import lines
-    from kgcheck.report.cells import RowTable
+    from kgcheck.report.safe_console import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
     show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))

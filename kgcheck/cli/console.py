@@ -17,7 +17,7 @@ from rich.progress import Progress as RichBar
 
 from kgcheck.cli.output import is_quiet
 from kgcheck.progress import ProgressStep
-from kgcheck.report.cells import SafeConsole
+from kgcheck.report.safe_console import SafeConsole
 
 _PIPE_WIDTH = 180
 

@@ -87,7 +87,7 @@ def show_or_write(shown: "RenderableType", out: "Path | None") -> None:
     """A text or a table on stdout or, where one is named, in a file."""
     from kgcheck.cli.console import results
     from kgcheck.outputs import write_text
-    from kgcheck.report.cells import as_text
+    from kgcheck.report.safe_console import as_text
 
     if out is not None:
         write_text(out, shown if isinstance(shown, str) else as_text(shown))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.embed import Embedder
     from kgcheck.literature.gather import SourceName
-    from kgcheck.literature.hits import PaperHit, PassageHit
     from kgcheck.literature.manifest import Manifest
+    from kgcheck.literature.paper_search import PaperHit, PassageHit
     from kgcheck.workspace import Workspace
 
 
@@ -233,7 +233,7 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
 
     from kgcheck.literature.manifest import DOCUMENTS
     from kgcheck.literature.store import DocumentStore
-    from kgcheck.report.cells import RowTable, facts_table
+    from kgcheck.report.safe_console import RowTable, facts_table
 
     with DocumentStore(literature / DOCUMENTS) as store:
         found = store.paper(paper)
@@ -334,8 +334,8 @@ def search(
 
 
 def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "RenderableType":
-    from kgcheck.literature.hits import PassageHit
-    from kgcheck.report.cells import RowTable
+    from kgcheck.literature.paper_search import PassageHit
+    from kgcheck.report.safe_console import RowTable
 
     if hits and isinstance(hits[0], PassageHit):
         passages = [(f"{hit.score:.3f}", str(hit.line), hit.passage) for hit in hits if isinstance(hit, PassageHit)]

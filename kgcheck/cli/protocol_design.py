@@ -85,7 +85,7 @@ _SETS = ("data set", "species", "assay", "samples", "title", "why")
 def _show_search(found: "StudySearch", out: Path) -> None:
     from kgcheck.cli.console import results
     from kgcheck.protocols.search.run import SEARCH_FILE
-    from kgcheck.report.cells import RowTable
+    from kgcheck.report.safe_console import RowTable
 
     papers = [
         (

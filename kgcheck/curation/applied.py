@@ -2,7 +2,7 @@
 
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
-from kgcheck.loading.curated import Curated
+from kgcheck.loading.curated_conflicts import Curated
 
 PREFIX = "patch "
 """Prefix of the keys of the records of patches in a store."""

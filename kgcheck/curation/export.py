@@ -36,7 +36,7 @@ from kgcheck.graph.changes import NotAsExpected, StoreChanges, digest
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.store import Properties, brought_to
-from kgcheck.loading.curated import Curated, CuratedFact
+from kgcheck.loading.curated_conflicts import Curated, CuratedFact
 from kgcheck.loading.lines import Records
 from kgcheck.loading.load import import_folder
 from kgcheck.loading.staging import Staging, holder_name, keys_of, staged, stated_by

@@ -29,12 +29,12 @@ from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
 from kgcheck.curation.decisions import Decisions, day_of
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
+from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
 from kgcheck.ledger.comparisons import FEW, ComparisonState
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
 from kgcheck.ledger.rows import finding_of
-from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER, TALLY
 from kgcheck.model import Change, CheckType, Finding, GraphState, Outcome, Reason, Value, all_reasons
 

@@ -14,8 +14,8 @@ from kgcheck.errors import InputError, UsageError
 from kgcheck.ledger.decisions import CurrentDecision, Decision
 from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
-from kgcheck.report.cells import RowTable, as_text
 from kgcheck.report.frames import FINDINGS, findings_arrow
+from kgcheck.report.safe_console import RowTable, as_text
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
 from kgcheck.report.tables import followed_words, proposal, what_of
 from kgcheck.visible import as_json

@@ -6,9 +6,9 @@ Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
 from collections.abc import Callable, Iterable, Mapping
 
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
+from kgcheck.evidence.malformed_ids import find_intended_ids, malformed, unlisted
 from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.evidence.written import find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import PARENT, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS

@@ -12,8 +12,8 @@ import duckdb
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
+from kgcheck.evidence.malformed_ids import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_intended_ids, malformed, unlisted
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.evidence.written import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_intended_ids, malformed, unlisted
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue
 from kgcheck.profile.schema import Label, Pattern

@@ -25,10 +25,10 @@ from kgcheck.errors import ModelAnswer, UnknownName
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
-from kgcheck.literature.gate import opposes
-from kgcheck.literature.hits import find_papers
 from kgcheck.literature.lexical import content_words, stems
+from kgcheck.literature.paper_search import find_papers
 from kgcheck.literature.polarity import clauses_of
+from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema

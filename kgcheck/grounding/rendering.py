@@ -11,8 +11,8 @@ from rich.text import Text
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState, state_of
 from kgcheck.inputs import read_whole
 from kgcheck.plurals import how_many
-from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import page
+from kgcheck.report.safe_console import RowTable, cell
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
 

@@ -41,10 +41,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import (
     FINDING,
     KEY,

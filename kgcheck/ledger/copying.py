@@ -10,9 +10,9 @@ from sqlalchemy import table as plain_table
 from sqlalchemy.sql.expression import FromClause, TableClause
 
 from kgcheck.errors import FROM_A_COPY, LedgerError
+from kgcheck.ledger.bulk_insert import copy_in
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.settling import copy_in
 from kgcheck.ledger.tables import FORMAT, METADATA
 from kgcheck.progress import Progress
 

@@ -18,9 +18,9 @@ from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tab
 from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
 from kgcheck.ledger import saved_filters as _saved_filters  # noqa: F401  (its tables)
 from kgcheck.ledger import work as _work  # noqa: F401  (its tables)
+from kgcheck.ledger.bulk_insert import is_settled, settle
 from kgcheck.ledger.engines import ANOTHER, let_go, open_backend
 from kgcheck.ledger.place import LedgerPlace
-from kgcheck.ledger.settling import is_settled, settle
 from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
 
 if TYPE_CHECKING:

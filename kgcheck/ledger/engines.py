@@ -23,8 +23,8 @@ from sqlalchemy.schema import CreateTable
 from kgcheck.cleartext import NAMED, is_cleartext_host, refuse_cleartext
 from kgcheck.errors import InputError, LedgerError, MissingExtra
 from kgcheck.inputs import LONGEST_LINE, read_only_address
+from kgcheck.ledger.bulk_insert import settle
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
-from kgcheck.ledger.settling import settle
 from kgcheck.ledger.tables import KEY, METADATA, PLACE, UNSETTLED, VERSION, JsonText
 from kgcheck.outputs import close_to_others, make_folder, make_private_file
 

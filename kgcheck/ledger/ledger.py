@@ -31,6 +31,14 @@ from sqlalchemy import (
 from kgcheck import clock
 from kgcheck.closing import Closing
 from kgcheck.errors import FROM_A_COPY, AmbiguousName, LedgerError, UnknownName
+from kgcheck.ledger.bulk_insert import (
+    insert_findings,
+    is_settled,
+    last_number,
+    remove_findings,
+    replace_finding,
+    settle_run,
+)
 from kgcheck.ledger.causes import CONSEQUENCE, FOUND, consequences_of, link_causes
 from kgcheck.ledger.comparisons import COMPARED, COMPARISON, compared_with
 from kgcheck.ledger.database import Database
@@ -47,14 +55,6 @@ from kgcheck.ledger.rows import (
     tally_row,
 )
 from kgcheck.ledger.run import PinnedRelease, Run
-from kgcheck.ledger.settling import (
-    insert_findings,
-    is_settled,
-    last_number,
-    remove_findings,
-    replace_finding,
-    settle_run,
-)
 from kgcheck.ledger.tables import (
     FINDING,
     HANDED,

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import func, select
 
 from kgcheck.errors import LedgerError
+from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.run import Run
-from kgcheck.ledger.settling import number_of
 from kgcheck.ledger.tables import FINDING, PIECE, RUN
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target, Value
 from kgcheck.outputs import close_to_others, make_folder, replacing

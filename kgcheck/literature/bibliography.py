@@ -31,7 +31,7 @@ from kgcheck.literature.xml_records import xml_records
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
-from kgcheck.providers.gathered import WorkFields, doi_id, first_page, pmid_id
+from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, pmid_id
 from kgcheck.providers.pubmed import work_of_article
 from kgcheck.reference.build import file_date, refuse_out, sha256_of, undated_release
 from kgcheck.reference.writer import recency

@@ -16,7 +16,7 @@ from kgcheck.literature.documents import (
     titled_retracted,
 )
 from kgcheck.model import Value
-from kgcheck.providers.gathered import PaperRecord
+from kgcheck.providers.paper_service import PaperRecord
 
 SectionKind = Literal["abstract", "introduction", "methods", "results", "discussion", "conclusion", "other"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from kgcheck.literature.documents import clean
-from kgcheck.providers.gathered import NAME_PARTICLES
+from kgcheck.providers.paper_service import NAME_PARTICLES
 
 _NOTES = re.compile(
     r"[\[(](?:article in [a-z, ]{2,40}|in [a-z]{3,20}|author'?s transl|corrected|proceedings?|letter|review|editorial"

@@ -23,8 +23,8 @@ from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import Fit, Leaning, SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
 from kgcheck.literature.step_log import StepLog
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.providers.gathered import PaperRecord, PaperService
 from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import PaperRecord, PaperService
 
 
 class TopicPaper(NamedTuple):

@@ -17,8 +17,8 @@ from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.features import Seen, claim_features, look, passage_features, rows_of
-from kgcheck.literature.gate import refutes
 from kgcheck.literature.polarity import Numbers
+from kgcheck.literature.quote_relevance import refutes
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 from pydantic import Field
 
 from kgcheck.literature.documents import Document
-from kgcheck.literature.gate import objection, opposes
+from kgcheck.literature.quote_relevance import objection, opposes
 from kgcheck.model import Stance, Value
 
 MAX_CLAIM = 2_000

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
 from kgcheck.graph.store import NO_ID, Counts, LoadTarget, node_schema
-from kgcheck.loading.curated import Curated, Settling
+from kgcheck.loading.curated_conflicts import Curated, Settling
 from kgcheck.loading.staging import (
     ACCEPTED,
     CHANGED,

@@ -14,7 +14,7 @@ from kgcheck.errors import InputMissing
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import DONE, FORMAT, LOAD, STORE_FORMAT, UNDER_WAY, Counts, LoadTarget
 from kgcheck.loading.compare import OUTDATED, REMOVED, Comparison
-from kgcheck.loading.curated import Curated, Settled, update_edges
+from kgcheck.loading.curated_conflicts import Curated, Settled, update_edges
 from kgcheck.loading.manifest import (
     LOADED,
     LoadedFile,

@@ -24,7 +24,7 @@ from pydantic import SecretStr
 from kgcheck.errors import KgcheckError, StoreError
 from kgcheck.graph.diskspace import AGAIN, MEND, free_space
 from kgcheck.graph.open import OpenedStore, is_address, open_store
-from kgcheck.loading.curated import Curated
+from kgcheck.loading.curated_conflicts import Curated
 from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.options import LoadOptions
 from kgcheck.profile.schema import Schema, load_schema

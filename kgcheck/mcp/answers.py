@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.run import Run
     from kgcheck.ledger.verified import Verified
-    from kgcheck.literature.hits import PaperHit
+    from kgcheck.literature.paper_search import PaperHit
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.protocols.checking.check import CheckedProtocol, FallenStep
     from kgcheck.questions.answer import Answer

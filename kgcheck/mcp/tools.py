@@ -17,7 +17,7 @@ from kgcheck.agents.transcript import Event
 from kgcheck.curation.findings import FindingFilter, FindingPage
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
-from kgcheck.literature.hits import PaperHit
+from kgcheck.literature.paper_search import PaperHit
 from kgcheck.mcp.answers import (
     AnswerGiven,
     BriefGiven,

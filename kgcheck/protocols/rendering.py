@@ -20,8 +20,8 @@ from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemarked, StudyState
 from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep, few
-from kgcheck.report.cells import RowTable, cell
 from kgcheck.report.documents import is_web, page
+from kgcheck.report.safe_console import RowTable, cell
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
 

@@ -7,7 +7,8 @@ from urllib.parse import quote
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.gathered import (
+from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import (
     LATER,
     WireRecord,
     WorkFields,
@@ -19,7 +20,6 @@ from kgcheck.providers.gathered import (
     stray_answer,
     year_in,
 )
-from kgcheck.providers.http import Http
 from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer
-from kgcheck.providers.gathered import LATER, WireRecord, formed, parsed, stray_answer
 from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import LATER, WireRecord, formed, parsed, stray_answer
 from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.gathered import (
+from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import (
     LATER,
     PaperRecord,
     PaperService,
@@ -30,7 +31,6 @@ from kgcheck.providers.gathered import (
     stray_answer,
     year_in,
 )
-from kgcheck.providers.http import Http
 from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 

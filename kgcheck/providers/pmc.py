@@ -5,7 +5,8 @@ from functools import partial
 
 from kgcheck.errors import SourceAnswer
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
-from kgcheck.providers.gathered import (
+from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import (
     LATER,
     PaperRecord,
     RecordPage,
@@ -17,7 +18,6 @@ from kgcheck.providers.gathered import (
     pmid_id,
     stray_answer,
 )
-from kgcheck.providers.http import Http
 from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 

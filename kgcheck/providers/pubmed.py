@@ -9,7 +9,8 @@ from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
 from kgcheck.providers.eutils import Eutils
-from kgcheck.providers.gathered import (
+from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import (
     LATER,
     PaperRecord,
     PaperService,
@@ -27,7 +28,6 @@ from kgcheck.providers.gathered import (
     stray_answer,
     year_in,
 )
-from kgcheck.providers.http import Http
 from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 

@@ -17,8 +17,8 @@ from kgcheck import clock
 from kgcheck.errors import SourceAnswer
 from kgcheck.providers.data_sets import LATER_PUBLIC, DataSetRecord
 from kgcheck.providers.eutils import LOT, Eutils, SummaryRecord
-from kgcheck.providers.gathered import LATER, WireRecord, formed, lots, parsed, pmid_id, stray_answer
 from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import LATER, WireRecord, formed, lots, parsed, pmid_id, stray_answer
 from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 

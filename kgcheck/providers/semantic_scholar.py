@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.gathered import (
+from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import (
     LATER,
     PaperRecord,
     PaperService,
@@ -20,7 +21,6 @@ from kgcheck.providers.gathered import (
     pmc_id,
     pmid_id,
 )
-from kgcheck.providers.http import Http
 from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 

@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
-from kgcheck.providers.gathered import WireRecord
 from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.paper_service import WireRecord
 from kgcheck.providers.services import ServiceAnswer
 from kgcheck.settings import Settings
 

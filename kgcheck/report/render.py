@@ -5,8 +5,8 @@ from typing import Any
 
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import Finding
-from kgcheck.report.cells import as_text
 from kgcheck.report.comparison import ALONE, ComparisonSummary
+from kgcheck.report.safe_console import as_text
 from kgcheck.report.sheets import findings_csv
 from kgcheck.report.tables import findings_table
 from kgcheck.visible import as_json

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Outcome, Stance, Tally, TallyMark, Value
 from kgcheck.plurals import how_many
-from kgcheck.report.cells import RowTable, cell, facts_table, lines
+from kgcheck.report.safe_console import RowTable, cell, facts_table, lines
 
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 
 from kgcheck import __version__
-from kgcheck.service import signing
+from kgcheck.service import sign_in
 from kgcheck.service.api import findings, health, patches, questions, runs, tasks
 from kgcheck.service.guards import Application, add_guards
 from kgcheck.service.page import finding, nodes, triage
@@ -90,7 +90,7 @@ def create_app(service: Service) -> FastAPI:
     api = APIRouter(prefix="/v1")
     for router in _API:
         api.include_router(router)
-    for router in (api, signing.router, *(part.router for part in _PAGES)):
+    for router in (api, sign_in.router, *(part.router for part in _PAGES)):
         app.include_router(router)
 
     def document() -> dict[str, Any]:

@@ -234,7 +234,7 @@ def _status_of(kind: type[KgcheckError]) -> int:
 def refusal(request: Request, error: Refused) -> Response:
     """The answer to a request that is not let in."""
     if isinstance(error, NotSignedIn) and wants_sign_in(request):
-        from kgcheck.service.signing import sign_in_page
+        from kgcheck.service.sign_in import sign_in_page
 
         after = None if request.method in SAFE else _page_before(request)
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, after=after, headers=error.headers)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.compare import RunDiff
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
-    from kgcheck.literature.hits import PaperHit, PassageHit
+    from kgcheck.literature.paper_search import PaperHit, PassageHit
     from kgcheck.questions.answer import Answer
 
 

@@ -252,7 +252,7 @@ class Workspace(Context):
 
         With ``expand``, synonyms that the graph and the snapshot know are looked for, too.
         """
-        from kgcheck.literature.hits import find_papers, find_passages
+        from kgcheck.literature.paper_search import find_papers, find_passages
 
         with noting() as notes:
             index = self.index(notes)
@@ -350,7 +350,7 @@ class Workspace(Context):
         data_sets: "DataSetLookup | None" = None,
     ) -> "tuple[list[CheckedProtocol], Notes]":
         """Check protocols: their facts again, papers, data sets, the order of their steps, and what they lack."""
-        from kgcheck.protocols.checking.worlds import check_files
+        from kgcheck.protocols.checking.file_checks import check_files
 
         named = Path(bibliography) if bibliography else None
         return check_files(self, [Path(file) for file in files], named, data_sets)
@@ -359,7 +359,7 @@ class Workspace(Context):
         self, text: str, *, bibliography: str | Path | None = None
     ) -> "tuple[CheckedProtocol, Notes]":
         """Check a protocol that stands in no file: the text of a ``protocol.json``."""
-        from kgcheck.protocols.checking.worlds import check_text
+        from kgcheck.protocols.checking.file_checks import check_text
 
         return check_text(self, text, Path(bibliography) if bibliography else None)
 
@@ -367,7 +367,7 @@ class Workspace(Context):
         self, file: str | Path, *, judges: Sequence[str] = (), **options: Any
     ) -> "tuple[StudyQuality, Notes]":
         """Measure a protocol; with the brain ``llm`` models judge it, by name; options: `Spending`."""
-        from kgcheck.protocols.checking.worlds import score_file
+        from kgcheck.protocols.checking.file_checks import score_file
 
         return score_file(self, Path(file), judges, options_from(Spending, options))
 

@@ -19,9 +19,9 @@ from kgcheck.literature.corpus import QUARANTINE, Corpus
 from kgcheck.literature.gather import Gathered, Gathering, SourceName, gather
 from kgcheck.literature.papers import WholePaper
 from kgcheck.profile.corpus_files import corpus_recipe
-from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.http import Http
 from kgcheck.providers.openalex import work_record
+from kgcheck.providers.paper_service import PaperRecord
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from tests.support import loopback
 from tests.support.audits import kgcheck

@@ -204,7 +204,7 @@ def _calls() -> Iterator[str]:
         if name in (
             "kgcheck/cli/output.py",
             "kgcheck/cli/console.py",
-            "kgcheck/report/cells.py",
+            "kgcheck/report/safe_console.py",
             "kgcheck/graph/query_worker.py",
         ):
             continue

@@ -16,7 +16,7 @@ import pytest
 from kgcheck.bench.items import Item, TaskType, Truth, read_items, request_of
 from kgcheck.bench.kgcheck import Checker, metrics
 from kgcheck.bench.make import BenchMaker, leaks
-from kgcheck.bench.seeded import Seed, seeded
+from kgcheck.bench.overlay_store import Seed, seeded
 from kgcheck.bench.truth import Truths
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.evidence.source import SnapshotSource

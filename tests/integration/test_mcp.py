@@ -23,7 +23,7 @@ from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
-from kgcheck.literature.hits import PaperHit
+from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
 from kgcheck.mcp.guards import Asking

@@ -15,8 +15,8 @@ from kgcheck.errors import SourceError
 from kgcheck.literature.gather import whole_of
 from kgcheck.model import CheckTask, CheckType, Outcome
 from kgcheck.providers.europepmc import EuropePmc
-from kgcheck.providers.gathered import PaperRecord
 from kgcheck.providers.openalex import OpenAlex
+from kgcheck.providers.paper_service import PaperRecord
 from kgcheck.providers.pmc import Pmc
 from tests.support import loopback, quick_of
 from tests.support.audits import Audited, MemoryStore

@@ -13,7 +13,7 @@ from benchmarks.bulk_audit import compare
 from benchmarks.generate import generate
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.numbers import pairs_of
-from kgcheck.audit.plain import PlainPairs
+from kgcheck.audit.plain_pairs import PlainPairs
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.plain_support import PlainEdges, plainly_supported
 from kgcheck.graph.embedded import EmbeddedStore

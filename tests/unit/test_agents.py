@@ -26,8 +26,8 @@ from kgcheck.audit.checks import exit_code
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, BudgetExceeded, StoreUnavailable, UnknownName, UsageError
 from kgcheck.evidence.source import SnapshotSource
+from kgcheck.graph.edge_score import scores_of, scores_to_check
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.scored import scores_of, scores_to_check
 from kgcheck.graph.store import Properties
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.llm.budget import Limits

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import Connection, create_engine, select
 
+from kgcheck.ledger.bulk_insert import insert_findings
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.settling import insert_findings
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, UNSETTLED
 
 _NUMBERS = {"confidence": 0.5, "severity": 1, "by_confidence": -0.5, "by_score": 0.0}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.literature.gate import comparison_objection, objection, pieces
+from kgcheck.literature.quote_relevance import comparison_objection, objection, pieces
 from tests.support.spent import spent
 
 NOTE = ("Walking was inversely associated with the risk of gout.", "Cycling made no difference.")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.claim_attacks import attacks, made, outcome
 from kgcheck.literature.documents import Document
-from kgcheck.literature.gate import objection, opposes, refutes
+from kgcheck.literature.quote_relevance import objection, opposes, refutes
 from kgcheck.literature.roles import acts, asks_only
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import verify

@@ -20,7 +20,7 @@ from kgcheck.literature.trained_verifier import TrainedVerifier, Trees, load_wei
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, together, verify
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
-from kgcheck.report.cells import as_text
+from kgcheck.report.safe_console import as_text
 from kgcheck.report.tables import claim_table
 from kgcheck.settings import Settings
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited

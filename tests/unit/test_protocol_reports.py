@@ -14,10 +14,10 @@ from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import ExperimentalReport, Objective
-from kgcheck.protocols.reports.named import StatisticWords, data_set_ids, statistics_in, tools_in
 from kgcheck.protocols.reports.papers import experimental_report, grade_reports, method_sections, report_by_model
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.steps import deeds_of, outline_of, species_in, step_of
+from kgcheck.protocols.reports.tools_and_data import StatisticWords, data_set_ids, statistics_in, tools_in
 from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
 from tests.support.chat_server import Asked, Move, Say, chat_server

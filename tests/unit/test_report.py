@@ -29,9 +29,9 @@ from kgcheck.model import (
     all_reasons,
 )
 from kgcheck.report import wording
-from kgcheck.report.cells import RowTable, SafeConsole
 from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
 from kgcheck.report.methods import methods_of
+from kgcheck.report.safe_console import RowTable, SafeConsole
 from kgcheck.report.tables import findings_table, run_table
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written

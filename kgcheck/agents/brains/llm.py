@@ -28,7 +28,7 @@ from kgcheck.agents.team_support import TeamResults
 from kgcheck.agents.toolbox import Tool, checked_arguments
 from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.errors import ModelAnswer, UsageError
-from kgcheck.graph.scored import cited_source
+from kgcheck.graph.edge_score import cited_source
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.llm.forms import Choices, complete_bound

@@ -11,7 +11,7 @@ from kgcheck.agents.toolbox import Tool
 from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
-from kgcheck.graph.scored import PLACEHOLDER_NUMBER, cited_source, cites
+from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER, cited_source, cites
 from kgcheck.literature.documents import SOURCE
 from kgcheck.model import CheckTask, CheckType, Ref, Stance, Triple
 from kgcheck.plurals import how_many

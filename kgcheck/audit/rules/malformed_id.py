@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 def malformed_ids(graph: RuleGraph, label: "Label") -> str:
     """Select the ids that have not the form of their label."""
-    from kgcheck.evidence import written
+    from kgcheck.evidence.malformed_ids import malformed
 
     example = literal(f"an id looks like {label.id_example}")
-    return f"SELECT id, NULL, NULL, {example} FROM {graph.nodes(label)} WHERE {written.malformed(label, 'id')}"
+    return f"SELECT id, NULL, NULL, {example} FROM {graph.nodes(label)} WHERE {malformed(label, 'id')}"
 
 
 RULE = Rule(

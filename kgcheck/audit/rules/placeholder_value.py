@@ -23,7 +23,7 @@ def placeholders_of_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
 
 
 def _select(holder: "Label | Pattern", table: str, head: str, tail: str) -> str | None:
-    from kgcheck.graph.scored import PLACEHOLDER_NUMBER
+    from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER
 
     words = ", ".join(literal(w) for w in PLACEHOLDERS)
     empty = {

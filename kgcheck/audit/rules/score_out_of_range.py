@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
     """Select edges with a score that is outside its range, and stands for no missing one."""
-    from kgcheck.graph.scored import PLACEHOLDER_NUMBER
+    from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER
 
     wrong = [
         f"""

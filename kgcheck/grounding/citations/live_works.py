@@ -12,9 +12,9 @@ from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.works import Work, Works, WorksFound, WorkStatement, silent
 from kgcheck.model import Evidence
 from kgcheck.providers.crossref import Crossref
-from kgcheck.providers.gathered import WorkFields
 from kgcheck.providers.http import Http
 from kgcheck.providers.openalex import OpenAlex
+from kgcheck.providers.paper_service import WorkFields
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.settings import Settings
 

@@ -22,9 +22,9 @@ from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document, fingerprint_text
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.features import words_of
-from kgcheck.literature.gate import refutes
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.papers import CitedWork, WholePaper
+from kgcheck.literature.quote_relevance import refutes
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import WEIGHTS, TrainedVerifier
 from kgcheck.literature.verify import Opinion, verify

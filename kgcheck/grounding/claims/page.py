@@ -12,8 +12,8 @@ from kgcheck.errors import MissingExtra
 from kgcheck.grounding.claims.claim_map import ClaimMap, MappedPaper
 from kgcheck.ledger.paper_claims import ClaimRelation, PaperClaim
 from kgcheck.literature.documents import place_of
-from kgcheck.report.cells import RowTable
 from kgcheck.report.documents import page
+from kgcheck.report.safe_console import RowTable
 
 try:
     import rustworkx as rx

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
-from kgcheck.literature.gate import opposes
 from kgcheck.literature.lexical import content_words, stems
+from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import CostByPart, Limits, Meter
 from kgcheck.llm.forms import LONGEST_TEXT, narrowed, with_schema
 from kgcheck.progress import NoProgress, Progress

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from kgcheck.literature.documents import Span
 from kgcheck.protocols.protocol import ItemKind, ReportStep, StepItem, StepParameter
-from kgcheck.protocols.reports.named import data_set_ids, statistics_in, tools_in
 from kgcheck.protocols.reports.parameters import parameters_in
+from kgcheck.protocols.reports.tools_and_data import data_set_ids, statistics_in, tools_in
 from kgcheck.protocols.rules import MOST_CHARACTERS, AnyCase, ProtocolRules, Words, either
 
 _ADVERBS = (

@@ -34,8 +34,8 @@ from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
 from kgcheck.providers.europepmc import EuropePmc
-from kgcheck.providers.gathered import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.http import Http
+from kgcheck.providers.paper_service import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.providers.repositories import Geo

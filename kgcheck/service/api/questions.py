@@ -7,7 +7,7 @@ from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.curation.findings import LINE, Word
 from kgcheck.ledger.verified import Verified
-from kgcheck.literature.hits import PaperHit
+from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
 from kgcheck.options import CheckLimits, Day, Number, Whole

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import Document
-from kgcheck.literature.hits import PaperHit
+from kgcheck.literature.paper_search import PaperHit
 from kgcheck.model import Stance
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.page.rendering import redirect, render

@@ -17,10 +17,10 @@ from sqlalchemy import (
     update,
 )
 
+from kgcheck.ledger.bulk_insert import settle_run
 from kgcheck.ledger.causes import link_causes
 from kgcheck.ledger.comparisons import COMPARED, COMPARISON, Pair, write_compared
 from kgcheck.ledger.copying import go_on_counting
-from kgcheck.ledger.settling import settle_run
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
-from kgcheck.audit.columns import finding_rows
+from kgcheck.audit.finding_rows import finding_rows
 from kgcheck.audit.judging import judge_tasks
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.plan import Piece, Unit
