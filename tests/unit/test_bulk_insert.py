@@ -156,7 +156,7 @@ from pathlib import Path
 from sqlalchemy import Engine, event
 from kgcheck.ledger.ledger import Ledger
 from tests.unit.test_ledger import run, tally
-from tests.unit.test_settling import as_rows, some
+from tests.unit.test_bulk_insert import as_rows, some
 
 seen = []
 
