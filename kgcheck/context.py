@@ -253,8 +253,13 @@ class Context(Closing):
     # Models
 
     @contextmanager
-    def asker(self, limits: "Limits", notes: list[str], *, papers: bool = True) -> "Iterator[Callable[[str], Answer]]":
-        """A function from a question to its answer, for any number of threads: the compiler's, or a model's."""
+    def asker(
+        self, limits: "Limits", notes: list[str], *, papers: bool = True, one_call: bool = False
+    ) -> "Iterator[Callable[[str], Answer]]":
+        """A function from a question to its answer, for any number of threads: the compiler's, or a model's.
+
+        With `one_call` a model is asked to take its actions one at a time, as the published agents do.
+        """
         if self.brain == "rules":
             if self.literature and papers:
                 raise UsageError(
@@ -270,14 +275,19 @@ class Context(Closing):
             from kgcheck.llm.client import ChatClient
 
             graph = self.graph
-            with ChatClient(self.settings) as client:
+            with ChatClient(self.settings, notes) as client:
                 reader = self.paper_reader(notes) if papers else None
                 outside = Outside(None, reader) if reader else None
-                yield ReactAgent(graph, client, limits, outside, resolver=self.resolver()).ask
+                yield ReactAgent(graph, client, limits, outside, resolver=self.resolver(), one_call=one_call).ask
 
     @contextmanager
     def brain_maker(
-        self, limits: "Limits", on_text: Callable[[str], None] | None = None
+        self,
+        limits: "Limits",
+        on_text: Callable[[str], None] | None = None,
+        notes: list[str] | None = None,
+        *,
+        one_call: bool = False,
     ) -> "Iterator[Callable[[GraphStore], Brain]]":
         """A function that makes a brain for one check over a store; on_text gets what a model says as it says it."""
         if self.brain == "rules":
@@ -288,8 +298,8 @@ class Context(Closing):
         from kgcheck.agents.brains.llm import LlmBrain
         from kgcheck.llm.client import ChatClient
 
-        with ChatClient(self.settings) as client:
-            yield lambda store: LlmBrain(client, limits, on_text)
+        with ChatClient(self.settings, notes) as client:
+            yield lambda store: LlmBrain(client, limits, on_text, one_call=one_call)
 
     def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
         """A thing of that name, opened once and closed with the rest."""
@@ -425,6 +435,7 @@ def open_verifier(
     limits: "Limits",
     total: "Meter | None" = None,
     inference: Path | None = None,
+    notes: list[str] | None = None,
 ) -> "Iterator[Verifier]":
     """A verifier, one of VERIFIERS: trained, with a model of inference where one is named; or a language model."""
     if name == "trained":
@@ -435,7 +446,7 @@ def open_verifier(
         from kgcheck.literature.llm_verifier import LlmVerifier
         from kgcheck.llm.client import ChatClient
 
-        with ChatClient(settings) as client:
+        with ChatClient(settings, notes) as client:
             yield LlmVerifier(client, limits, total)
 
 

@@ -53,6 +53,11 @@ class Settings(BaseSettings):
     llm_small: bool = Field(
         default=False, description="the model is weak: short prompts with an example, all steps bound to a form"
     )
+    llm_temperature: float | None = Field(
+        default=None, ge=0, le=2, description="of sampling, 0 for answers as alike as may be; unless set, none is sent"
+    )
+    llm_reasoning_effort: str | None = Field(default=None, description="low, medium or high, of models that reason")
+    llm_max_output_tokens: int | None = Field(default=None, gt=0, description="most tokens of one answer")
     llm_timeout_s: float = Field(default=120.0, gt=0, description="seconds for one attempt of one request")
     llm_max_mb: float = Field(default=32.0, gt=0, description="largest answer of the endpoint")
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")

@@ -44,7 +44,6 @@ from kgcheck.graph.names import NameLink
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
-from kgcheck.llm.forms import complete_bound
 from kgcheck.model import CheckTask, Evidence, Gap, Ref, Triple, Value
 from kgcheck.profile.lexicon import Lexicon, load_lexicon, phrase
 from kgcheck.profile.schema import Pattern
@@ -372,9 +371,10 @@ class ReactAgent:
         outside: Outside | None = None,
         on_text: Callable[[str], None] | None = None,
         resolver: NameResolver | None = None,
+        one_call: bool = False,
     ) -> None:
         self._store = store
-        self._client = client
+        self._client, self._one_call = client, one_call
         self._limits = limits or Limits()
         self._on_text = on_text
         self._toolbox = Toolbox(store, _NoSource(), outside, resolver)
@@ -387,11 +387,10 @@ class ReactAgent:
         meter = Meter(self._limits, self._client.prices)
         conversation = _Conversation(question, self._store, self._toolbox, self._offers, self._client.small)
         try:
-            for _ in range(MOST_ACTIONS):
-                answer = conversation.take(self._next(conversation, meter))
-                if answer:
-                    break
-            else:
+            answer = None
+            while not answer and meter.spent.turns < MOST_ACTIONS:
+                answer = conversation.take(self._next(conversation, meter), meter)
+            if not answer:
                 answer = conversation.without_answer(f"no answer after {MOST_ACTIONS} actions")
         except BudgetExceeded as error:
             answer = conversation.without_answer(error.message)
@@ -402,8 +401,9 @@ class ReactAgent:
     def _next(self, conversation: "_Conversation", meter: Meter) -> Reply:
         more: dict[str, Any] = {"meter": meter, "on_text": self._on_text}
         if conversation.bound:
-            return as_call(complete_bound(self._client, conversation.messages, conversation.form(), **more))
-        return self._client.complete(conversation.messages, tools=specs_of(self._offers), **more)
+            return as_call(self._client.complete(conversation.messages, answer=conversation.form(), **more))
+        tools = specs_of(self._offers)
+        return self._client.complete(conversation.messages, tools=tools, one_call=self._one_call, **more)
 
 
 class _NoSource:
@@ -466,20 +466,28 @@ class _Conversation:
             lines += [f"shows {json.dumps(shown)}"] if shown else []
         return "\n".join(lines)
 
-    def take(self, reply: Reply) -> Answer | None:
-        """Carry out the step that a reply holds."""
-        call = reply.calls[0] if reply.calls else None
+    def take(self, reply: Reply, meter: Meter) -> Answer | None:
+        """Carry out the steps that a reply holds, in their order; each is an action."""
         in_words = self.bound and bool(reply.text)
         # A step in words goes back as the words that it was.
-        kept = () if in_words else reply.calls[:1]
-        self.messages.append(reply.model_copy(update={"calls": kept}).as_message())
-        if call is None:
+        self.messages.append(reply.model_copy(update={"calls": () if in_words else reply.calls}).as_message())
+        if not reply.calls:
             wrong = "That was no action: call exactly one tool."
             # A model that does not call a tool may not have heard of any.
             content = wrong if self.bound else f"{wrong} {tools_in_words(self._offers)}"
             self.messages.append({"role": "user", "content": content})
             self.bound = True
             return None
+        for number, call in enumerate(reply.calls[:1] if in_words else reply.calls):
+            if number and meter.spent.turns >= MOST_ACTIONS:
+                break
+            if number:
+                meter.take_turn()
+            if answer := self._take(call, in_words):
+                return answer
+        return None
+
+    def _take(self, call: ToolCall, in_words: bool) -> Answer | None:
         try:
             result = self._result(call)
         except (UsageError, UnknownName) as error:

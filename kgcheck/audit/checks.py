@@ -104,7 +104,7 @@ def check(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, dates) as source,
-        context.brain_maker(Limits.of(wanted, wanted.seconds), on_text) as make_brain,
+        context.brain_maker(Limits.of(wanted, wanted.seconds), on_text, notes) as make_brain,
         Ledger(context.ledger) if keep else nullcontext() as ledger,
     ):
         toolbox = Toolbox(graph, *with_papers(source, schema, live, context.paper_reader(notes)))

@@ -74,7 +74,7 @@ def answer_questions(
     questions = kgqa.unique(kgqa.read_questions(file))
     folder = out or context.settings.home / "batch" / f"kgqa-{file.stem}"
     kept = {"task": "kgqa", **_graph(context), "profile": context.profile}
-    with noting() as notes, context.asker(Limits.of(wanted), notes) as ask:
+    with noting() as notes, context.asker(Limits.of(wanted), notes, one_call=True) as ask:
         keep_options(folder, kept | _brain(context) | _papers(context))
         batch = run_batch(
             ((q.id, q) for q in questions),
@@ -114,7 +114,7 @@ def check_items(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
-        context.brain_maker(Limits.of(wanted, ITEM_SECONDS)) as brain,
+        context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True) as brain,
     ):
         sources, outside = with_papers(source, schema, live, context.paper_reader(notes))
         keep_options(folder, kept)
@@ -155,7 +155,7 @@ def verify_claims(
     with noting() as notes:
         index = context.index(notes) if context.literature else None
         embedder = index.embedder if index else None
-        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, inference) as reader:
+        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, inference, notes) as reader:
             kept = {
                 "task": "scv",
                 "file": str(file.resolve()),

@@ -203,9 +203,10 @@ def make_brief(context: Context, topic: str, limit: int = 100, spending: Spendin
     if spending is None:
         return brief
     spent = total_meter(context.settings)
-    with ChatClient(context.settings) as client:
+    refused: list[str] = []
+    with ChatClient(context.settings, refused) as client:
         made = with_prose(brief, client, Meter(Limits.of(spending), client.prices, spent))
-    return made.model_copy(update={"notes": (*made.notes, *spent_note(spent))})
+    return made.model_copy(update={"notes": (*made.notes, *refused, *spent_note(spent))})
 
 
 def _value(values: dict[str, object], task: CheckTask) -> str:

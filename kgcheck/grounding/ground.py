@@ -264,9 +264,9 @@ def open_works(context: Context, bibliography: Path | None, opened: ExitStack) -
 
 def ground_manuscript(context: Context, path: Path, options: TextOptions) -> tuple[Grounded, Notes]:
     """Ground a manuscript; with the brain ``llm`` a model reads the sentences in which the rules find nothing."""
-    text = read_manuscript(path)
+    text, notes = read_manuscript(path), list[str]()
     with ExitStack() as opened:
-        reader = opened.enter_context(_model_reader(context, options)) if context.brain == "llm" else None
+        reader = opened.enter_context(_model_reader(context, options, notes)) if context.brain == "llm" else None
         grounder = opened.enter_context(open_grounder(context, options))
         if grounder.facts:
             grounder.facts.model = reader
@@ -278,12 +278,12 @@ def ground_manuscript(context: Context, path: Path, options: TextOptions) -> tup
         found = found.model_copy(update={"not_looked": {**found.not_looked, STATEMENTS: why}})
     read = f"{reader.model} read {reader.sentences:,} sentences in which the rules find nothing"
     unusable = f"; of {reader.unusable:,} it gave no usable answer" if reader.unusable else ""
-    return found, (*grounder.notes, f"{read}{unusable}", *spent_note(reader.meter))
+    return found, (*grounder.notes, *notes, f"{read}{unusable}", *spent_note(reader.meter))
 
 
 @contextmanager
-def _model_reader(context: Context, spending: Spending) -> Iterator[ModelReader]:
-    with ChatClient(context.settings) as client:
+def _model_reader(context: Context, spending: Spending, notes: list[str]) -> Iterator[ModelReader]:
+    with ChatClient(context.settings, notes) as client:
         meter = Meter(Limits.of(spending), client.prices, total_meter(context.settings))
         yield ModelReader(client, meter, context.schema, load_claim_forms(context.schema.address))
 

@@ -253,9 +253,10 @@ def improve_manuscript(
     if path.suffix.lower() not in MARKDOWN:
         raise InputFormat(f"{path} is not Markdown, which alone can be improved", "convert it, as pandoc does")
     source = read_whole(path, encoding="utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    notes: list[str] = []
     with ExitStack() as opened:
-        judging = opened.enter_context(ChatClient(context.settings))
-        working = opened.enter_context(ChatClient(context.settings.for_worker()))
+        judging = opened.enter_context(ChatClient(context.settings, notes))
+        working = opened.enter_context(ChatClient(context.settings.for_worker(), notes))
         total = RunMeter(Limits.of(options), judging.prices if working.prices else None)
         grounder = opened.enter_context(open_grounder(context, options))
         opened.enter_context(only_one(out, "improves a manuscript"))
@@ -263,7 +264,7 @@ def improve_manuscript(
         roles = ModelRole.within(judging, total), ModelRole.within(working, total)
         runner = experiments(context, working, ModelRole.within(working, total).meter)
         Improver(path, log, grounder, options.results, *roles, total, runner).run(rounds)
-    return log, (*dict.fromkeys(grounder.notes), *spent_note(total))
+    return log, (*dict.fromkeys(grounder.notes), *notes, *spent_note(total))
 
 
 class Improver:

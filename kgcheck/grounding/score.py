@@ -139,7 +139,7 @@ def score_manuscript(
     corpus = corpus_of(context, text, notes)
     judgements = None
     if context.brain == "llm":
-        with ChatClient(context.settings) as client:
+        with ChatClient(context.settings, notes) as client:
             meter = Meter(Limits.of(options), client.prices, total_meter(context.settings))
             judgements = judge(text, client, meter, earlier, context.progress)
     return score(found, corpus, judgements), tuple(notes)

@@ -3,13 +3,14 @@
 Needs the extra ``llm``. The endpoint, the key and the model come from the environment (kgcheck.settings). Connections,
 retries on transient errors, timeouts of a read, streams and their assembly are the package ``openai``'s own. Ours is
 what it does not do: an end of all attempts together, answers of bounded size, no redirects, errors that never hold the
-key, tokens where a server does not count them, and forms for endpoints that refuse ``response_format`` (its ``parse``
-and ``stream`` take strict tools and schemas only, which few servers know). What a model writes is data: callers check.
+key, tokens where a server does not count them, and requests without what an endpoint refuses: no parameter is sent that
+nobody asked for, and one that is refused is left out from then on, with a note (its ``parse`` and ``stream`` take
+strict tools and schemas only, which few servers know). What a model writes is data: callers check.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +31,6 @@ from kgcheck.errors import (
 )
 from kgcheck.inputs import wrong_parts
 from kgcheck.llm.budget import Limits, Meter, Usage, prices_of
-from kgcheck.llm.forms import complete_bound
 from kgcheck.model import Value
 from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
@@ -49,6 +49,16 @@ A = TypeVar("A", bound=BaseModel)
 
 _CHARACTERS_PER_TOKEN = 3
 """Cautious: English has about four. Used only where a server does not count."""
+
+_DISPENSABLE = (
+    *("temperature", "reasoning_effort", "max_completion_tokens"),
+    *("tool_choice", "parallel_tool_calls", "stream_options"),
+)
+"""Parameters without which a request still asks the same."""
+
+_FORM = "response_format"
+_REFUSED = (400, 404, 415, 422, 501)
+"""Statuses with which endpoints refuse a parameter; a form also without naming it."""
 
 
 class ToolSpec(Value):
@@ -98,7 +108,8 @@ def _trusted() -> "ssl.SSLContext":
 class ChatClient:
     """One model at one endpoint. May be used from several threads."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, notes: list[str] | None = None) -> None:
+        """Open a client; `notes` takes a line for each parameter that the endpoint refuses."""
         try:
             import httpx2
             import openai
@@ -118,9 +129,16 @@ class ChatClient:
         self.prices = prices_of(settings)
         self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
         self._key = key
+        self._notes: list[str] = [] if notes is None else notes
+        self._sampling = {
+            "temperature": settings.llm_temperature,
+            "reasoning_effort": settings.llm_reasoning_effort,
+            "max_completion_tokens": settings.llm_max_output_tokens,
+        }
         bounds = chat_wire.Bounds(int(settings.llm_max_mb * 1_000_000))
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [bounds.of_request], "response": [bounds.of_response]}
         self._address = settings.llm_base_url or "https://api.openai.com/v1"
+        self._refused = refused_parameters(self._address, self.model)
         self._client = openai.OpenAI(
             # Servers of one's own often want none, and the client wants some.
             api_key=key or "none",
@@ -151,19 +169,26 @@ class ChatClient:
         tools: Sequence[ToolSpec] = (),
         answer: type[BaseModel] | None = None,
         must_call: bool = False,
+        one_call: bool = False,
         on_text: Callable[[str], None] | None = None,
         meter: Meter | None = None,
-        temperature: float = 0,
+        temperature: float | None = None,
     ) -> Reply:
-        """Send a conversation and wait for the reply."""
+        """Send a conversation and wait for the reply; its text has a form if the endpoint can bind it to one.
+
+        With `must_call` it is to call a tool, with `one_call` not several at once, as far as the endpoint can bind it.
+        """
         meter = meter or Meter(Limits())
         meter.take_turn()
-        request = self._request(messages, tools, answer, must_call) | {"temperature": temperature}
+        request = self._request(messages, tools, answer, temperature)
+        if tools:
+            request |= {"tool_choice": "required"} if must_call else {}
+            request |= {"parallel_tool_calls": False} if one_call else {}
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
             with deadline.until(meter.deadline):
-                answer = self._streamed(request, on_text, meter) if on_text else self._sent(request)
-            completion = self._wire.read_as(self._wire.Completion, answer)
+                made = self._accepted(request, on_text, meter)
+            completion = self._wire.read_as(self._wire.Completion, made)
         except self._wire.TooMuch as error:
             raise ModelAnswer(
                 f"{self._address} answered with too much: {error}", "raise KGCHECK_LLM_MAX_MB, or see what answers"
@@ -185,14 +210,14 @@ class ChatClient:
         *,
         tries: int = 3,
         meter: Meter | None = None,
-        temperature: float = 0,
+        temperature: float | None = None,
     ) -> tuple[A, Usage]:
         """Ask until the text has the wanted form."""
         conversation = list(messages)
         used = Usage()
         wrong = ""
         for _ in range(tries):
-            reply = complete_bound(self, conversation, form, meter=meter, temperature=temperature)
+            reply = self.complete(conversation, answer=form, meter=meter, temperature=temperature)
             used = used + reply.usage
             try:
                 return parse_answer(reply.text, form), used
@@ -203,26 +228,43 @@ class ChatClient:
         raise ModelAnswer(message, "try another model")
 
     def _request(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], answer: type[BaseModel] | None, must_call: bool
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        answer: type[BaseModel] | None,
+        temperature: float | None,
     ) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "messages": list(messages)}
+        sampling = self._sampling | ({} if temperature is None else {"temperature": temperature})
+        request |= {name: value for name, value in sampling.items() if value is not None}
         if tools:
             request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
-            if must_call:
-                request["tool_choice"] = "required"
         if answer:
             form = {"name": answer.__name__, "schema": answer.model_json_schema()}
-            request["response_format"] = {"type": "json_schema", "json_schema": form}
+            request[_FORM] = {"type": "json_schema", "json_schema": form}
         return request
 
-    def _sent(self, request: dict[str, Any]) -> Any:
-        return self._client.chat.completions.create(**request)
+    def _accepted(self, request: dict[str, Any], on_text: Callable[[str], None] | None, meter: Meter) -> Any:
+        """Send a request, without what the endpoint refuses; what that is, it says one at a time."""
+        if on_text:
+            request = request | {"stream": True, "stream_options": {"include_usage": True}}
+        while True:
+            sent = {name: value for name, value in request.items() if name not in self._refused}
+            try:
+                made = self._client.chat.completions.create(**sent)
+                break
+            except self._openai.APIStatusError as error:
+                name = _refused_parameter(error, sent)
+                if not name:
+                    raise
+                self._refused.add(name)
+                self._notes.append(f"{self.model} at {self._address} takes no {name}: it was left out")
+        return self._streamed(made, on_text, meter) if on_text else made
 
-    def _streamed(self, request: dict[str, Any], on_text: Callable[[str], None], meter: Meter) -> Any:
+    def _streamed(self, stream: Any, on_text: Callable[[str], None], meter: Meter) -> Any:
         from openai.lib.streaming.chat import ChatCompletionStreamState
 
         state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
-        stream = self._client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
         with stream:
             for chunk in self._chunks(stream):
                 meter.check()
@@ -247,7 +289,7 @@ class ChatClient:
 
     def _mapped(self, error: Exception) -> KgcheckError:
         """One error of the tree for every error of the client. No message carries the key."""
-        message = str(getattr(error, "message", None) or error).strip()
+        message = _message_of(error)
         message = (message.replace(self._key, HIDDEN) if self._key else message)[:300]
         api = self._openai
         match error:
@@ -277,6 +319,13 @@ class ChatClient:
                 )
 
 
+def _message_of(error: Exception) -> str:
+    """The message of an error; the client leaves out one that is no text."""
+    message, body = str(getattr(error, "message", None) or error).strip(), getattr(error, "body", None)
+    shown = body.get("message") if isinstance(body, Mapping) and body.get("message") else body
+    return message if isinstance(shown, str) or not shown else f"{message} - {json.dumps(shown)}"
+
+
 def _check_time(meter: Meter) -> None:
     """Tell an endpoint that failed from a conversation, or a check around it, that is out of time."""
     meter.check()
@@ -298,8 +347,23 @@ def parse_answer(text: str, form: type[A]) -> A:
         raise ModelAnswer(f"the answer is no {form.__name__}: {wrong_parts(error)}") from None
 
 
-def _is_context(error: "openai.BadRequestError", text: str) -> bool:
+def _is_context(error: "openai.APIStatusError", text: str) -> bool:
     return error.code == "context_length_exceeded" or "context length" in text.lower()
+
+
+@cache
+def refused_parameters(address: str, model: str) -> set[str]:
+    """Names of the parameters that an endpoint has refused for a model, as long as this process lives."""
+    return set()
+
+
+def _refused_parameter(error: "openai.APIStatusError", sent: Mapping[str, Any]) -> str | None:
+    """Find the parameter of a request that an endpoint does not take, and without which it can be asked."""
+    if error.status_code not in _REFUSED or _is_context(error, error.message):
+        return None
+    text = f"{error.param} {error.body}"
+    named = [name for name in (*_DISPENSABLE, _FORM) if name in sent and re.search(rf"\b{name}\b", text)]
+    return named[0] if named else _FORM if _FORM in sent else None
 
 
 def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:

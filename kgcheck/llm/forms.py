@@ -1,20 +1,9 @@
-"""Bind model answers to a JSON schema where the endpoint can, and narrow schemas to choices.
-
-Many endpoints do not take it. That is found out by trying, once a client; after that the form is only asked for in
-words, and what comes is checked as ever.
-"""
+"""JSON schemas of model answers, narrowed to choices."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakSet
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
-
-from kgcheck.errors import ModelError
-
-if TYPE_CHECKING:
-    from kgcheck.llm.budget import Meter
-    from kgcheck.llm.client import ChatClient, Message, Reply
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -23,31 +12,6 @@ Choices = Mapping[str, Sequence[Any]]
 
 LONGEST_TEXT = 160
 """Characters of a text: weak models seldom end one by themselves."""
-
-_REFUSED = (400, 404, 415, 422, 501)
-_unbound: "WeakSet[ChatClient]" = WeakSet()
-
-
-def complete_bound(
-    client: "ChatClient",
-    messages: "Sequence[Message]",
-    form: type[BaseModel],
-    *,
-    meter: "Meter | None" = None,
-    on_text: Callable[[str], None] | None = None,
-    temperature: float = 0,
-) -> "Reply":
-    """Ask for an answer in a form, bound to it where the endpoint can do that."""
-    more: dict[str, Any] = {"meter": meter, "on_text": on_text, "temperature": temperature}
-    if client not in _unbound:
-        try:
-            return client.complete(messages, answer=form, **more)
-        except ModelError as error:
-            # Its kinds (no access, context, not there) have nothing to do with the form.
-            if type(error) is not ModelError or getattr(error.__cause__, "status_code", None) not in _REFUSED:
-                raise
-            _unbound.add(client)
-    return client.complete(messages, **more)
 
 
 def with_schema(form: type[B], narrow: Callable[[dict[str, Any]], dict[str, Any]]) -> type[B]:

@@ -274,6 +274,7 @@ def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = json.loads(said.out)["all"]
     assert (said.code, found["exact_match"], found["tool_path"]) == (0, 100, 100)
     assert found["tokens"] > 0
+    assert not any(request["parallel_tool_calls"] for request in server.requests)
     assert json.loads((tmp_path / "b" / "results.jsonl").read_text())["concluded"] == "supported"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kgcheck.llm.client import refused_parameters
 from tests.support.audits import Said, kgcheck
 
 MODEL = "scripted"
@@ -55,6 +56,7 @@ class Fail:
     message: str
     code: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    param: str | None = None
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,11 @@ def context_too_long(asked: Asked) -> Move:
     return Fail(400, "This model's maximum context length is 8192 tokens", "context_length_exceeded")
 
 
+def refusing(name: str, move: Move, then: Script) -> Script:
+    """Refuses requests that have a parameter, and plays on without it."""
+    return lambda asked: move if name in asked.body else then(asked)
+
+
 def injected(then: Script, obey: Callable[[str, Asked], Move]) -> Script:
     """Plays on until an instruction turns up in what it is shown, and then obeys that."""
 
@@ -215,6 +222,8 @@ class ChatServer:
         return self.script(Asked(number, body))
 
     def start(self) -> None:
+        # The port may have been another server's.
+        refused_parameters.cache_clear()
         self._thread.start()
 
     def stop(self) -> None:
@@ -267,7 +276,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def _play(self, move: Move, body: dict[str, Any]) -> None:
             if isinstance(move, Fail):
-                error = {"message": move.message, "type": "error", "param": None, "code": move.code}
+                error = {"message": move.message, "type": "error", "param": move.param, "code": move.code}
                 self._send(move.status, {"error": error}, move.headers)
                 return
             if isinstance(move, Raw):

@@ -27,7 +27,7 @@ from kgcheck.llm.client import ChatClient, Reply, ToolSpec, parse_answer
 from kgcheck.model import Value
 from kgcheck.settings import Settings
 from tests.support import chat_server as play
-from tests.support.chat_server import Call, ChatServer, Fail, Raw, Say, Script
+from tests.support.chat_server import Call, ChatServer, Fail, Move, Raw, Say, Script
 
 ASK = [{"role": "user", "content": "who are you"}]
 TOOL = ToolSpec(name="look", description="look", parameters={"type": "object", "properties": {}})
@@ -40,7 +40,12 @@ class Answer(Value):
 
 
 @pytest.fixture
-def serve() -> Iterator[Any]:
+def notes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def serve(notes: list[str]) -> Iterator[Any]:
     servers: list[ChatServer] = []
     clients: list[ChatClient] = []
 
@@ -53,7 +58,7 @@ def serve() -> Iterator[Any]:
             "llm_api_key": SecretStr("sk-secret"),
             "llm_model": play.MODEL,
         }
-        clients.append(ChatClient(Settings(**(given | settings))))
+        clients.append(ChatClient(Settings(**(given | settings)), notes))
         return clients[-1], server
 
     yield start
@@ -137,6 +142,110 @@ def test_errors_of_the_endpoint_are_of_the_tree(serve: Any, script: Script, erro
         client.complete(ASK)
     assert type(caught.value) is error
     assert "sk-secret" not in caught.value.message + caught.value.hint
+
+
+def test_no_parameter_is_sent_that_nobody_asked_for(serve: Any) -> None:
+    client, server = serve(play.good(Say("yes")))
+
+    client.complete(ASK)
+
+    assert set(server.requests[0]) == {"model", "messages"}
+
+
+def test_what_the_settings_ask_for_is_sent_and_a_call_overrules_them(serve: Any) -> None:
+    settings = {"llm_temperature": 0, "llm_reasoning_effort": "low", "llm_max_output_tokens": 900}
+    client, server = serve(play.good(Say("yes")), **settings)
+
+    client.complete(ASK)
+    client.complete(ASK, temperature=0.5)
+
+    sent = [{key: r[key] for key in r if key not in ("model", "messages")} for r in server.requests]
+    asked = {"temperature": 0, "reasoning_effort": "low", "max_completion_tokens": 900}
+    assert sent == [asked, asked | {"temperature": 0.5}]
+
+
+REFUSALS: dict[str, tuple[str, Move]] = {
+    "GPT-5": (
+        "temperature",
+        Fail(
+            400,
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported.",
+            "unsupported_value",
+            param="temperature",
+        ),
+    ),
+    "o3-mini": ("temperature", Fail(400, "This is not supported", "unsupported_parameter", param="temperature")),
+    "GPT-4o, without reasoning": (
+        "reasoning_effort",
+        Fail(400, "Unrecognized request argument supplied: reasoning_effort", None),
+    ),
+    "Azure": ("tool_choice", Fail(400, "'$.tool_choice' is invalid. Please check the API reference.")),
+    "Mistral": (
+        "stream_options",
+        Raw(
+            b'{"object": "error", "message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"],'
+            b' "msg": "Extra inputs are not permitted"}]}, "type": "invalid_request_error", "code": 3001}',
+            "application/json",
+            422,
+        ),
+    ),
+    "vLLM, an older one": (
+        "max_completion_tokens",
+        Raw(
+            b"{\"object\": \"error\", \"message\": \"[{'type': 'extra_forbidden', 'loc': ('body',"
+            b' \'max_completion_tokens\')}]", "type": "BadRequestError", "param": null, "code": 400}',
+            "application/json",
+            400,
+        ),
+    ),
+    "llama.cpp, without a form": ("response_format", Fail(501, "not implemented")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_parameter_that_is_refused_is_left_out_from_then_on(name: str, serve: Any, notes: list[str]) -> None:
+    parameter, refusal = REFUSALS[name]
+    asked = {"llm_temperature": 0, "llm_reasoning_effort": "low", "llm_max_output_tokens": 900, "llm_retries": 0}
+    client, server = serve(play.refusing(parameter, refusal, play.good(Say("Bern"))), **asked)
+    meter = Meter(Limits(turns=2))
+
+    for _ in range(2):
+        reply = client.complete(ASK, tools=[TOOL], must_call=True, answer=Answer, on_text=lambda _: None, meter=meter)
+        assert reply.text.strip() == "Bern"
+
+    first, *others = server.requests
+    assert parameter in first
+    assert [set(first) - set(request) for request in others] == [{parameter}] * 2
+    assert notes == [f"{play.MODEL} at {server.url} takes no {parameter}: it was left out"]
+
+
+def test_another_client_of_the_endpoint_knows_what_it_refuses(serve: Any, notes: list[str]) -> None:
+    parameter, refusal = REFUSALS["GPT-5"]
+    client, server = serve(play.refusing(parameter, refusal, play.good(Say("Bern"))), llm_temperature=0)
+    client.complete(ASK)
+
+    with ChatClient(Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_temperature=0), notes) as other:
+        other.complete(ASK)
+
+    assert [parameter in request for request in server.requests] == [True, False, False]
+    assert len(notes) == 1
+
+
+def test_why_it_was_refused_is_said_also_where_it_is_no_text(serve: Any) -> None:
+    client, _ = serve(play.stubborn(REFUSALS["Mistral"][1]))
+
+    with pytest.raises(ModelError, match="Extra inputs are not permitted"):
+        client.complete(ASK)
+
+
+def test_what_is_refused_for_another_reason_is_refused(serve: Any, notes: list[str]) -> None:
+    client, server = serve(play.stubborn(Fail(400, "the prompt is not allowed")), llm_temperature=0)
+
+    with pytest.raises(ModelError, match="the prompt is not allowed"):
+        client.complete(ASK)
+
+    assert len(server.requests) == 1
+    assert notes == []
 
 
 GARBLED: dict[str, bytes] = {

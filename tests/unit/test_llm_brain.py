@@ -129,6 +129,76 @@ def test_good_agents_come_to_the_verdict_of_the_evidence() -> None:
     assert spent.money == pytest.approx(sum(e.cost or 0 for e in played.transcript.events))
 
 
+def several(kg: tuple[Call, ...], plan: tuple[Call, ...] = ()) -> Script:
+    """Agents that make all their calls in one reply."""
+    one_by_one = team.agents()
+
+    def act(asked: Asked) -> Move:
+        if "node" in asked.tools:
+            return Say(calls=kg)
+        if "reference_look_up" in asked.tools:
+            return Say(calls=(team.LOOK_UP, Call("hand_over", {"message": "asked"})))
+        return one_by_one(asked) if "Conclude" in asked.last or not plan else Say(calls=plan)
+
+    return act
+
+
+def assert_calls_are_answered(messages: list[dict[str, Any]]) -> None:
+    """Each call has its answer, in its order, before anything else is said, as endpoints demand."""
+    for number, message in enumerate(messages):
+        calls = [call["id"] for call in message.get("tool_calls", ())]
+        after = messages[number + 1 :]
+        assert [m.get("tool_call_id") for m in after[: len(calls)]] == calls
+        if after[len(calls) :]:
+            assert after[len(calls)]["role"] != "tool" or message["role"] == "tool"
+
+
+def test_several_calls_of_one_reply_are_all_done_in_their_order() -> None:
+    one_by_one, played = Played(team.agents()), Played(several((*team.NODES, team.EDGES, team.HAND_TASK)))
+
+    assert played.outcome is Outcome.REFUTED
+    assert [e.tool for e in played.transcript.events] == [e.tool for e in one_by_one.transcript.events]
+    assert [e.result for e in played.transcript.events] == [e.result for e in one_by_one.transcript.events]
+    assert (len(one_by_one.server.requests), len(played.server.requests)) == (8, 4)
+    # Each is a step of the check, and one reply is paid once.
+    spent = played.brain.meter.spent
+    assert sum(e.tokens for e in played.transcript.events) == spent.input_tokens + spent.output_tokens
+
+
+def test_a_call_that_is_refused_does_not_stop_those_after_it() -> None:
+    wrong = Call("edges", {"head": "MGEA5"})
+
+    played = Played(several((*team.NODES, wrong, team.EDGES, team.HAND_TASK)))
+
+    assert played.outcome is Outcome.REFUTED
+    assert len(played.refused) == 1
+    assert len(played.server.requests) == 4
+
+
+def test_many_refused_calls_of_one_reply_are_answered_before_a_model_is_given_up() -> None:
+    wrong = Call("edges", {"head": "MGEA5"})
+    script = several((wrong,) * (MOST_WRONG + 2))
+
+    played = Played(script)
+
+    assert isinstance(played.error, ModelAnswer)
+    asked_again = [r["messages"] for r in played.server.requests if "node" in str(r["tools"])][1:]
+    assert len(asked_again) == MOST_WRONG - 1
+    for messages in asked_again:
+        assert_calls_are_answered(messages)
+
+
+def test_calls_after_a_hand_over_are_answered_and_not_done() -> None:
+    plan = (Call("hand_over", {"message": "find it"}), Call("hand_over", {"message": "and again"}))
+
+    played = Played(several((team.EDGES, *team.NODES, team.HAND_TASK, team.EDGES), plan))
+
+    assert played.outcome is Outcome.REFUTED
+    last = played.server.requests[-1]["messages"]
+    assert_calls_are_answered(last)
+    assert [m["content"] for m in last if m["role"] == "tool"] == ["done", "not done"]
+
+
 # Every script of the endpoint, what it ends with, and how many calls it may take.
 SCRIPTS: list[tuple[str, Script, type[KgcheckError] | Outcome, int]] = [
     ("good", team.agents(), Outcome.REFUTED, 8),

@@ -76,6 +76,26 @@ def test_a_good_model_answers_with_paths() -> None:
     assert requests[1]["messages"][-1]["content"].startswith("<data>\n")
 
 
+def test_several_calls_of_one_reply_are_actions_each_in_their_order() -> None:
+    calls = [call for say in (FIND, GO) for call in say.calls]
+
+    answer, requests = ask(play.good(Say(calls=tuple(calls)), final("P00001", "P00002")))
+
+    one_by_one, _ = ask(play.good(FIND, GO, final("P00001", "P00002")))
+    assert (answer.found, answer.actions) == (one_by_one.found, 3)
+    assert len(requests) == 2
+    assert [m["role"] for m in requests[1]["messages"][2:]] == ["assistant", "tool", "tool"]
+
+
+def test_an_answer_ends_a_reply_and_no_reply_has_more_actions_than_there_may_be() -> None:
+    calls = [call for say in (FIND, GO, final("P00001", "P00002"), FIND) for call in say.calls]
+    answer, requests = ask(play.good(Say(calls=tuple(calls))))
+    assert (answer.status, answer.actions, len(requests)) == (Status.ANSWERED, 3, 1)
+
+    answer, requests = ask(play.good(Say(calls=(FIND.calls[0],) * 40)))
+    assert (answer.status, answer.actions, len(requests)) == (Status.STOPPED, MOST_ACTIONS, 1)
+
+
 def test_every_tool() -> None:
     both = [FEVER, {"label": "Disease", "id": "DOID:3"}]
     script = play.good(
@@ -542,6 +562,7 @@ def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypa
     with play.chat_server(play.good(find, final("O60502"))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         said = kgcheck("ask", "Which protein is O60502?", "--store", demo().store, "--brain", "llm", "--format", "json")
+        assert "parallel_tool_calls" not in server.requests[0]
     with play.chat_server(play.stubborn(Say(calls=(Call("answer", {"count": 424242}),)))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         made_up = kgcheck("ask", "How many proteins?", "--store", demo().store, "--brain", "llm")
@@ -552,6 +573,7 @@ def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypa
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         where = ("--store", demo().store, "--out", tmp_path / "b", "--brain", "llm", "--format", "json")
         batch = kgcheck("batch", "kgqa", tmp_path / "q.json", *where)
+        assert not any(request["parallel_tool_calls"] for request in server.requests)
     with play.chat_server(play.stubborn(Fail(500, "down", headers={"retry-after-ms": "1"}))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         down = kgcheck("ask", "Which protein?", "--store", demo().store, "--brain", "llm")

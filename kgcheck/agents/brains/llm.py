@@ -1,7 +1,8 @@
 """LlmBrain: choose each step of the agent team by a language model and its tool calls.
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
-checked by the team like any other brain's steps, and the verdict is never its to give. A model that cannot call tools
+checked by the team like any other brain's steps, and the verdict is never its to give. Several calls of one reply are
+steps of their own, taken in their order. A model that cannot call tools
 gets them in words, and its text is bound to the form of a step (kgcheck.agents.model_steps).
 """
 
@@ -31,7 +32,7 @@ from kgcheck.errors import ModelAnswer, UsageError
 from kgcheck.graph.edge_score import cited_source
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
-from kgcheck.llm.forms import Choices, complete_bound
+from kgcheck.llm.forms import Choices
 from kgcheck.model import CheckTask, CheckType, Outcome, Value
 
 MEMORY_STEPS = 20
@@ -87,13 +88,20 @@ class LlmBrain:
     """Asks a model for the next step. One brain serves one check."""
 
     def __init__(
-        self, client: ChatClient, limits: Limits | None = None, on_text: Callable[[str], None] | None = None
+        self,
+        client: ChatClient,
+        limits: Limits | None = None,
+        on_text: Callable[[str], None] | None = None,
+        *,
+        one_call: bool = False,
     ) -> None:
         self._client = client
+        self._one_call = one_call
         self.meter = Meter(limits or Limits(), client.prices)
         self._on_text = on_text
         self._memory: dict[AgentRole, list[Message]] = {}
         self._waiting: dict[AgentRole, ToolCall | None] = {}
+        self._pending: dict[AgentRole, list[ToolCall]] = {role: [] for role in AgentRole}
         self._stage: dict[AgentRole, Stage] = {}
         self._wrong = 0
         self._called = False
@@ -108,6 +116,9 @@ class LlmBrain:
         seen: TeamResults,
         tools: list[Tool],
     ) -> Action:
+        if self._pending[role] and self._stage.get(role) is stage:
+            self._continued(stage, role, request, task, seen)
+            return self._step(stage, role, self._pending[role].pop(0), {})
         self._wrong = self._wrong + 1 if seen.refused else 0
         if self._wrong >= MOST_WRONG:
             raise ModelAnswer(
@@ -132,14 +143,14 @@ class LlmBrain:
         form = _FORMS[stage]
         offers: list[Offer] = [*tools, EndForm(HAND_OVER, form.__doc__ or "", form)]
         if not self._bound:
-            return self._client.complete(conversation, tools=specs_of(offers), **more)
+            return self._client.complete(conversation, tools=specs_of(offers), one_call=self._one_call, **more)
         system, *rest = conversation
         small = self._client.small
         if not done:
             offers = list(tools)
         system = {**system, "content": f"{system['content']}\n{tools_in_words(offers, example=not small)}"}
         steps = form_of_steps(offers, choices if small else None)
-        return as_call(complete_bound(self._client, [system, *rest], steps, **more))
+        return as_call(self._client.complete([system, *rest], answer=steps, **more))
 
     def _continued(
         self, stage: Stage, role: AgentRole, request: Request, task: CheckTask | None, seen: TeamResults
@@ -148,13 +159,18 @@ class LlmBrain:
         memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role, self._client.small)}])
         waiting = self._waiting.get(role)
         same = self._stage.get(role) is stage
-        made = waiting and "tool_calls" in memory[-1]
+        made = waiting and (memory[-1]["role"] == "tool" or "tool_calls" in memory[-1])
         if waiting and (same or seen.refused):
             result = json.dumps({"refused": seen.refused}) if seen.refused else as_data(seen.last)
             answers = {"role": "tool", "tool_call_id": waiting.id} if made else {"role": "user"}
             memory.append({**answers, "content": result})
         elif waiting and made:
             memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
+            left_out = [
+                {"role": "tool", "tool_call_id": call.id, "content": "not done"} for call in self._pending[role]
+            ]
+            memory.extend(left_out)
+            self._pending[role].clear()
         elif same and seen.refused:
             memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
         if not same:
@@ -168,13 +184,11 @@ class LlmBrain:
             "tokens": reply.usage.total,
             "cost": prices.cost(reply.usage) if prices else None,
         }
-        call = reply.calls[0] if reply.calls else None
+        in_words = self._bound and bool(reply.text)
         # A step in words goes back as the words that it was.
-        kept = () if self._bound and reply.text else reply.calls[:1]
-        self._memory[role].append(reply.model_copy(update={"calls": kept}).as_message())
-        self._waiting[role] = call
-        self._called |= call is not None
-        if call is None:
+        self._memory[role].append(reply.model_copy(update={"calls": () if in_words else reply.calls}).as_message())
+        self._called |= bool(reply.calls)
+        if not reply.calls:
             if stage is Stage.PLAN and reply.text.strip():
                 return HandOver(message=reply.text.strip(), **took)
             # A model that has never called a tool may not have heard of any. Of one that has, the conversation holds
@@ -182,6 +196,12 @@ class LlmBrain:
             self._bound |= not self._called
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
+        call, *more = reply.calls[:1] if in_words else reply.calls
+        self._pending[role] = more
+        return self._step(stage, role, call, took)
+
+    def _step(self, stage: Stage, role: AgentRole, call: ToolCall, took: dict[str, Any]) -> Action:
+        self._waiting[role] = call
         try:
             arguments = arguments_of(call)
             if call.name == HAND_OVER:

@@ -52,7 +52,7 @@ def verify_claim(
     with noting() as notes:
         index = context.index(notes)
         with open_verifier(
-            wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, wanted.inference
+            wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, wanted.inference, notes
         ) as reader:
             try:
                 if edge:

@@ -78,7 +78,7 @@ def _by_model(
 ) -> tuple[DesignMaterial, StudyProtocol]:
     from kgcheck.llm.client import ChatClient
 
-    with noting() as notes, ChatClient(context.settings) as client:
+    with noting() as notes, ChatClient(context.settings, notes) as client:
         material = folder.read()
         if material is None:
             material = gather().model_copy(update={"made_by": client.model, "small": client.small})

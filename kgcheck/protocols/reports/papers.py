@@ -54,7 +54,7 @@ def report_papers(
 
         settings = read_settings()
         spent, limits = total_meter(settings), Limits.of(spending or Spending())
-        with ChatClient(settings) as client:
+        with ChatClient(settings, notes) as client:
             reports = tuple(
                 report_by_model(f.paper, client, limits, spent, retracted=f.retracted, url=f.url) for f in found
             )

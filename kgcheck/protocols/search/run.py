@@ -501,7 +501,7 @@ def search_studies(
         if context.brain == "llm":
             from kgcheck.llm.client import ChatClient
 
-            client = opened.enter_context(ChatClient(context.settings))
+            client = opened.enter_context(ChatClient(context.settings, notes))
             meter = Meter(Limits.of(spending or Spending()), client.prices, total_meter(context.settings))
             model = SearchModel(client, meter, folder / MODEL_FILE)
         means = SearchMeans(
