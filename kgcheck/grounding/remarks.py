@@ -75,7 +75,7 @@ class Remark(StrEnum):
 
     @property
     def rule(self) -> "RemarkRule":
-        """Its row of the table."""
+        """Row of this remark in corpus/grounding/remarks.toml."""
         return _rules()[self]
 
 
@@ -143,7 +143,7 @@ class Remarked(Value):
         return f"{self.remark.rule.words}: {self.note}"
 
     def as_row(self) -> dict[str, Any]:
-        """It in the flat form of JSON, without its place."""
+        """The remark as a row of JSON, without its place."""
         head = {"remark": self.remark.value, "check": self.check.value, "state": self.state.value}
         row = self.model_dump(mode="json", exclude_defaults=True, exclude={"sentence", "reference", "task"})
         return head | row | ({"task": str(self.task)} if self.task else {})
