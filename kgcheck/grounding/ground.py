@@ -203,29 +203,31 @@ class Grounder:
         self.context, self.notes = context, notes
         self._results = read_results(options.results) if options.results else None
         self._checks: list[SentenceCheck] = []
-        self._not_looked: dict[str, str] = {}
+        self.not_looked: dict[str, str] = {}
         self._papers: PaperSupport | None = None
         self.facts = self._fact_check()
         if self.facts:
             self._checks.append(self.facts.remarks)
         self._works = open_works(context, options.bibliography, opened)
         if self._works is None:
-            self._not_looked["references"] = "no bibliography is named, and no service is asked"
+            self.not_looked["references"] = "no bibliography is named, and no service is asked"
         if context.literature is None:
-            self._not_looked["papers"] = "no papers are named"
+            self.not_looked["papers"] = "no papers are named"
         else:
             index = context.index(notes)
             verifier = trained_verifier(index.embedder, context.settings)
             names = self.facts.names if self.facts else None
             self._papers = PaperSupport(index, verifier, names)
             self._checks += [self._papers.remarks, CitedPapers(index, verifier).remarks]
+        if self._results is None:
+            self.not_looked["results"] = "no canonical results are named"
 
     def _fact_check(self) -> FactCheck | None:
         """A check of sentences against the graph; None where there is none and none is named."""
         context = self.context
         graph = context.graph_if_there()
         if graph is None:
-            self._not_looked["graph"] = "no graph is named"
+            self.not_looked["graph"] = "no graph is named"
             return None
         source = None
         if context.reference:
@@ -234,15 +236,15 @@ class Grounder:
                 lambda: closing(SnapshotSource(context.reference, context.schema, context.settings)),
             )
         else:
-            self._not_looked["sources"] = "no reference snapshot is named"
+            self.not_looked["sources"] = "no reference snapshot is named"
         return FactCheck(graph, context.verified_if_there(), source, context.schema)
 
     def ground(self, text: Manuscript, results: Results | None = None) -> Grounded:
         """Ground a text; against other results than those that were named, where some are given."""
-        against = results or self._results
-        self.notes += self._papers.notes(text) if self._papers else ()
-        lacking = self._not_looked | ({} if against else {"results": "no canonical results are named"})
-        return ground(text, self._checks, self._works, against, lacking, self.context.progress)
+        lacking = {check: why for check, why in self.not_looked.items() if not (results and check == "results")}
+        if self._papers and (left := self._papers.left(text)):
+            lacking["papers"] = left
+        return ground(text, self._checks, self._works, results or self._results, lacking, self.context.progress)
 
 
 @contextmanager

@@ -73,12 +73,10 @@ class PaperSupport:
         synonyms = self._names.synonyms(things) if self._names else {}
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
 
-    def notes(self, manuscript: Manuscript) -> tuple[str, ...]:
-        """Note that not all sentences of a manuscript were looked up, if so."""
+    def left(self, manuscript: Manuscript) -> str:
+        """Say for how many sentences papers are not searched; nothing where for all that claim something."""
         count = len(claims_of(manuscript))
-        if count <= self._most:
-            return ()
-        return (f"papers were searched for {self._most} of {count} sentences that claim something",)
+        return f"for {count - self._most} of {count} sentences that claim something" if count > self._most else ""
 
     def _remark(self, sentence: Sentence, manuscript: Manuscript, synonyms: Sequence[tuple[str, ...]]) -> Remarked:
         claim = " ".join(without_marks(sentence.text).split())

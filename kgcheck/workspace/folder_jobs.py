@@ -62,6 +62,8 @@ def ground_folder(
             more += [f"{name}: {line}" for line in found.exceeded(limits)]
             if found.incomplete:
                 more.append(f"{name}: something could not be looked at")
+            own = sorted(found.not_looked.items() - grounder.not_looked.items())
+            more += [f"{name}: {check} not looked at: {why}" for check, why in own]
             for remarked in _failing(found, limits):
                 wrong[_key(found, name, remarked)] = _remark_example(found, name, remarked)
                 counts[remarked.remark.value] += 1
@@ -69,7 +71,7 @@ def ground_folder(
                 report = Path(out or "") / f"{name}{_MARK}{'md' if form == 'markdown' else form}"
                 write_text(report, rendered(found, form, code))
                 reports.append(str(report))
-            not_looked = [f"{what} not looked at: {why}" for what, why in found.not_looked.items()]
+    not_looked = [f"{check} not looked at: {why}" for check, why in grounder.not_looked.items()]
     known = set(before)
     new = [key for key in wrong if key not in known]
     text = ", ".join(f"{count:,} {remark}" for remark, count in counts.most_common())

@@ -1,15 +1,20 @@
 """What papers make of a manuscript's sentences: support and contradiction, never by the manuscript itself."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kgcheck.curation.project import GroundJob
+from kgcheck.grounding.ground import open_grounder
 from kgcheck.grounding.manuscript import Block, Manuscript
 from kgcheck.grounding.paper_support import MOST_SENTENCES, PaperSupport, claims_of
 from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.literature.documents import Document
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
+from kgcheck.options import TextOptions
+from kgcheck.workspace.folder_jobs import ground_folder
 from kgcheck.workspace.workspace import Workspace
 from tests.support.literature import build_index
 
@@ -80,13 +85,28 @@ def test_only_what_claims_something_is_looked_up_up_to_a_bound(index: Literature
 
 
 def test_a_text_with_more_claims_than_are_looked_up_says_so(index: LiteratureIndex) -> None:
-    notes = []
-    for count in (MOST_SENTENCES, MOST_SENTENCES + 1):
-        claims = (f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 3 + count))
-        with Workspace(literature=index.folder) as workspace:
-            notes.append(workspace.ground_text("# Results\n\n" + " ".join(claims))[1])
+    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
+    with Workspace(literature=index.folder) as workspace, open_grounder(workspace, TextOptions()) as grounder:
+        found = [grounder.ground(manuscript(*claims[:count])) for count in (MOST_SENTENCES + 1, MOST_SENTENCES)]
 
-    assert [[note for note in own if "searched" in note] for own in notes] == [
-        [],
-        [f"papers were searched for {MOST_SENTENCES} of {MOST_SENTENCES + 1} sentences that claim something"],
+    assert [one.not_looked.get("papers") for one in found] == [
+        f"for 1 of {MOST_SENTENCES + 1} sentences that claim something",
+        None,
+    ]
+    assert not [note for note in grounder.notes if "sentences" in note]
+
+
+def test_a_job_names_the_manuscript_of_which_not_all_claims_are_looked_up(
+    index: LiteratureIndex, tmp_path: Path
+) -> None:
+    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
+    for name, most in (("a.md", None), ("b.md", MOST_SENTENCES)):
+        (tmp_path / name).write_text("# Results\n\n" + " ".join(claims[:most]), encoding="utf-8")
+    job = GroundJob(kind="ground", folder=".", files=("*.md",))
+    with Workspace(literature=index.folder) as workspace:
+        work = ground_folder(workspace, tmp_path, job, bibliography=None, results=None, out=None, before=())
+
+    assert [note for note in work.notes if "papers" in note or "results" in note] == [
+        f"a.md: papers not looked at: for 1 of {MOST_SENTENCES + 1} sentences that claim something",
+        "results not looked at: no canonical results are named",
     ]

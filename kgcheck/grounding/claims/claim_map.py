@@ -4,6 +4,7 @@ What the ledger has of a text that has not changed is taken from there. What is 
 a call that was cut off goes on where it was.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -237,6 +238,7 @@ def ranked_papers(digests: Mapping[str, str], citations: Sequence[Citation]) -> 
         # Nobody is one where nobody cites, or where the steps do not settle.
         with suppress(rx.FailedToConverge):
             hubs, authorities = map(dict, rx.hits(graph, tol=_EXACT, max_iter=_STEPS))
+    cites, cited = Counter(citing for citing, _ in links), Counter(cited for _, cited in links)
     return {
         name: RankedPaper(
             paper=name,
@@ -245,8 +247,8 @@ def ranked_papers(digests: Mapping[str, str], citations: Sequence[Citation]) -> 
             # A tiny negative number is zero.
             hub=round(max(hubs.get(n, 0.0), 0.0), 6),
             authority=round(max(authorities.get(n, 0.0), 0.0), 6),
-            cites=sum(citing == name for citing, _ in links),
-            cited=sum(cited == name for _, cited in links),
+            cites=cites[name],
+            cited=cited[name],
         )
         for name, n in place.items()
     }

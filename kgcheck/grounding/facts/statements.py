@@ -704,7 +704,8 @@ def _without_asides(tokens: list[str]) -> list[str]:
 MOST_CANDIDATES = 24
 """Most candidate edges of one sentence; one with more is left alone, as one with more things is."""
 
-MOST_THINGS = 12
+_MOST_THINGS_SHOWN = 12
+"""Most things of a sentence that a model is shown."""
 
 _TASK = """\
 You read one sentence of a manuscript. The user sends JSON: the sentence, and candidates, each with an id. The sentence
@@ -771,7 +772,7 @@ class ModelReader:
 
     def _candidates(self, text: str, things: Sequence[NamedThing]) -> list[StatedEdge]:
         """Edges between things of the sentence, of relations that one of its words may mean."""
-        if len(text) > LONGEST or not 2 <= len(things) <= MOST_THINGS or text.rstrip().endswith("?"):
+        if len(text) > LONGEST or not 2 <= len(things) <= _MOST_THINGS_SHOWN or text.rstrip().endswith("?"):
             return []
         words = text.lower().split()
         found: list[StatedEdge] = []
