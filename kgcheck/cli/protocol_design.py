@@ -223,8 +223,7 @@ def show(file: Path, step: str | None, format_: str) -> None:
     """Show the protocol in FILE (protocol.json): its steps, and what each rests on."""
     from kgcheck.cli.console import results
     from kgcheck.errors import UnknownName
-    from kgcheck.protocols.protocol import read_protocol
-    from kgcheck.protocols.rendering import grounds_rows, step_rows
+    from kgcheck.protocols.protocol import grounds_rows, read_protocol, step_rows
     from kgcheck.report.tables import rows_table
 
     protocol = read_protocol(file)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kgcheck.choices import SectionKind
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.manuscripts.markers import AuthorYears, plain_number
@@ -22,7 +23,7 @@ from kgcheck.grounding.remarks import Check, Remarked, SentenceState
 from kgcheck.grounding.results import Results
 from kgcheck.grounding.score import ScoreCard, score_rules
 from kgcheck.literature.documents import Span, sentences
-from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from kgcheck.choices import SectionKind
 from kgcheck.context import Context
 from kgcheck.errors import InputFormat, ModelAnswer
 from kgcheck.grounding.ground import Grounded, Notes, open_grounder
@@ -25,7 +26,6 @@ from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import sentences
-from kgcheck.literature.papers import SectionKind
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Limits, Meter, total_meter

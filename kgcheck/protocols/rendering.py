@@ -6,7 +6,7 @@ SoftwareApplication. Source: the RO-Crate 1.1 specification, https://w3id.org/ro
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rich.console import Group, RenderableType
@@ -17,13 +17,15 @@ from kgcheck import __version__
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
-from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemarked, StudyState
-from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep, few
+from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep
 from kgcheck.report.documents import is_web, page
 from kgcheck.report.safe_console import RowTable, cell
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
+
+if TYPE_CHECKING:
+    from kgcheck.protocols.checking.quality import StudyQuality
 
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 
@@ -186,40 +188,6 @@ def write(protocol: StudyProtocol, folder: Path) -> None:
     write_text(folder / "ro-crate-metadata.json", as_json(crate, indent=1) + "\n")
 
 
-def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
-    """Steps as rows."""
-    return [
-        {
-            "step": step.id,
-            "what to do": step.text,
-            "takes": ", ".join(item.name for item in step.inputs),
-            "makes": ", ".join(item.name for item in step.outputs),
-            "rests on": few((*step.passages, *step.facts)),
-            "analysis": step.analysis,
-        }
-        for step in steps
-    ]
-
-
-def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
-    """The passages and facts of a step as rows."""
-    passages = [
-        {
-            "id": p.id,
-            "what it rests on": f"\u201c{p.quote}\u201d",
-            "where": " ".join(filter(None, (p.paper, p.heading))),
-        }
-        for p in protocol.passages
-        if p.id in step.passages
-    ]
-    facts = [
-        {"id": f.id, "what it rests on": f.stated, "where": f.record_named}
-        for f in protocol.facts
-        if f.id in step.facts
-    ]
-    return [*passages, *facts]
-
-
 FORMS = ("table", "json", "markdown", "sarif")
 
 _LEVELS = {
@@ -270,7 +238,7 @@ def _checked_table(checked: CheckedProtocol) -> RenderableType:
     return Group(*(Text(visible(line)) for line in lines), *((table,) if rows else ()))
 
 
-def quality_table(quality: StudyQuality) -> RenderableType:
+def quality_table(quality: "StudyQuality") -> RenderableType:
     """The measures of a protocol by judge, and what is counted, for the terminal; what is not there is a dash."""
     judges = (*map(visible, quality.by_judge), "average")
     rows = [

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, CheckTask, CheckType, Outcome, Value
 from kgcheck.protocols.checking.order import StepFlow
 from kgcheck.protocols.checking.remarks import (
@@ -22,11 +21,14 @@ from kgcheck.protocols.checking.remarks import (
 )
 from kgcheck.protocols.protocol import DataSetState, Objective, StudyDataSet, StudyFact, StudyPassage, StudyProtocol
 
+if TYPE_CHECKING:
+    from kgcheck.ledger.verified import Verified
+
 
 class FactWorld(Protocol):
     """Lookup of facts in the ledger and the graph."""
 
-    def judged(self, task: CheckTask) -> Verified | None:
+    def judged(self, task: CheckTask) -> "Verified | None":
         """Return the newest judgement of a run about a task; None if there is none."""
 
     def there(self, task: CheckTask) -> bool | None:
@@ -86,7 +88,7 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
     return _fact_remark(kind, fact, now, found)
 
 
-def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> Iterator[StudyRemarked]:
+def _outdated_ends(fact: StudyFact, world: FactWorld, now: "Verified | None") -> Iterator[StudyRemarked]:
     """Remark on a refutation since, for its id, of a fact or a node that it is about."""
     if not fact.verified:
         return
@@ -108,7 +110,7 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
 def _fact_remark(
     kind: StudyRemark,
     fact: StudyFact,
-    now: Verified | None,
+    now: "Verified | None",
     note: str,
     *,
     task: CheckTask | None = None,
@@ -128,7 +130,7 @@ def _fact_remark(
     )
 
 
-def _is_older(judged: Verified, fact: StudyFact) -> bool:
+def _is_older(judged: "Verified", fact: StudyFact) -> bool:
     """Tell whether a judgement is older than a fact; times without a zone are of UTC."""
     times = [at if at.tzinfo else at.replace(tzinfo=UTC) for at in (judged.at, fact.at or judged.at)]
     return times[0] < times[1]

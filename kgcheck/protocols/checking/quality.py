@@ -8,13 +8,12 @@ import math
 from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
-from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
@@ -22,6 +21,9 @@ from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
 from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import ChatClient
 
 MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
 """The five measures, each from 0 to 1."""
@@ -171,7 +173,7 @@ B = TypeVar("B", bound=BaseModel)
 
 
 def judge_protocol(
-    protocol: StudyProtocol, client: ChatClient, meter: Meter, progress: Progress | None = None
+    protocol: StudyProtocol, client: "ChatClient", meter: Meter, progress: Progress | None = None
 ) -> StudyJudgement:
     """Let a model judge a protocol."""
     small = client.small

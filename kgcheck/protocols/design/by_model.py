@@ -190,7 +190,7 @@ class DesignConversation:
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
         messages = messages_of(task, given)
-        temperature = DesignRules.shipped().temperatures[role]
+        temperature = getattr(DesignRules.shipped().temperatures, role)
         question = digest_of_things([role, stage, form.__name__, temperature, messages])
         if self._place < len(self._recorded):
             return self._again(stage, question, form)

@@ -22,7 +22,6 @@ from kgcheck.errors import InputError, InputFormat, LedgerError, ProgramError, U
 from kgcheck.inputs import read_whole
 from kgcheck.ledger.run import Run
 from kgcheck.llm.budget import Limits, Meter, total_meter
-from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckType, Outcome, Triple, Value
 from kgcheck.options import Spending
 from kgcheck.outputs import write_text
@@ -32,7 +31,7 @@ from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyP
 from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
 
 if TYPE_CHECKING:
-    pass
+    from kgcheck.llm.client import ChatClient
 
 LONGEST_PROGRAM = 100_000
 

@@ -19,12 +19,11 @@ from kgcheck.literature.documents import Rejected, Span, sentences
 from kgcheck.literature.edge_reader import address
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import choose_recipe, read_documents
-from kgcheck.literature.lexical import Lexical, content_words, stems
+from kgcheck.literature.lexical import Lexical, content_words, relevances, stems
 from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import with_schema
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
@@ -33,7 +32,7 @@ from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model
 from kgcheck.settings import read_settings
 
 if TYPE_CHECKING:
-    pass
+    from kgcheck.llm.client import ChatClient
 
 
 def report_papers(
@@ -432,15 +431,6 @@ def grade_reports(
         )
         graded.append(report.model_copy(update={"sections": sections}))
     return tuple(graded)
-
-
-def relevances(text: str, others: Iterable[str]) -> list[float]:
-    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
-    texts = [text, *others]
-    if len(texts) == 1:
-        return []
-    own, *rest = Lexical.of(texts).scores(text).tolist()
-    return [min(1.0, score / own) if own else 0.0 for score in rest]
 
 
 def _detail(section: ReportSection) -> tuple[float, list[str], list[str]]:

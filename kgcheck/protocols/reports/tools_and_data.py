@@ -22,7 +22,6 @@ class DataRepository(Value):
     name: str
     pattern: str = Field(description="regular expression of bounded work")
     near: tuple[str, ...] = Field(default=(), description="words of which one must stand shortly before")
-    url: str = Field(default="", description="address of a record, with {id}")
 
     @cached_property
     def accession(self) -> re.Pattern[str]:
