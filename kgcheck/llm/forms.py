@@ -4,6 +4,7 @@ Many endpoints do not take it. That is found out by trying, once a client; after
 words, and what comes is checked as ever.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
@@ -26,6 +27,12 @@ LONGEST_TEXT = 160
 
 _REFUSED = (400, 404, 415, 422, 501)
 _unbound: "WeakSet[ChatClient]" = WeakSet()
+
+
+def messages_of(task: str, question: object) -> "list[Message]":
+    """Messages for a model: its task, and a question as JSON."""
+    content = json.dumps(question, ensure_ascii=False)
+    return [{"role": "system", "content": task}, {"role": "user", "content": content}]
 
 
 def complete_bound(

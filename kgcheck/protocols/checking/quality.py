@@ -14,13 +14,13 @@ from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+from kgcheck.protocols.rules import ProtocolRules, model_task
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -151,7 +151,7 @@ _FEW_WRITTEN = 3
 """Entries of a list of its answers."""
 
 
-class SectionAnswer(ModelForm):
+class SectionAnswer(BaseModel):
     """The form of an answer about steps of a section."""
 
     # Before the rest: a model that is bound to the order gives its reasons first.
@@ -161,7 +161,7 @@ class SectionAnswer(ModelForm):
     misplaced: list[str] = Field(max_length=100)
 
 
-class WholeAnswer(ModelForm):
+class WholeAnswer(BaseModel):
     """The form of an answer about a protocol as a whole."""
 
     rationale: str = Field(min_length=1, max_length=1_000)

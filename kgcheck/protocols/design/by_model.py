@@ -16,7 +16,7 @@ from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
 from kgcheck.literature.lexical import content_words, stems
 from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import CostByPart, Limits, Meter
-from kgcheck.llm.forms import LONGEST_TEXT, narrowed, with_schema
+from kgcheck.llm.forms import LONGEST_TEXT, messages_of, narrowed, with_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.design.by_rules import (
     UNNUMBERED,
@@ -49,7 +49,7 @@ from kgcheck.protocols.protocol import (
     StudyStep,
     digest_of_things,
 )
-from kgcheck.protocols.rules import ModelForm, messages_of, model_task
+from kgcheck.protocols.rules import model_task
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -230,14 +230,14 @@ MOST_NAMED = 20
 """Parts of one answer; what is more is an answer of another form."""
 
 
-class WrittenBound(ModelForm):
+class WrittenBound(BaseModel):
     """A sentence with the ids that it rests on."""
 
     text: str = Field(max_length=2_000)
     rests_on: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeading(ModelForm):
+class WrittenHeading(BaseModel):
     """A heading with its reason and the sections of reports that it takes from."""
 
     heading: str = Field(max_length=300)
@@ -245,26 +245,26 @@ class WrittenHeading(ModelForm):
     sources: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeadings(ModelForm):
+class WrittenHeadings(BaseModel):
     """The headings of a protocol."""
 
     sections: list[WrittenHeading] = Field(min_length=1, max_length=MOST_SECTIONS)
 
 
-class WrittenPart(ModelForm):
+class WrittenPart(BaseModel):
     """The outline of a section."""
 
     section: int = Field(ge=1, description="place of its heading")
     points: list[WrittenBound] = Field(max_length=MOST_POINTS)
 
 
-class WrittenOutline(ModelForm):
+class WrittenOutline(BaseModel):
     """The outline of a protocol, each point with the sections of reports and the facts that it takes from."""
 
     parts: list[WrittenPart] = Field(max_length=MOST_SECTIONS)
 
 
-class WrittenParameter(ModelForm):
+class WrittenParameter(BaseModel):
     """A setting as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -272,7 +272,7 @@ class WrittenParameter(ModelForm):
     passage: str = ""
 
 
-class WrittenTool(ModelForm):
+class WrittenTool(BaseModel):
     """A tool as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -280,14 +280,14 @@ class WrittenTool(ModelForm):
     passage: str = ""
 
 
-class WrittenItem(ModelForm):
+class WrittenItem(BaseModel):
     """Input or output of a step, as a model writes it."""
 
     name: str = Field(min_length=1, max_length=80)
     kind: ItemKind = "other"
 
 
-class WrittenStep(ModelForm):
+class WrittenStep(BaseModel):
     """A step in sentences."""
 
     sentences: list[WrittenBound] = Field(max_length=MOST_SENTENCES)
@@ -300,13 +300,13 @@ class WrittenStep(ModelForm):
     control: str = Field(default="", max_length=600)
 
 
-class WrittenDetails(ModelForm):
+class WrittenDetails(BaseModel):
     """The steps of one section."""
 
     steps: list[WrittenStep] = Field(max_length=MOST_STEPS)
 
 
-class DesignReview(ModelForm):
+class DesignReview(BaseModel):
     """Review of a draft by a model."""
 
     remarks: list[str] = Field(default=[], max_length=MOST_NAMED)

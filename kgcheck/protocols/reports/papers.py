@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field, RootModel
+from pydantic import BaseModel, Field, RootModel
 
 from kgcheck.errors import InputFormat, UnknownName
 from kgcheck.literature.documents import Rejected, Span, sentences
@@ -24,11 +24,11 @@ from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.forms import with_schema
+from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+from kgcheck.protocols.rules import ProtocolRules, model_task
 from kgcheck.settings import read_settings
 
 if TYPE_CHECKING:
@@ -317,13 +317,13 @@ FEW_SENTENCES = 8
 _LEAST_WORDS = 3
 
 
-class QuotedStep(ModelForm):
+class QuotedStep(BaseModel):
     """A step that a model points to."""
 
     words: str
 
 
-class QuotedSteps(ModelForm):
+class QuotedSteps(BaseModel):
     """The form of an answer."""
 
     steps: list[QuotedStep] = Field(default=[])
