@@ -41,18 +41,17 @@ class FactWorld(Protocol):
         """Releases of the references as they are now, by source; of one that is not here, none."""
 
 
-def _by_step(remarks: Iterable[StudyRemarked], steps: Iterable[str]) -> Iterator[StudyRemarked]:
-    """The remarks once for each step that they concern; for the protocol as a whole where none is."""
-    own = list(steps) or [""]
-    return (remark.model_copy(update={"step": step}) for remark in remarks for step in own)
-
-
-def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> Iterator[StudyRemarked]:
-    """Remark on the facts of a protocol, as they stand now."""
+def ground_remarks(protocol: StudyProtocol, worlds: "StudyWorlds") -> Iterator[StudyRemarked]:
+    """Remark on facts, papers and data sets as they stand now: for each step that rests on one, else for the whole."""
     resting = protocol.steps_by_ground()
-    for fact in protocol.facts:
-        steps = resting.get(fact.id, ())
-        yield from _by_step([_judged_remark(fact, world, is_ground=bool(steps))], steps)
+    found = [
+        *(_judged_remark(f, worlds.facts, is_ground=f.id in resting) for f in protocol.facts if worlds.facts),
+        *_paper_remarks(protocol, worlds.papers),
+        *_data_set_remarks(protocol, worlds.data_sets),
+    ]
+    for remark in found:
+        for step in resting.get(remark.about, ("",)):
+            yield remark.model_copy(update={"step": step})
 
 
 def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> StudyRemarked:
@@ -167,14 +166,11 @@ DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 """The record of each of some ids; what could not be looked up is ``not_looked``, never ``missing``."""
 
 
-def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> Iterator[StudyRemarked]:
-    """Remark on the papers of a protocol, as they stand now."""
+def _paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> Iterator[StudyRemarked]:
     standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
-    resting = protocol.steps_by_ground()
     for passage in protocol.passages:
         if world or passage.retracted:
-            found = _of_passage(passage, standing.get(passage.paper, PaperStanding()))
-            yield from _by_step(found, resting.get(passage.id, ()))
+            yield from _of_passage(passage, standing.get(passage.paper, PaperStanding()))
 
 
 def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRemarked]:
@@ -192,17 +188,15 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
         yield remarked(StudyRemark.QUOTE_DIFFERS, f"{named}: {passage.quote[:80]!r} is not in the paper", **common)
 
 
-def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
+def _data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
     """Remark on data sets that are not there, or do not fit the objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
-    resting = protocol.steps_by_ground()
     for data_set in protocol.data_sets:
         now = data_set if looked is None else looked.get(data_set.id) or StudyDataSet(id=data_set.id)
         if looked is not None and now.state == "not_looked":
             remark = now.remark or "it could not be looked up"
             now = data_set.model_copy(update={"state": now.state, "remark": remark})
-        found = _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None)
-        yield from _by_step(found, resting.get(data_set.id, ()))
+        yield from _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None)
 
 
 def _of_data_set(
@@ -309,9 +303,7 @@ def check_protocol(
     """Check a protocol."""
     flow = StepFlow(protocol)
     found = [
-        *(fact_remarks(protocol, worlds.facts) if worlds.facts else ()),
-        *paper_remarks(protocol, worlds.papers),
-        *data_set_remarks(protocol, worlds.data_sets),
+        *ground_remarks(protocol, worlds),
         *flow.remarks(),
         *lack_remarks(protocol),
         *parameter_remarks(protocol),

@@ -73,7 +73,7 @@ class Grounds:
         made = QuotedPassages()
         self.sections = {taken.id: taken for taken in taken_sections(material)}
         self.steps = {
-            id_: {made.add(one.report, one.section, step).id: step for step in one.section.steps if step.dry}
+            id_: {made.add(one, step).id: step for step in one.section.steps if step.dry}
             for id_, one in self.sections.items()
         }
         """Steps of the sections, by the ids of their passages."""
@@ -608,12 +608,7 @@ class ModelDesigner:
                 | {name: getattr(one.section, name) for name in ("heading", "suggestion", "outline")}
                 for one in self._grounds.sections.values()
             ],
-            "facts": [{"id": f.id, "fact": f.stated} for f in self._facts()],
-            "analyses": self._analyses(),
-            "not_verified": self._not_verified(),
-            "data_sets": [
-                d.model_dump(mode="json", include={"id", "title", "state"}) for d in self._material.data_sets
-            ],
+            **self._of_graph(self._facts(), {"id", "title", "state"}),
         }
 
     def _sources(self, heading: KeptHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
@@ -634,13 +629,7 @@ class ModelDesigner:
                 }
                 for section, id_, step in passages
             ],
-            "facts": [{"id": f.id, "fact": f.stated} for f in [*facts][:MOST_FACTS]],
-            "analyses": self._analyses(),
-            "not_verified": self._not_verified(),
-            "data_sets": [
-                d.model_dump(mode="json", include={"id", "title", "species", "assay", "state"})
-                for d in self._material.data_sets
-            ],
+            **self._of_graph([*facts][:MOST_FACTS], {"id", "title", "species", "assay", "state"}),
         }
 
     def _facts(self) -> list[StudyFact]:
@@ -654,15 +643,18 @@ class ModelDesigner:
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 
-    def _analyses(self) -> list[dict[str, object]]:
-        return [
-            {"id": name, "steps": [{"what": s.text, "control": s.control} for s in use.steps]}
-            for name, use in self._grounds.analyses.items()
-        ]
-
-    def _not_verified(self) -> list[str]:
-        facts = [fact for fact in self._material.facts if not fact.verified]
-        return [f"{fact.stated} ({standing_of_fact(fact)})" for fact in facts[:MOST_FACTS]]
+    def _of_graph(self, facts: Sequence[StudyFact], fields: set[str]) -> dict[str, object]:
+        """Facts, ready analyses, what is not verified, and some fields of the data sets."""
+        not_verified = [fact for fact in self._material.facts if not fact.verified]
+        return {
+            "facts": [{"id": f.id, "fact": f.stated} for f in facts],
+            "analyses": [
+                {"id": name, "steps": [{"what": s.text, "control": s.control} for s in use.steps]}
+                for name, use in self._grounds.analyses.items()
+            ],
+            "not_verified": [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified[:MOST_FACTS]],
+            "data_sets": [d.model_dump(mode="json", include=fields) for d in self._material.data_sets],
+        }
 
 
 def _study_section(heading: str, rationale: str, steps: Sequence[StudyStep]) -> StudySection:

@@ -9,6 +9,7 @@ disk; where it has no Landlock or seccomp, nothing is run.
 
 import hashlib
 import json
+import mmap
 import os
 import re
 import resource
@@ -34,7 +35,7 @@ from kgcheck.errors import NAME_THERE, InputError, InputFormat, InputMissing, Pr
 from kgcheck.graph.sandbox import missing_guard
 from kgcheck.inputs import MIB, parse_json
 from kgcheck.model import Value
-from kgcheck.protocols.programs.folder import Space, counts_mapped_writes, filled, opened
+from kgcheck.protocols.programs.inside import Space, filled, opened
 
 Language = Literal["python", "r"]
 Guard = Literal["bubblewrap", "landlock"]
@@ -329,6 +330,7 @@ _SLACK = 1 << 20
 """Bytes by which the file system of a folder is larger than may be written, so that it is seen when more is."""
 
 _PROBE_S = 20.0
+_PROBED_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _NAMESPACES = (
     *("--unshare-all", "--unshare-user", "--disable-userns"),
@@ -399,6 +401,29 @@ def run_program(
         files=files,
         **ended._replace(limit=limit)._asdict(),
     )
+
+
+def counts_mapped_writes(folder: Path) -> bool:
+    """Tell whether the kernel counts for a process what it writes to files there through its memory.
+
+    It does on disks. On a tmpfs files are memory that no limit of a process knows of.
+    """
+    try:
+        before = _bytes_written()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.truncate(_PROBED_BYTES)
+            with mmap.mmap(file.fileno(), _PROBED_BYTES) as mapped:
+                for place in range(0, _PROBED_BYTES, mmap.PAGESIZE):
+                    mapped[place] = 1
+            return _bytes_written() - before >= _PROBED_BYTES
+    except (OSError, ValueError, StopIteration):
+        return False
+
+
+def _bytes_written() -> int:
+    # Of this thread: others write meanwhile.
+    lines = Path("/proc/thread-self/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes:"))
 
 
 def best_guard() -> Guard:

@@ -443,21 +443,15 @@ def _detail(section: ReportSection) -> tuple[float, list[str], list[str]]:
             tools[tool.name] = tool
     statistics = list(dict.fromkeys(name for s in section.steps for name in s.statistics))
     data_sets = list(dict.fromkeys(d.id for s in section.steps for d in s.data_sets))
-    versioned = sum(bool(tool.version) for tool in tools.values())
-    points = (
-        len(parameters) * rules.parameter
-        + len(tools) * rules.tool
-        + versioned * rules.version
-        + len(statistics) * rules.statistic
-        + len(data_sets) * rules.data_set
-    )
-    has = [
-        _some("settings", [f"{p.name} {p.written}" for p in parameters]),
-        _some("software", [tool.written for tool in tools.values()]),
-        _some("statistics", statistics),
-        _some("data sets", data_sets),
-    ]
     bare = [name for name, tool in tools.items() if not tool.version]
+    named = (
+        ("settings", [f"{p.name} {p.written}" for p in parameters], rules.parameter),
+        ("software", [tool.written for tool in tools.values()], rules.tool),
+        ("statistics", statistics, rules.statistic),
+        ("data sets", data_sets, rules.data_set),
+    )
+    points = sum(len(names) * weight for _, names, weight in named) + (len(tools) - len(bare)) * rules.version
+    has = [_some(noun, names) for noun, names, _ in named]
     lacks = ["" if parameters else "settings", _some("versions of", bare)]
     share = points / len(section.steps) if section.steps else 0.0
     return share, [*filter(None, has)], [*filter(None, lacks)]
