@@ -25,7 +25,6 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field
@@ -188,9 +187,7 @@ class ProgramWatch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         # Whatever happened here, nothing of it goes on.
         if self._process.poll() is None:
             self._kill_all()
@@ -459,13 +456,6 @@ def bubblewrap() -> str:
     return ""
 
 
-class _Paths(NamedTuple):
-    """Paths as the program sees them; in namespaces of its own they are other ones than outside."""
-
-    work: str
-    program: str
-
-
 def _run(
     guard: Guard,
     interpreter: Interpreter,
@@ -475,17 +465,18 @@ def _run(
     limits: ProgramLimits,
 ) -> EndedProgram:
     wrapped = guard == "bubblewrap"
-    paths = _Paths(_WORK, _PROGRAM) if wrapped else _Paths(str(folder), str(program))
+    # As the program sees them: in namespaces of its own they are other ones than outside.
+    work, path = (_WORK, _PROGRAM) if wrapped else (str(folder), str(program))
     reads, writes = os.pipe()
     left = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         order: dict[str, Any] = {
-            "argv": [part.format(program=paths.program) for part in interpreter.command],
-            "env": {"HOME": paths.work, "TMPDIR": paths.work, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
+            "argv": [part.format(program=path) for part in interpreter.command],
+            "env": {"HOME": work, "TMPDIR": work, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
             | dict.fromkeys(_THREADS, "2")
             | dict(interpreter.environment),
-            "folder": paths.work,
-            "rights": _rights(interpreter, paths, inputs, program.with_name(INPUTS) if not wrapped else None),
+            "folder": work,
+            "rights": _rights(interpreter, work, path, inputs, program.with_name(INPUTS) if not wrapped else None),
             "limits": _limits(limits),
             "report": writes,
         }
@@ -529,7 +520,9 @@ def _walls(interpreter: Interpreter, program: Path, inputs: Mapping[str, Path], 
     return [*walls, "--remount-ro", f"{_WORK}/{INPUTS}", "--remount-ro", "/", "--chdir", _WORK]
 
 
-def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], linked: Path | None) -> dict[str, int]:
+def _rights(
+    interpreter: Interpreter, work: str, program: str, inputs: Mapping[str, Path], linked: Path | None
+) -> dict[str, int]:
     """Compute the Landlock rights by path. Links, devices, sockets and named pipes are made nowhere."""
     from landlock import FSAccess
 
@@ -541,8 +534,8 @@ def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path],
     )
     rights = {str(root): reading | FSAccess.EXECUTE for root in interpreter.roots}
     rights |= {str(device): FSAccess.READ_FILE for device in _DEVICES}
-    rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, paths.program: FSAccess.READ_FILE}
-    rights |= {paths.work: writing}
+    rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, program: FSAccess.READ_FILE}
+    rights |= {work: writing}
     if linked:
         rights |= {str(path): FSAccess.READ_FILE for path in inputs.values()}
         rights |= {str(linked): FSAccess.READ_DIR}
