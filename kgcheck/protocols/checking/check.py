@@ -155,21 +155,17 @@ class PaperStanding(Value):
     unavailable: str = ""
 
 
-class PaperWorld(Protocol):
-    """Lookup of papers."""
-
-    def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
-        """Look up the standing of papers, each by the id as it was given."""
-
+PaperLookup = Callable[[Sequence[str]], Mapping[str, PaperStanding]]
+"""The standing of papers, each by the id as it was given."""
 
 DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 """The record of each of some ids; what could not be looked up is ``not_looked``, never ``missing``."""
 
 
-def _paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> Iterator[StudyRemarked]:
-    standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
+def _paper_remarks(protocol: StudyProtocol, lookup: PaperLookup | None) -> Iterator[StudyRemarked]:
+    standing = lookup(list(dict.fromkeys(p.paper for p in protocol.passages))) if lookup else {}
     for passage in protocol.passages:
-        if world or passage.retracted:
+        if lookup or passage.retracted:
             yield from _of_passage(passage, standing.get(passage.paper, PaperStanding()))
 
 
@@ -242,7 +238,7 @@ class StudyWorlds(NamedTuple):
     """Lookups of facts, papers and data sets for a check; None: not looked up."""
 
     facts: FactWorld | None = None
-    papers: PaperWorld | None = None
+    papers: PaperLookup | None = None
     data_sets: DataSetLookup | None = None
 
 
