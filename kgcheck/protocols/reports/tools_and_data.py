@@ -76,7 +76,8 @@ class StatisticWords(ProtocolRules):
         }
         # The longest first, whatever it names: "paired t-test" is no "t-test".
         longest = sorted(names, key=len, reverse=True)
-        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({either([s])})' for s in longest)})(?!\w)")
+        # A group after each one, and not around it: one that begins with a letter is passed over at once.
+        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'{either([s])}()' for s in longest)})(?!\w)")
         return pattern, [names[s] for s in longest]
 
 
