@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import pypandoc
 from lxml import etree
 
+from kgcheck.choices import SectionKind
 from kgcheck.literature.documents import sentences
-from kgcheck.literature.papers import SectionKind, kind_of
+from kgcheck.literature.papers import kind_of
 
 FORMS = {"jats": "xml", "markdown": "md", "text": "txt"}
 

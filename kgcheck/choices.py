@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
 
 from kgcheck import clock
 from kgcheck.errors import UnknownName, UsageError
@@ -22,7 +23,9 @@ SCOPES = ("corpus", "documents", "passages")
 PAPER_SOURCES = ("europepmc", "pubmed", "semantic_scholar", "openalex")
 """Services where papers are gathered."""
 
-SECTIONS = ("abstract", "introduction", "methods", "results", "discussion", "conclusion", "other")
+SectionKind = Literal["abstract", "introduction", "methods", "results", "discussion", "conclusion", "other"]
+
+SECTIONS: tuple[SectionKind, ...] = get_args(SectionKind)
 """Kinds of sections of a paper."""
 
 THRESHOLDS = ("refuted", "insufficient", "new", "never")

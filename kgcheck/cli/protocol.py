@@ -16,12 +16,6 @@ _COMMANDS = {
 }
 
 
-_MODULES = {
-    "protocol_design": ("search", "report", "design", "show", "replay"),
-    "protocol_runs": ("check", "score", "run"),
-}
-
-
-@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules=_MODULES)
+@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules={"protocol_commands": tuple(_COMMANDS)})
 def protocol() -> None:
     """Design protocols that stand on verified facts, see which steps fell, and run what they say in a sandbox."""

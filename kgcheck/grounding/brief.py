@@ -6,7 +6,6 @@ word or number that is not in them but for words that join, say how they stand w
 order of their names, and not say the opposite. What fails is thrown away and counted, never put right.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kgcheck import clock
 from kgcheck.audit.verified_facts import node_facts
@@ -31,7 +30,7 @@ from kgcheck.literature.polarity import clauses_of
 from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.options import Spending
 from kgcheck.profile.claims import form_of
@@ -400,16 +399,12 @@ Answer with JSON: the ids of the facts that the sentence states, and its text.""
 class WrittenSentence(BaseModel):
     """A sentence of a model with the facts that it names."""
 
-    model_config = ConfigDict(extra="ignore")
-
     text: str
     facts: list[str] = Field(default=[])
 
 
 class WrittenBrief(BaseModel):
     """The form of an answer."""
-
-    model_config = ConfigDict(extra="ignore")
 
     sentences: list[WrittenSentence]
 
@@ -422,9 +417,7 @@ def with_prose(brief: Brief, client: ChatClient, meter: Meter) -> Brief:
     answered = False
     for part in _few_together(brief.facts) if client.small else _together(brief.facts, MOST_FACTS):
         facts = [{"id": f.id, "standing": f.kind.value, "sentence": f.text} for f in part]
-        question = json.dumps({"facts": facts}, ensure_ascii=False)
-        task = _SHORT_TASK if client.small else _TASK
-        messages = [{"role": "system", "content": task}, {"role": "user", "content": question}]
+        messages = messages_of(_SHORT_TASK if client.small else _TASK, {"facts": facts})
         try:
             answer, _ = client.answer(messages, _form_of(part, client.small), meter=meter)
         except ModelAnswer as error:

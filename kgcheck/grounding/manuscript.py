@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Span, sentences
-from kgcheck.literature.papers import CitedWork, SectionKind
+from kgcheck.literature.papers import CitedWork
 from kgcheck.model import Value
 
 _NO_END = re.compile(r"\b(?:al|e\.g|i\.e|cf|vs|Figs?|Eqs?|Refs?|refs?|approx|ca|Dr|Prof|St)\.$")

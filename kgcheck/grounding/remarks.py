@@ -52,8 +52,11 @@ class Remark(StrEnum):
     EDGE_DENIED = "edge_denied", "graph", "contradicted", "The text denies an edge of the graph"
     EDGE_UNVERIFIED = "edge_unverified", "graph", "not_checkable", "The graph holds it, and no source has confirmed it"
     EDGE_UNKNOWN = (
-        "edge_unknown", "graph", "unsupported", "Both things are known, and nothing that was looked at has such an edge"
-    )  # fmt: skip
+        "edge_unknown",
+        "graph",
+        "unsupported",
+        "Both things are known, and nothing that was looked at has such an edge",
+    )
     VALUE_VERIFIED = "value_verified", "graph", "verified", "The graph has this value, and a source confirms it"
     VALUE_DIFFERS = "value_differs", "graph", "contradicted", "The graph and its source have another value"
     SYMBOL_OUTDATED = "symbol_outdated", "graph", "unsupported", "A former symbol: the gene has another one now"
@@ -68,12 +71,18 @@ class Remark(StrEnum):
     CITED_UNRELATED = "cited_unrelated", "citation", "unsupported", "The work that it cites is about something else"
 
     MARKER_OUT_OF_RANGE = (
-        "marker_out_of_range", "citation", "contradicted", "A citation of a reference that the list does not have",
-    )  # fmt: skip
+        "marker_out_of_range",
+        "citation",
+        "contradicted",
+        "A citation of a reference that the list does not have",
+    )
     REFERENCE_CONFIRMED = "reference_confirmed", "citation", "supported", "The reference is as it is known elsewhere"
     REFERENCE_NOT_FOUND = (
-        "reference_not_found", "citation", "contradicted", "There is no such work where it would have to be",
-    )  # fmt: skip
+        "reference_not_found",
+        "citation",
+        "contradicted",
+        "There is no such work where it would have to be",
+    )
     REFERENCE_UNKNOWN = "reference_unknown", "citation", "unsupported", "No such work was found where it was looked for"
     REFERENCE_RETRACTED = "reference_retracted", "citation", "contradicted", "The work was retracted"
     DOI_DIFFERS = "doi_differs", "citation", "contradicted", "The DOI is of another work"
@@ -85,11 +94,17 @@ class Remark(StrEnum):
 
     NUMBER_VERIFIED = "number_verified", "number", "verified", "The results have this number"
     NUMBER_DIFFERS = (
-        "number_differs", "number", "contradicted", "The results, or the counts beside it, have another number",
-    )  # fmt: skip
+        "number_differs",
+        "number",
+        "contradicted",
+        "The results, or the counts beside it, have another number",
+    )
     NUMBER_UNKNOWN = (
-        "number_unknown", "number", "unsupported", "No result is this number, or the rest of the text lacks it",
-    )  # fmt: skip
+        "number_unknown",
+        "number",
+        "unsupported",
+        "No result is this number, or the rest of the text lacks it",
+    )
 
 
 LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))

@@ -1,7 +1,6 @@
 """Rewrite one section of a manuscript by a model, check the new text, and put it in place."""
 
 import hashlib
-import json
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -9,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from kgcheck.choices import SectionKind
 from kgcheck.grounding.ground import Grounded
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.manuscripts.markers import AuthorYears, plain_number
@@ -22,11 +22,11 @@ from kgcheck.grounding.remarks import Check, Remarked, SentenceState
 from kgcheck.grounding.results import Results
 from kgcheck.grounding.score import ScoreCard, score_rules
 from kgcheck.literature.documents import Span, sentences
-from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.visible import visible
 
 _FORM = "commonmark_x+sourcepos"
@@ -158,8 +158,6 @@ class Revision(NamedTuple):
 class WrittenSection(BaseModel):
     """The form of an answer."""
 
-    model_config = ConfigDict(extra="ignore")
-
     text: str = Field(min_length=1, max_length=2 * MOST_CHARACTERS)
     left_out: list[str] = Field(default=[], max_length=200)
 
@@ -251,10 +249,7 @@ def revised(
             for name, some in (("results", question["results"]), ("passages", question["passages"]))
             if some
         }
-    messages = [
-        {"role": "system", "content": _SHORT_TASK if small else _TASK},
-        {"role": "user", "content": json.dumps(question, ensure_ascii=False)},
-    ]
+    messages = messages_of(_SHORT_TASK if small else _TASK, question)
     answer, _ = client.answer(messages, _form_of(section.body) if small else WrittenSection, meter=meter)
     return answer.text, tuple(answer.left_out)
 

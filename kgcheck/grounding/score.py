@@ -8,7 +8,6 @@ the same, so that chance does not move what nobody touched.
 """
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from kgcheck.choices import SectionKind
 from kgcheck.context import Context
 from kgcheck.errors import InputFormat, ModelAnswer
 from kgcheck.grounding.ground import Grounded, Notes, open_grounder
@@ -25,12 +25,11 @@ from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import sentences
-from kgcheck.literature.papers import SectionKind
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.options import TextOptions
 from kgcheck.progress import NoProgress, Progress
@@ -341,8 +340,6 @@ average paper."""
 class JudgeAnswer(BaseModel):
     """The form of an answer."""
 
-    model_config = ConfigDict(extra="ignore")
-
     # Before the score: a model that is bound to the order gives its reasons first.
     quote: str = Field(max_length=1_500)
     rationale: str = Field(min_length=1, max_length=800)
@@ -388,8 +385,7 @@ def _judged(name: str, read: str, title: str, client: ChatClient, meter: Meter) 
     small = client.small
     sent = _cut(read, FEW_CHARACTERS if small else MOST_CHARACTERS)
     given = {"question": score_rules().dimensions[name].question, "title": title, "sections": sent}
-    question = json.dumps(given if small else {"dimension": name, **given}, ensure_ascii=False)
-    messages = [{"role": "system", "content": _SHORT_TASK if small else _TASK}, {"role": "user", "content": question}]
+    messages = messages_of(_SHORT_TASK if small else _TASK, given if small else {"dimension": name, **given})
     answer, _ = client.answer(messages, _form_of(sent, small), meter=meter)
     return DimensionJudgement(
         raw=answer.score, **answer.model_dump(exclude={"score"}), judge=client.model, of=_digest(read)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgcheck.choices import SectionKind
 from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.papers import (
     CitationMarker,
@@ -17,7 +18,6 @@ from kgcheck.literature.papers import (
     NoticeKind,
     Paragraph,
     Section,
-    SectionKind,
     WholePaper,
     kind_of,
 )

@@ -69,6 +69,15 @@ class Lexical:
         return np.asarray(self._engine.get_scores(known), dtype=np.float32)
 
 
+def relevances(text: str, others: Iterable[str]) -> list[float]:
+    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
+    texts = [text, *others]
+    if len(texts) == 1:
+        return []
+    own, *rest = Lexical.of(texts).scores(text).tolist()
+    return [min(1.0, score / own) if own else 0.0 for score in rest]
+
+
 _REBUILD = "kgcheck corpus build --index DIR --anew makes it again from the documents"
 
 

@@ -5,12 +5,11 @@ point to sentences. A stance without one exact quote, at least a clause long, is
 is dropped with its reason, and the others stay.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from kgcheck.inputs import wrong_parts
@@ -19,7 +18,7 @@ from kgcheck.literature.features import MAX_PASSAGES
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, quote_at
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message
-from kgcheck.llm.forms import with_schema
+from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.model import Stance
 
 TOGETHER = 8
@@ -53,16 +52,12 @@ For the claim "Drug X was given to mice." it is: {"opinions": [{"paper": 1, "quo
 class QuotedSentence(BaseModel):
     """A sentence that a model points to."""
 
-    model_config = ConfigDict(extra="ignore")
-
     sentence: int
     words: str = ""
 
 
 class PaperOpinion(BaseModel):
     """Opinion of a model on one paper."""
-
-    model_config = ConfigDict(extra="ignore")
 
     paper: int
     # Before the stance: a model that is bound to the order reads first, and then decides.
@@ -75,8 +70,6 @@ class PaperOpinions(BaseModel):
     """The form of an answer."""
 
     # The docstring goes to the model, with the schema; what it leaves out is ours: why some opinions cannot be read.
-    model_config = ConfigDict(extra="ignore")
-
     opinions: list[PaperOpinion]
     unread: SkipJsonSchema[list[tuple[int | None, str]]] = []
 
@@ -157,8 +150,7 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
         }
         for n, d in enumerate(documents, 1)
     ]
-    question = json.dumps({"claim": claim, "papers": papers}, ensure_ascii=False)
-    return [{"role": "system", "content": _SHORT_TASK if small else _TASK}, {"role": "user", "content": question}]
+    return messages_of(_SHORT_TASK if small else _TASK, {"claim": claim, "papers": papers})
 
 
 def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from kgcheck.choices import SectionKind
 from kgcheck.literature.documents import (
     MAX_CHARACTERS,
     RETRACTED_TYPE,
@@ -17,8 +18,6 @@ from kgcheck.literature.documents import (
 )
 from kgcheck.model import Value
 from kgcheck.providers.paper_service import PaperRecord
-
-SectionKind = Literal["abstract", "introduction", "methods", "results", "discussion", "conclusion", "other"]
 
 NoticeKind = Literal["retraction", "correction", "concern"]
 

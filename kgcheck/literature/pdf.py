@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kgcheck.choices import SectionKind
 from kgcheck.errors import LET_READ, InputFormat, InputMissing, MissingExtra
 from kgcheck.inputs import LARGEST_WHOLE, MIB
 from kgcheck.literature.documents import Rejected, clean, sentences
-from kgcheck.literature.papers import REFERENCES_HEADING, Paragraph, Section, SectionKind, WholePaper, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, Paragraph, Section, WholePaper, kind_of
 
 EXTRA = "pdf"
 

@@ -163,6 +163,16 @@ def stemmer() -> Any:
     return Stemmer.Stemmer("english")
 
 
+def item_words(name: str) -> frozenset[str]:
+    """The stems of the words of a name that name something.
+
+    >>> sorted(item_words("the normalised counts of the gene"))
+    ['count', 'gene', 'normalis']
+    """
+    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
+    return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))
+
+
 @cache
 def _cue_kinds() -> dict[str, re.Pattern[str]]:
     return {kind: word_pattern(lexicon()[kind]) for kind in _KINDS}

@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from kgcheck.choices import SectionKind
 from kgcheck.literature.documents import sentences
 from kgcheck.literature.embed import Embedder, Vectors
 from kgcheck.literature.lexical import Lexical, content_words, stems
-from kgcheck.literature.papers import SectionKind, WholePaper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.polarity import clauses_of
 from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value

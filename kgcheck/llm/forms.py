@@ -1,9 +1,13 @@
-"""JSON schemas of model answers, narrowed to choices."""
+"""Messages with a question, and JSON schemas of answers, narrowed to choices."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import Message
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -12,6 +16,12 @@ Choices = Mapping[str, Sequence[Any]]
 
 LONGEST_TEXT = 160
 """Characters of a text: weak models seldom end one by themselves."""
+
+
+def messages_of(task: str, question: object) -> "list[Message]":
+    """Messages for a model: its task, and a question as JSON."""
+    content = json.dumps(question, ensure_ascii=False)
+    return [{"role": "system", "content": task}, {"role": "user", "content": content}]
 
 
 def with_schema(form: type[B], narrow: Callable[[dict[str, Any]], dict[str, Any]]) -> type[B]:

@@ -6,7 +6,7 @@ their accession. A step names only ids that the protocol has.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -15,10 +15,9 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
-from kgcheck.literature.papers import SectionKind
-from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.model import CheckTask, Outcome, Reason, Value
 from kgcheck.providers.data_sets import RecordState
 
@@ -319,16 +318,40 @@ class ExperimentalReport(Value):
     note: Literal["", "no methods"] = Field(default="", description="why there is nothing, where there is nothing")
 
 
-def item_words(name: str) -> frozenset[str]:
-    """The stems of the words of a name that name something.
-
-    >>> sorted(item_words("the normalised counts of the gene"))
-    ['count', 'gene', 'normalis']
-    """
-    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
-    return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))
-
-
 def few(names: Sequence[str], most: int = 6) -> str:
     """The first of some names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
+    """Steps as rows."""
+    return [
+        {
+            "step": step.id,
+            "what to do": step.text,
+            "takes": ", ".join(item.name for item in step.inputs),
+            "makes": ", ".join(item.name for item in step.outputs),
+            "rests on": few((*step.passages, *step.facts)),
+            "analysis": step.analysis,
+        }
+        for step in steps
+    ]
+
+
+def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
+    """The passages and facts of a step as rows."""
+    passages = [
+        {
+            "id": p.id,
+            "what it rests on": f"\u201c{p.quote}\u201d",
+            "where": " ".join(filter(None, (p.paper, p.heading))),
+        }
+        for p in protocol.passages
+        if p.id in step.passages
+    ]
+    facts = [
+        {"id": f.id, "what it rests on": f.stated, "where": f.record_named}
+        for f in protocol.facts
+        if f.id in step.facts
+    ]
+    return [*passages, *facts]

@@ -6,7 +6,7 @@ SoftwareApplication. Source: the RO-Crate 1.1 specification, https://w3id.org/ro
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rich.console import Group, RenderableType
@@ -17,13 +17,15 @@ from kgcheck import __version__
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 from kgcheck.protocols.checking.check import CheckedProtocol
-from kgcheck.protocols.checking.quality import StudyQuality
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemarked, StudyState
-from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep, few
+from kgcheck.protocols.protocol import ExperimentalReport, ReportStep, StudyProtocol, StudyStep
 from kgcheck.report.documents import is_web, page
 from kgcheck.report.safe_console import RowTable, cell
 from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
+
+if TYPE_CHECKING:
+    from kgcheck.protocols.checking.quality import StudyQuality
 
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 
@@ -38,114 +40,104 @@ Entity = dict[str, Any]
 
 def _entities(protocol: StudyProtocol) -> Iterator[Entity]:
     objective = protocol.objective
-    yield {
-        "@id": "ro-crate-metadata.json",
-        "@type": "CreativeWork",
-        "conformsTo": {"@id": SPECIFICATION},
-        "about": {"@id": "./"},
-    }
-    yield {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": objective.title,
-        "description": objective.objective,
-        "datePublished": protocol.made_at.date().isoformat(),
-        "license": {"@id": "#licence"},
-        **_links("hasPart", _FILES),
-        "mainEntity": {"@id": "#protocol"},
-        **_links("mentions", (_id_of_data_set(d.id, d.url) for d in protocol.data_sets)),
-    }
-    yield {
-        "@id": "#licence",
-        "@type": "CreativeWork",
-        "name": "No licence is stated",
-        "description": "Words that are quoted keep the licences of their papers, facts those of their sources.",
-    }
+    yield _entity("ro-crate-metadata.json", "CreativeWork", conformsTo={"@id": SPECIFICATION}, about={"@id": "./"})
+    yield _entity(
+        "./",
+        "Dataset",
+        name=objective.title,
+        description=objective.objective,
+        datePublished=protocol.made_at.date().isoformat(),
+        license={"@id": "#licence"},
+        hasPart=_links(_FILES),
+        mainEntity={"@id": "#protocol"},
+        mentions=_links(_id_of_data_set(d.id, d.url) for d in protocol.data_sets),
+    )
+    words_of_others = "Words that are quoted keep the licences of their papers, facts those of their sources."
+    yield _entity("#licence", "CreativeWork", name="No licence is stated", description=words_of_others)
     for name, (form, about) in _FILES.items():
-        yield {"@id": name, "@type": "File", "name": about, "encodingFormat": form}
-    yield {
-        "@id": "#maker",
-        "@type": "SoftwareApplication",
-        "name": "kgcheck",
-        "softwareVersion": __version__,
-        "description": f"The protocol was made by {protocol.made_by}.",
-    }
-    yield {
-        "@id": "#protocol",
-        "@type": "HowTo",
-        "name": objective.title,
-        "description": " ".join((objective.objective, *objective.conditions, *objective.requirements)),
-        "creator": {"@id": "#maker"},
-        "dateCreated": protocol.made_at.isoformat(),
-        **_links("step", (f"#{section.id}" for section in protocol.sections)),
-    }
+        yield _entity(name, "File", name=about, encodingFormat=form)
+    made_by = f"The protocol was made by {protocol.made_by}."
+    yield _entity("#maker", "SoftwareApplication", name="kgcheck", softwareVersion=__version__, description=made_by)
+    yield _entity(
+        "#protocol",
+        "HowTo",
+        name=objective.title,
+        description=" ".join((objective.objective, *objective.conditions, *objective.requirements)),
+        creator={"@id": "#maker"},
+        dateCreated=protocol.made_at.isoformat(),
+        step=_links(f"#{section.id}" for section in protocol.sections),
+    )
     for position, section in enumerate(protocol.sections, 1):
-        yield {
-            "@id": f"#{section.id}",
-            "@type": "HowToSection",
-            "name": section.heading,
-            "position": position,
-            "description": section.rationale or section.summary or section.heading,
-            **_links("itemListElement", (f"#{step.id}" for step in section.steps)),
-        }
+        yield _entity(
+            f"#{section.id}",
+            "HowToSection",
+            name=section.heading,
+            position=position,
+            description=section.rationale or section.summary or section.heading,
+            itemListElement=_links(f"#{step.id}" for step in section.steps),
+        )
         for place, step in enumerate(section.steps, 1):
             yield from _step(protocol, step, place)
     for fact in protocol.facts:
-        yield {
-            "@id": f"#{fact.id}",
-            "@type": "Claim",
-            "name": str(fact.task),
-            "text": fact.stated,
-            "creativeWorkStatus": fact.outcome.value if fact.outcome else "never looked at",
-            "identifier": fact.task.fingerprint,
-            "description": fact.record_named or "no source was looked at",
-        }
+        yield _entity(
+            f"#{fact.id}",
+            "Claim",
+            name=str(fact.task),
+            text=fact.stated,
+            creativeWorkStatus=fact.outcome.value if fact.outcome else "never looked at",
+            identifier=fact.task.fingerprint,
+            description=fact.record_named or "no source was looked at",
+        )
     for passage in protocol.passages:
         paper = passage.url if is_web(passage.url) else f"#paper-{quote(passage.paper, safe='')}"
-        yield {"@id": f"#{passage.id}", "@type": "Quotation", "text": passage.quote, "isPartOf": {"@id": paper}}
-        yield {
-            "@id": paper,
-            "@type": "ScholarlyArticle",
-            "name": passage.title or passage.paper,
-            "identifier": passage.paper,
-            **({"datePublished": str(passage.year)} if passage.year else {}),
-            **({"creativeWorkStatus": "retracted"} if passage.retracted else {}),
-        }
+        yield _entity(f"#{passage.id}", "Quotation", text=passage.quote, isPartOf={"@id": paper})
+        yield _entity(
+            paper,
+            "ScholarlyArticle",
+            name=passage.title or passage.paper,
+            identifier=passage.paper,
+            datePublished=str(passage.year or ""),
+            creativeWorkStatus="retracted" if passage.retracted else "",
+        )
     for data_set in protocol.data_sets:
-        yield {
-            "@id": _id_of_data_set(data_set.id, data_set.url),
-            "@type": "Dataset",
-            "name": data_set.title or data_set.id,
-            "identifier": data_set.id,
-            "description": f"In its repository {data_set.repository}: {data_set.state.replace('_', ' ')}",
-        }
+        yield _entity(
+            _id_of_data_set(data_set.id, data_set.url),
+            "Dataset",
+            name=data_set.title or data_set.id,
+            identifier=data_set.id,
+            description=f"In its repository {data_set.repository}: {data_set.state.replace('_', ' ')}",
+        )
 
 
 def _step(protocol: StudyProtocol, step: StudyStep, position: int) -> Iterator[Entity]:
     urls = {data_set.id: data_set.url for data_set in protocol.data_sets}
     tools = [f"#tool-{quote(tool.written, safe='')}" for tool in step.tools]
-    yield {
-        "@id": f"#{step.id}",
-        "@type": "HowToStep",
-        "name": step.id,
-        "position": position,
-        "text": step.text,
-        **_links("isBasedOn", (f"#{id_}" for id_ in (*step.facts, *step.passages))),
-        **_links("mentions", (*tools, *(_id_of_data_set(id_, urls[id_]) for id_ in step.data_sets))),
-    }
+    yield _entity(
+        f"#{step.id}",
+        "HowToStep",
+        name=step.id,
+        position=position,
+        text=step.text,
+        isBasedOn=_links(f"#{id_}" for id_ in (*step.facts, *step.passages)),
+        mentions=_links((*tools, *(_id_of_data_set(id_, urls[id_]) for id_ in step.data_sets))),
+    )
     for id_, tool in zip(tools, step.tools, strict=True):
-        version = {"softwareVersion": tool.version} if tool.version else {}
-        yield {"@id": id_, "@type": "SoftwareApplication", "name": tool.name, **version}
+        yield _entity(id_, "SoftwareApplication", name=tool.name, softwareVersion=tool.version)
+
+
+def _entity(id_: str, kind: str, **properties: Any) -> Entity:
+    """An entity; a property without a value is left out."""
+    return {"@id": id_, "@type": kind} | {name: value for name, value in properties.items() if value}
 
 
 def _id_of_data_set(accession: str, url: str) -> str:
     return url if is_web(url) else f"#data-{quote(accession, safe='')}"
 
 
-def _links(name: str, ids: Iterable[str]) -> Entity:
-    """A property that names entities: one stands alone, as the specification wants it, and of none there is none."""
+def _links(ids: Iterable[str]) -> Entity | list[Entity]:
+    """Name entities by their ids: one stands alone, as the specification wants it."""
     links = [{"@id": id_} for id_ in dict.fromkeys(ids)]
-    return {name: links[0] if len(links) == 1 else links} if links else {}
+    return links[0] if len(links) == 1 else links
 
 
 def protocol_page(protocol: StudyProtocol, form: str) -> str:
@@ -184,40 +176,6 @@ def write(protocol: StudyProtocol, folder: Path) -> None:
     write_text(folder / "protocol.md", protocol_page(protocol, "markdown"))
     write_text(folder / "protocol.html", protocol_page(protocol, "html"))
     write_text(folder / "ro-crate-metadata.json", as_json(crate, indent=1) + "\n")
-
-
-def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
-    """Steps as rows."""
-    return [
-        {
-            "step": step.id,
-            "what to do": step.text,
-            "takes": ", ".join(item.name for item in step.inputs),
-            "makes": ", ".join(item.name for item in step.outputs),
-            "rests on": few((*step.passages, *step.facts)),
-            "analysis": step.analysis,
-        }
-        for step in steps
-    ]
-
-
-def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
-    """The passages and facts of a step as rows."""
-    passages = [
-        {
-            "id": p.id,
-            "what it rests on": f"\u201c{p.quote}\u201d",
-            "where": " ".join(filter(None, (p.paper, p.heading))),
-        }
-        for p in protocol.passages
-        if p.id in step.passages
-    ]
-    facts = [
-        {"id": f.id, "what it rests on": f.stated, "where": f.record_named}
-        for f in protocol.facts
-        if f.id in step.facts
-    ]
-    return [*passages, *facts]
 
 
 FORMS = ("table", "json", "markdown", "sarif")
@@ -270,7 +228,7 @@ def _checked_table(checked: CheckedProtocol) -> RenderableType:
     return Group(*(Text(visible(line)) for line in lines), *((table,) if rows else ()))
 
 
-def quality_table(quality: StudyQuality) -> RenderableType:
+def quality_table(quality: "StudyQuality") -> RenderableType:
     """The measures of a protocol by judge, and what is counted, for the terminal; what is not there is a dash."""
     judges = (*map(visible, quality.by_judge), "average")
     rows = [

@@ -1,12 +1,11 @@
 """Load rules and model prompts of protocols from ``corpus/protocols/*.toml``."""
 
-import json
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator
 
 from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value
@@ -49,21 +48,9 @@ class ModelTasks(ProtocolRules):
     tasks: dict[str, str]
 
 
-class ModelForm(BaseModel):
-    """Form of an answer of a model; what else it writes is left out."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
 def model_task(name: str) -> str:
     """A task that is given to models."""
     return ModelTasks.shipped().tasks[name]
-
-
-def messages_of(task: str, question: object) -> list[dict[str, Any]]:
-    """Messages for a model: its task, and a question as JSON."""
-    content = json.dumps(question, ensure_ascii=False)
-    return [{"role": "system", "content": task}, {"role": "user", "content": content}]
 
 
 def either(spellings: Iterable[str]) -> str:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, SentenceState
 from kgcheck.grounding.results import read_results
-from kgcheck.literature.papers import SectionKind
 from tests.support.spent import spent
 
 RESULTS = """{

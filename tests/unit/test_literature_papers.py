@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree  # type: ignore[import-untyped]
 
-from kgcheck.choices import SECTIONS
+from kgcheck.choices import SECTIONS, SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import choose_recipe, read_documents
 from kgcheck.literature.jats import read_jats
-from kgcheck.literature.papers import CitedWork, Notice, SectionKind, WholePaper, kind_of, parts_of
+from kgcheck.literature.papers import CitedWork, Notice, WholePaper, kind_of, parts_of
 from tests.support.jats import article, related
 
 WORDS = re.compile(r"[^\W_]+")

@@ -64,7 +64,7 @@ class Papers:
     def __init__(self, **standing: PaperStanding) -> None:
         self._standing = {name.replace("_", ":"): one for name, one in standing.items()}
 
-    def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
+    def __call__(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
         return {paper: self._standing[paper] for paper in papers if paper in self._standing}
 
 

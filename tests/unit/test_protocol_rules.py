@@ -1,13 +1,18 @@
 """The usual order of steps and usual values: what is found, what is left alone, and hostile texts."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from benchmarks.protocol_checks import order_score
 from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
 from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order, order_agreement
 from kgcheck.protocols.checking.remarks import odd_values, odd_words
+from kgcheck.protocols.design.material import DesignRules, DesignTemperatures
 from tests.support.protocols import protocol, step
 from tests.support.spent import spent
 
@@ -78,3 +83,23 @@ def test_hostile_texts_take_no_time(text: str) -> None:
     steps = [text + str(n) for n in range(5)]
 
     assert spent(lambda: (odd_values(text), odd_words(text, text), likely_order(steps))) < 2
+
+
+@pytest.mark.parametrize(("role", "temperature"), [("designer", -0.1), ("reviewer", 2.1)])
+def test_a_temperature_out_of_bounds_is_refused(role: str, temperature: float) -> None:
+    shipped = DesignRules.shipped().temperatures.model_dump()
+
+    with pytest.raises(ValidationError, match=role):
+        DesignTemperatures.model_validate(shipped | {role: temperature})
+
+
+def test_a_protocol_is_read_without_heavy_imports() -> None:
+    script = (
+        "import sys, kgcheck.protocols.protocol\n"
+        "print(sorted({'numpy', 'requests', 'pyarrow'} & set(sys.modules)))\n"
+        "import kgcheck.protocols.checking.check\n"
+        "print(sorted({'sqlalchemy', 'requests', 'bm25s', 'httpx2'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["[]", "[]"]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.choices import SectionKind
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, score, score_rules
-from kgcheck.literature.papers import CitedWork, SectionKind
+from kgcheck.literature.papers import CitedWork
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
 

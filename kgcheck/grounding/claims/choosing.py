@@ -12,12 +12,13 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from kgcheck.choices import SectionKind
 from kgcheck.inputs import read_toml
 from kgcheck.ledger.paper_claims import PaperClaim
 from kgcheck.literature.arguments import arguments
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import words_of
-from kgcheck.literature.papers import SectionKind, WholePaper
+from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.verify import instructs
 from kgcheck.resources import resource_dir

@@ -7,19 +7,18 @@ profile, and of which the sentence holds a word that relates. What it chooses is
 it verifies nothing and contradicts nothing (see kgcheck.grounding.facts.check).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kgcheck.errors import BudgetExceeded, ModelAnswer
 from kgcheck.grounding.facts.named import NamedThing, StatementWords, beginning, statement_words, without_marks
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.profile.claims import ClaimForm
 from kgcheck.profile.schema import Schema
 
@@ -718,8 +717,6 @@ Most sentences state none: then both lists are empty."""
 class ChosenStatements(BaseModel):
     """The form of an answer."""
 
-    model_config = ConfigDict(extra="ignore")
-
     stated: list[int] = Field(default=[], max_length=MOST_CANDIDATES)
     denied: list[int] = Field(default=[], max_length=MOST_CANDIDATES)
 
@@ -745,8 +742,7 @@ class ModelReader:
             {"id": number, "statement": e.form.claim.format(head=e.head.text, tail=e.tail.text)}
             for number, e in enumerate(candidates, 1)
         ]
-        question = json.dumps({"sentence": text, "candidates": listed}, ensure_ascii=False)
-        messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": question}]
+        messages = messages_of(_TASK, {"sentence": text, "candidates": listed})
         ids = list(range(1, len(candidates) + 1))
         form = with_schema(ChosenStatements, lambda schema: narrowed(schema, {"stated": ids, "denied": ids}))
         try:

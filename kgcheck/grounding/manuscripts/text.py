@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 
+from kgcheck.choices import SectionKind
 from kgcheck.grounding.manuscript import Block, Table, Written, check_length
 from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
-from kgcheck.literature.papers import REFERENCES_HEADING, SectionKind, kind_of
+from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
 _LONGEST_HEADING = 100
 _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, CheckTask, CheckType, Outcome, Value
 from kgcheck.protocols.checking.order import StepFlow
 from kgcheck.protocols.checking.remarks import (
@@ -22,11 +21,14 @@ from kgcheck.protocols.checking.remarks import (
 )
 from kgcheck.protocols.protocol import DataSetState, Objective, StudyDataSet, StudyFact, StudyPassage, StudyProtocol
 
+if TYPE_CHECKING:
+    from kgcheck.ledger.verified import Verified
+
 
 class FactWorld(Protocol):
     """Lookup of facts in the ledger and the graph."""
 
-    def judged(self, task: CheckTask) -> Verified | None:
+    def judged(self, task: CheckTask) -> "Verified | None":
         """Return the newest judgement of a run about a task; None if there is none."""
 
     def there(self, task: CheckTask) -> bool | None:
@@ -39,18 +41,17 @@ class FactWorld(Protocol):
         """Releases of the references as they are now, by source; of one that is not here, none."""
 
 
-def _by_step(remarks: Iterable[StudyRemarked], steps: Iterable[str]) -> Iterator[StudyRemarked]:
-    """The remarks once for each step that they concern; for the protocol as a whole where none is."""
-    own = list(steps) or [""]
-    return (remark.model_copy(update={"step": step}) for remark in remarks for step in own)
-
-
-def fact_remarks(protocol: StudyProtocol, world: FactWorld) -> Iterator[StudyRemarked]:
-    """Remark on the facts of a protocol, as they stand now."""
+def ground_remarks(protocol: StudyProtocol, worlds: "StudyWorlds") -> Iterator[StudyRemarked]:
+    """Remark on facts, papers and data sets as they stand now: for each step that rests on one, else for the whole."""
     resting = protocol.steps_by_ground()
-    for fact in protocol.facts:
-        steps = resting.get(fact.id, ())
-        yield from _by_step([_judged_remark(fact, world, is_ground=bool(steps))], steps)
+    found = [
+        *(_judged_remark(f, worlds.facts, is_ground=f.id in resting) for f in protocol.facts if worlds.facts),
+        *_paper_remarks(protocol, worlds.papers),
+        *_data_set_remarks(protocol, worlds.data_sets),
+    ]
+    for remark in found:
+        for step in resting.get(remark.about, ("",)):
+            yield remark.model_copy(update={"step": step})
 
 
 def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> StudyRemarked:
@@ -86,7 +87,7 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
     return _fact_remark(kind, fact, now, found)
 
 
-def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> Iterator[StudyRemarked]:
+def _outdated_ends(fact: StudyFact, world: FactWorld, now: "Verified | None") -> Iterator[StudyRemarked]:
     """Remark on a refutation since, for its id, of a fact or a node that it is about."""
     if not fact.verified:
         return
@@ -108,7 +109,7 @@ def _outdated_ends(fact: StudyFact, world: FactWorld, now: Verified | None) -> I
 def _fact_remark(
     kind: StudyRemark,
     fact: StudyFact,
-    now: Verified | None,
+    now: "Verified | None",
     note: str,
     *,
     task: CheckTask | None = None,
@@ -128,7 +129,7 @@ def _fact_remark(
     )
 
 
-def _is_older(judged: Verified, fact: StudyFact) -> bool:
+def _is_older(judged: "Verified", fact: StudyFact) -> bool:
     """Tell whether a judgement is older than a fact; times without a zone are of UTC."""
     times = [at if at.tzinfo else at.replace(tzinfo=UTC) for at in (judged.at, fact.at or judged.at)]
     return times[0] < times[1]
@@ -154,25 +155,18 @@ class PaperStanding(Value):
     unavailable: str = ""
 
 
-class PaperWorld(Protocol):
-    """Lookup of papers."""
-
-    def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
-        """Look up the standing of papers, each by the id as it was given."""
-
+PaperLookup = Callable[[Sequence[str]], Mapping[str, PaperStanding]]
+"""The standing of papers, each by the id as it was given."""
 
 DataSetLookup = Callable[[Sequence[str]], Iterable[StudyDataSet]]
 """The record of each of some ids; what could not be looked up is ``not_looked``, never ``missing``."""
 
 
-def paper_remarks(protocol: StudyProtocol, world: PaperWorld | None) -> Iterator[StudyRemarked]:
-    """Remark on the papers of a protocol, as they stand now."""
-    standing = world.look(list(dict.fromkeys(p.paper for p in protocol.passages))) if world else {}
-    resting = protocol.steps_by_ground()
+def _paper_remarks(protocol: StudyProtocol, lookup: PaperLookup | None) -> Iterator[StudyRemarked]:
+    standing = lookup(list(dict.fromkeys(p.paper for p in protocol.passages))) if lookup else {}
     for passage in protocol.passages:
-        if world or passage.retracted:
-            found = _of_passage(passage, standing.get(passage.paper, PaperStanding()))
-            yield from _by_step(found, resting.get(passage.id, ()))
+        if lookup or passage.retracted:
+            yield from _of_passage(passage, standing.get(passage.paper, PaperStanding()))
 
 
 def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRemarked]:
@@ -190,17 +184,15 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
         yield remarked(StudyRemark.QUOTE_DIFFERS, f"{named}: {passage.quote[:80]!r} is not in the paper", **common)
 
 
-def data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
+def _data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
     """Remark on data sets that are not there, or do not fit the objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
-    resting = protocol.steps_by_ground()
     for data_set in protocol.data_sets:
         now = data_set if looked is None else looked.get(data_set.id) or StudyDataSet(id=data_set.id)
         if looked is not None and now.state == "not_looked":
             remark = now.remark or "it could not be looked up"
             now = data_set.model_copy(update={"state": now.state, "remark": remark})
-        found = _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None)
-        yield from _by_step(found, resting.get(data_set.id, ()))
+        yield from _of_data_set(now, data_set.state, protocol.objective, looked=looked is not None)
 
 
 def _of_data_set(
@@ -246,7 +238,7 @@ class StudyWorlds(NamedTuple):
     """Lookups of facts, papers and data sets for a check; None: not looked up."""
 
     facts: FactWorld | None = None
-    papers: PaperWorld | None = None
+    papers: PaperLookup | None = None
     data_sets: DataSetLookup | None = None
 
 
@@ -307,9 +299,7 @@ def check_protocol(
     """Check a protocol."""
     flow = StepFlow(protocol)
     found = [
-        *(fact_remarks(protocol, worlds.facts) if worlds.facts else ()),
-        *paper_remarks(protocol, worlds.papers),
-        *data_set_remarks(protocol, worlds.data_sets),
+        *ground_remarks(protocol, worlds),
         *flow.remarks(),
         *lack_remarks(protocol),
         *parameter_remarks(protocol),

@@ -17,7 +17,14 @@ from kgcheck.literature.works import Works
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.model import Change, CheckTask, CheckType, Triple
 from kgcheck.options import Spending
-from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup, PaperStanding, StudyWorlds, check_protocol
+from kgcheck.protocols.checking.check import (
+    CheckedProtocol,
+    DataSetLookup,
+    PaperLookup,
+    PaperStanding,
+    StudyWorlds,
+    check_protocol,
+)
 from kgcheck.protocols.checking.quality import StudyQuality, judge_protocol, measured
 from kgcheck.protocols.protocol import StudyProtocol, read_protocol
 from kgcheck.protocols.search.look_up import look_up
@@ -61,7 +68,7 @@ def _checked(
             data_sets = partial(look_up, http=opened.enter_context(Http(context.settings)))
         worlds = StudyWorlds(
             facts=_fact_world(context, not_looked),
-            papers=_paper_world(context, bibliography, opened, notes, not_looked),
+            papers=_paper_lookup(context, bibliography, opened, notes, not_looked),
             data_sets=data_sets,
         )
         if data_sets is None:
@@ -114,19 +121,19 @@ def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None"
     return _Facts(context, reader, graph, {name: frozenset(found) for name, found in releases.items()})
 
 
-def _paper_world(
+def _paper_lookup(
     context: Context,
     bibliography: Path | None,
     opened: ExitStack,
     notes: list[str],
     not_looked: dict[str, str],
-) -> "_Papers | None":
+) -> PaperLookup | None:
     works = open_works(context, bibliography, opened)
     store = context.index(notes).store if context.literature else None
     if works is None and store is None:
         not_looked["papers"] = "neither papers nor a bibliography is named, and no service is asked"
         return None
-    return _Papers(works, store)
+    return partial(_standing, works, store)
 
 
 class _Facts:
@@ -165,55 +172,47 @@ class _Facts:
         return self._releases
 
 
-class _Papers:
-    """Papers in an index, a bibliography and services; see PaperWorld."""
+def _standing(works: Works | None, store: DocumentStore | None, papers: Sequence[str]) -> dict[str, PaperStanding]:
+    """Papers in an index, a bibliography and services."""
+    found = dict.fromkeys(papers, PaperStanding()) if store is None else _in_index(store, papers)
+    return found | _in_works(works, [p for p in papers if not found[p].retracted], found) if works else found
 
-    def __init__(self, works: Works | None, store: DocumentStore | None) -> None:
-        self._works, self._store = works, store
 
-    def look(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
-        found = self._in_index(papers)
-        return found | self._in_works([p for p in papers if not found[p].retracted], found) if self._works else found
+def _in_index(store: DocumentStore, papers: Sequence[str]) -> dict[str, PaperStanding]:
+    found = {}
+    for paper in papers:
+        kind, colon, name = paper.partition(":")
+        # As it is given, and with its prefix in small letters, as indexes have it.
+        names = list(dict.fromkeys((paper, paper.casefold(), f"{kind.casefold()}{colon}{name}")))
+        known = next((name for name in names if store.number_of(name) is not None), None)
+        parts = store.documents(store.parts(known) if known else [])
+        gone = bool(store.retracted(names))
+        found[paper] = PaperStanding(
+            known=known is not None,
+            retracted=gone or any(d.retracted for d in parts.values()),
+            where="index" if gone or known else "",
+            text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
+        )
+    return found
 
-    def _in_index(self, papers: Sequence[str]) -> dict[str, PaperStanding]:
-        store = self._store
-        if store is None:
-            return dict.fromkeys(papers, PaperStanding())
-        found = {}
-        for paper in papers:
-            kind, colon, name = paper.partition(":")
-            # As it is given, and with its prefix in small letters, as indexes have it.
-            names = list(dict.fromkeys((paper, paper.casefold(), f"{kind.casefold()}{colon}{name}")))
-            known = next((name for name in names if store.number_of(name) is not None), None)
-            parts = store.documents(store.parts(known) if known else [])
-            gone = bool(store.retracted(names))
-            found[paper] = PaperStanding(
-                known=known is not None,
-                retracted=gone or any(d.retracted for d in parts.values()),
-                where="index" if gone or known else "",
-                text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
-            )
-        return found
 
-    def _in_works(self, papers: list[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
-        named = [(paper, *paper.partition(":")) for paper in papers]
-        references = [
-            CitedWork.model_validate({"key": paper, kind.casefold(): name})
-            for paper, kind, _, name in named
-            if kind.casefold() in ("doi", "pmid") and name
-        ]
-        if self._works is None or not references:
-            return {}
-        found = {}
-        for reference, answer in zip(references, self._works.find(references), strict=True):
-            sources = sorted({s.source for work in answer.by_id for s in work.statements})
-            before = known[reference.key]
-            found[reference.key] = before.model_copy(
-                update={
-                    "known": before.known or bool(answer.by_id),
-                    "retracted": any(work.retracted for work in answer.by_id),
-                    "where": ", ".join(filter(None, (before.where, *sources))),
-                    "unavailable": "" if answer.by_id else "; ".join(answer.unavailable),
-                }
-            )
-        return found
+def _in_works(works: Works, papers: Iterable[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
+    named = [(paper, *paper.partition(":")) for paper in papers]
+    references = [
+        CitedWork.model_validate({"key": paper, kind.casefold(): name})
+        for paper, kind, _, name in named
+        if kind.casefold() in ("doi", "pmid") and name
+    ]
+    found = {}
+    for reference, answer in zip(references, works.find(references) if references else (), strict=True):
+        sources = sorted({s.source for work in answer.by_id for s in work.statements})
+        before = known[reference.key]
+        found[reference.key] = before.model_copy(
+            update={
+                "known": before.known or bool(answer.by_id),
+                "retracted": any(work.retracted for work in answer.by_id),
+                "where": ", ".join(filter(None, (before.where, *sources))),
+                "unavailable": "" if answer.by_id else "; ".join(answer.unavailable),
+            }
+        )
+    return found

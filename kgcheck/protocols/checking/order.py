@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import empty_words, item_words, stemmer
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
-from kgcheck.protocols.protocol import StudyProtocol, item_words
+from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.protocols.rules import ProtocolRules
 
 MOST_CIRCLES = 50

@@ -8,20 +8,22 @@ import math
 from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
-from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import narrowed, with_schema
+from kgcheck.llm.forms import Choices, messages_of, narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
 from kgcheck.protocols.protocol import StudyProtocol, StudyStep
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+from kgcheck.protocols.rules import ProtocolRules, model_task
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import ChatClient
 
 MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
 """The five measures, each from 0 to 1."""
@@ -149,7 +151,7 @@ _FEW_WRITTEN = 3
 """Entries of a list of its answers."""
 
 
-class SectionAnswer(ModelForm):
+class SectionAnswer(BaseModel):
     """The form of an answer about steps of a section."""
 
     # Before the rest: a model that is bound to the order gives its reasons first.
@@ -159,7 +161,7 @@ class SectionAnswer(ModelForm):
     misplaced: list[str] = Field(max_length=100)
 
 
-class WholeAnswer(ModelForm):
+class WholeAnswer(BaseModel):
     """The form of an answer about a protocol as a whole."""
 
     rationale: str = Field(min_length=1, max_length=1_000)
@@ -171,7 +173,7 @@ B = TypeVar("B", bound=BaseModel)
 
 
 def judge_protocol(
-    protocol: StudyProtocol, client: ChatClient, meter: Meter, progress: Progress | None = None
+    protocol: StudyProtocol, client: "ChatClient", meter: Meter, progress: Progress | None = None
 ) -> StudyJudgement:
     """Let a model judge a protocol."""
     small = client.small
@@ -193,7 +195,7 @@ def judge_protocol(
             }
             form = _form_for(steps)
             messages = messages_of(model_task("judge a section"), question)
-            answers.append(client.answer(messages, _bound(form) if small else form, meter=meter)[0])
+            answers.append(client.answer(messages, _bound(form, steps) if small else form, meter=meter)[0])
             shown.advance()
         room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
         outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
@@ -220,14 +222,8 @@ def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
     return form
 
 
-def _bound(form: type[B]) -> type[B]:
+def _bound(form: type[B], steps: Sequence[StudyStep] = ()) -> type[B]:
     """The form as a weak model gets it: short texts, short lists, and tenths."""
-    tenths = [n / 10 for n in range(11)]
-
-    def narrow(schema: dict[str, Any]) -> dict[str, Any]:
-        ids = {name: schema["properties"].get(name, {}).get("items", {}) for name in ("wrong", "misplaced")}
-        steps = {name: one.get("enum") or [one["const"]] for name, one in ids.items() if one}
-        found: dict[str, Any] = narrowed(schema, {"detail": tenths, "structure": tenths, **steps}, _FEW_WRITTEN)
-        return found
-
-    return with_schema(form, narrow)
+    tenths, ids = [n / 10 for n in range(11)], [step.id for step in steps]
+    choices: Choices = {"detail": tenths, "structure": tenths, "wrong": ids, "misplaced": ids}
+    return with_schema(form, lambda schema: narrowed(schema, choices, _FEW_WRITTEN))

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.polarity import stemmer
+from kgcheck.literature.polarity import item_words, stemmer
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.material import DesignRules
-from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep, item_words
+from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.rules import ProtocolRules
 
 

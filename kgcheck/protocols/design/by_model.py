@@ -16,7 +16,7 @@ from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
 from kgcheck.literature.lexical import content_words, stems
 from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import CostByPart, Limits, Meter
-from kgcheck.llm.forms import LONGEST_TEXT, narrowed, with_schema
+from kgcheck.llm.forms import LONGEST_TEXT, messages_of, narrowed, with_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.design.by_rules import (
     UNNUMBERED,
@@ -49,7 +49,7 @@ from kgcheck.protocols.protocol import (
     StudyStep,
     digest_of_things,
 )
-from kgcheck.protocols.rules import ModelForm, messages_of, model_task
+from kgcheck.protocols.rules import model_task
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -73,7 +73,7 @@ class Grounds:
         made = QuotedPassages()
         self.sections = {taken.id: taken for taken in taken_sections(material)}
         self.steps = {
-            id_: {made.add(one.report, one.section, step).id: step for step in one.section.steps if step.dry}
+            id_: {made.add(one, step).id: step for step in one.section.steps if step.dry}
             for id_, one in self.sections.items()
         }
         """Steps of the sections, by the ids of their passages."""
@@ -190,7 +190,7 @@ class DesignConversation:
 
     def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
         messages = messages_of(task, given)
-        temperature = DesignRules.shipped().temperatures[role]
+        temperature = getattr(DesignRules.shipped().temperatures, role)
         question = digest_of_things([role, stage, form.__name__, temperature, messages])
         if self._place < len(self._recorded):
             return self._again(stage, question, form)
@@ -230,14 +230,14 @@ MOST_NAMED = 20
 """Parts of one answer; what is more is an answer of another form."""
 
 
-class WrittenBound(ModelForm):
+class WrittenBound(BaseModel):
     """A sentence with the ids that it rests on."""
 
     text: str = Field(max_length=2_000)
     rests_on: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeading(ModelForm):
+class WrittenHeading(BaseModel):
     """A heading with its reason and the sections of reports that it takes from."""
 
     heading: str = Field(max_length=300)
@@ -245,26 +245,26 @@ class WrittenHeading(ModelForm):
     sources: list[str] = Field(default=[], max_length=MOST_NAMED)
 
 
-class WrittenHeadings(ModelForm):
+class WrittenHeadings(BaseModel):
     """The headings of a protocol."""
 
     sections: list[WrittenHeading] = Field(min_length=1, max_length=MOST_SECTIONS)
 
 
-class WrittenPart(ModelForm):
+class WrittenPart(BaseModel):
     """The outline of a section."""
 
     section: int = Field(ge=1, description="place of its heading")
     points: list[WrittenBound] = Field(max_length=MOST_POINTS)
 
 
-class WrittenOutline(ModelForm):
+class WrittenOutline(BaseModel):
     """The outline of a protocol, each point with the sections of reports and the facts that it takes from."""
 
     parts: list[WrittenPart] = Field(max_length=MOST_SECTIONS)
 
 
-class WrittenParameter(ModelForm):
+class WrittenParameter(BaseModel):
     """A setting as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -272,7 +272,7 @@ class WrittenParameter(ModelForm):
     passage: str = ""
 
 
-class WrittenTool(ModelForm):
+class WrittenTool(BaseModel):
     """A tool as a passage has it."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -280,14 +280,14 @@ class WrittenTool(ModelForm):
     passage: str = ""
 
 
-class WrittenItem(ModelForm):
+class WrittenItem(BaseModel):
     """Input or output of a step, as a model writes it."""
 
     name: str = Field(min_length=1, max_length=80)
     kind: ItemKind = "other"
 
 
-class WrittenStep(ModelForm):
+class WrittenStep(BaseModel):
     """A step in sentences."""
 
     sentences: list[WrittenBound] = Field(max_length=MOST_SENTENCES)
@@ -300,13 +300,13 @@ class WrittenStep(ModelForm):
     control: str = Field(default="", max_length=600)
 
 
-class WrittenDetails(ModelForm):
+class WrittenDetails(BaseModel):
     """The steps of one section."""
 
     steps: list[WrittenStep] = Field(max_length=MOST_STEPS)
 
 
-class DesignReview(ModelForm):
+class DesignReview(BaseModel):
     """Review of a draft by a model."""
 
     remarks: list[str] = Field(default=[], max_length=MOST_NAMED)
@@ -608,12 +608,7 @@ class ModelDesigner:
                 | {name: getattr(one.section, name) for name in ("heading", "suggestion", "outline")}
                 for one in self._grounds.sections.values()
             ],
-            "facts": [{"id": f.id, "fact": f.stated} for f in self._facts()],
-            "analyses": self._analyses(),
-            "not_verified": self._not_verified(),
-            "data_sets": [
-                d.model_dump(mode="json", include={"id", "title", "state"}) for d in self._material.data_sets
-            ],
+            **self._of_graph(self._facts(), {"id", "title", "state"}),
         }
 
     def _sources(self, heading: KeptHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
@@ -634,13 +629,7 @@ class ModelDesigner:
                 }
                 for section, id_, step in passages
             ],
-            "facts": [{"id": f.id, "fact": f.stated} for f in [*facts][:MOST_FACTS]],
-            "analyses": self._analyses(),
-            "not_verified": self._not_verified(),
-            "data_sets": [
-                d.model_dump(mode="json", include={"id", "title", "species", "assay", "state"})
-                for d in self._material.data_sets
-            ],
+            **self._of_graph([*facts][:MOST_FACTS], {"id", "title", "species", "assay", "state"}),
         }
 
     def _facts(self) -> list[StudyFact]:
@@ -654,15 +643,18 @@ class ModelDesigner:
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 
-    def _analyses(self) -> list[dict[str, object]]:
-        return [
-            {"id": name, "steps": [{"what": s.text, "control": s.control} for s in use.steps]}
-            for name, use in self._grounds.analyses.items()
-        ]
-
-    def _not_verified(self) -> list[str]:
-        facts = [fact for fact in self._material.facts if not fact.verified]
-        return [f"{fact.stated} ({standing_of_fact(fact)})" for fact in facts[:MOST_FACTS]]
+    def _of_graph(self, facts: Sequence[StudyFact], fields: set[str]) -> dict[str, object]:
+        """Facts, ready analyses, what is not verified, and some fields of the data sets."""
+        not_verified = [fact for fact in self._material.facts if not fact.verified]
+        return {
+            "facts": [{"id": f.id, "fact": f.stated} for f in facts],
+            "analyses": [
+                {"id": name, "steps": [{"what": s.text, "control": s.control} for s in use.steps]}
+                for name, use in self._grounds.analyses.items()
+            ],
+            "not_verified": [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified[:MOST_FACTS]],
+            "data_sets": [d.model_dump(mode="json", include=fields) for d in self._material.data_sets],
+        }
 
 
 def _study_section(heading: str, rationale: str, steps: Sequence[StudyStep]) -> StudySection:

@@ -6,7 +6,7 @@ verified facts and ready analyses.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kgcheck.errors import UsageError
 from kgcheck.literature.names import naming
@@ -18,6 +18,7 @@ from kgcheck.protocols.design.material import (
     StepPattern,
     StudyNode,
     StudyStage,
+    TakenSection,
     facts_named,
     fitting_reports,
     likeness,
@@ -26,8 +27,6 @@ from kgcheck.protocols.design.material import (
 )
 from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import (
-    ExperimentalReport,
-    ReportSection,
     ReportStep,
     StepItem,
     StepParameter,
@@ -45,6 +44,9 @@ UNNUMBERED = "S1.1"
 
 P = TypeVar("P", StepParameter, StepTool)
 
+_TakenStep = tuple[TakenSection, ReportStep]
+"""A step of a paper with its place."""
+
 
 class QuotedPassages:
     """The passages of a protocol, each once, numbered as they come."""
@@ -52,7 +54,8 @@ class QuotedPassages:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], StudyPassage] = {}
 
-    def add(self, report: ExperimentalReport, section: ReportSection, step: ReportStep) -> StudyPassage:
+    def add(self, taken: TakenSection, step: ReportStep) -> StudyPassage:
+        report, section = taken.report, taken.section
         key = (report.paper, step.text)
         if key not in self._found:
             self._found[key] = StudyPassage(
@@ -240,14 +243,6 @@ def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
     return kept
 
 
-class TakenStep(NamedTuple):
-    """A step of a paper with its place."""
-
-    report: ExperimentalReport
-    section: ReportSection
-    step: ReportStep
-
-
 def design_by_rules(material: DesignMaterial) -> StudyProtocol:
     """Put a protocol together."""
     passages = QuotedPassages()
@@ -340,40 +335,39 @@ def _differs(one: StepParameter, other: StepParameter) -> bool:
     return same_name and (one.comparator, one.value) != (other.comparator, other.value)
 
 
-def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[TakenStep]], int]:
+def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenStep]], int]:
     """The steps of the sections that are taken, by stage, the best section first; and how many are left as wet."""
-    found: dict[str, list[TakenStep]] = defaultdict(list)
+    found: dict[str, list[_TakenStep]] = defaultdict(list)
     wet = 0
     for taken in taken_sections(material):
         for step in taken.section.steps:
             if step.dry:
-                own = TakenStep(taken.report, taken.section, step)
-                found[stage_of(taken.section.heading, step.text)].append(own)
+                found[stage_of(taken.section.heading, step.text)].append((taken, step))
             else:
                 wet += 1
     return found, wet
 
 
-def _alike(steps: Iterable[TakenStep]) -> list[list[TakenStep]]:
+def _alike(steps: Iterable[_TakenStep]) -> list[list[_TakenStep]]:
     """Steps that are one, together: no step is in a protocol twice."""
-    groups: list[list[TakenStep]] = []
-    for taken in steps:
-        text = taken.step.text
-        same = next((g for g in groups if likeness(g[0].step.text, text) >= DesignRules.shipped().limits.alike), None)
+    groups: list[list[_TakenStep]] = []
+    least = DesignRules.shipped().limits.alike
+    for taken, step in steps:
+        same = next((group for group in groups if likeness(group[0][1].text, step.text) >= least), None)
         if same is None:
-            groups.append([taken])
+            groups.append([(taken, step)])
         else:
-            same.append(taken)
+            same.append((taken, step))
     return groups
 
 
-def _of_papers(group: Sequence[TakenStep], passages: QuotedPassages, material: DesignMaterial) -> StudyStep:
+def _of_papers(group: Sequence[_TakenStep], passages: QuotedPassages, material: DesignMaterial) -> StudyStep:
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
-    first = group[0].step
-    quoted = [(taken.step, passages.add(*taken)) for taken in group]
+    source, first = group[0]
+    quoted = [(step, passages.add(taken, step)) for taken, step in group]
     known = {data_set.id for data_set in material.data_sets if data_set.can_be_taken}
-    papers = list(dict.fromkeys(taken.report.paper for taken in group))
-    heading = group[0].section.heading
+    papers = list(dict.fromkeys(taken.report.paper for taken, _ in group))
+    heading = source.section.heading
     return StudyStep(
         id=UNNUMBERED,
         text=f"\u201c{first.text}\u201d",

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole, wrong_parts
-from kgcheck.ledger.verified import Verified
-from kgcheck.literature.lexical import content_words, stems
+from kgcheck.literature.lexical import content_words, relevances, stems
 from kgcheck.literature.names import naming
 from kgcheck.llm.budget import PartCost
 from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
@@ -30,8 +29,10 @@ from kgcheck.protocols.protocol import (
     StudyFact,
     read_formatted,
 )
-from kgcheck.protocols.reports.papers import relevances
 from kgcheck.protocols.rules import ProtocolRules
+
+if TYPE_CHECKING:
+    from kgcheck.ledger.verified import Verified
 
 
 class DesignLimits(Value):
@@ -52,6 +53,13 @@ class DesignLimits(Value):
     bound: float = Field(ge=0, le=1)
     sentence: int = Field(gt=0)
     heading: int = Field(gt=0)
+
+
+class DesignTemperatures(Value):
+    """Temperatures of sampling, by the role of a model."""
+
+    designer: float = Field(ge=0, le=2)
+    reviewer: float = Field(ge=0, le=2)
 
 
 class StudyStage(Value):
@@ -96,7 +104,7 @@ class DesignRules(ProtocolRules):
     file = "design"
     otherwise: str
     limits: DesignLimits
-    temperatures: dict[str, float] = Field(description="of sampling, by the role of a model")
+    temperatures: DesignTemperatures
     stages: tuple[StudyStage, ...] = Field(min_length=1)
     graph_steps: dict[str, StepPattern]
     analyses: dict[str, AnalysisUse]
@@ -221,10 +229,10 @@ def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
     return tuple(found)
 
 
-def study_facts(known: Iterable[tuple[CheckTask, str, Verified | None]]) -> tuple[StudyFact, ...]:
+def study_facts(known: "Iterable[tuple[CheckTask, str, Verified | None]]") -> tuple[StudyFact, ...]:
     """Facts with what they state and their newest judgement: that nodes exist, then edges; the verified ones first."""
 
-    def rank(entry: tuple[CheckTask, str, Verified | None]) -> tuple[bool, bool]:
+    def rank(entry: "tuple[CheckTask, str, Verified | None]") -> tuple[bool, bool]:
         task, _, verified = entry
         return task.type is not CheckType.EXISTENCE, verified is None or verified.outcome is not Outcome.SUPPORTED
 

@@ -1,4 +1,4 @@
-"""Launcher inside the sandbox: start a program under limits, and report how it ended.
+"""Launcher inside the sandbox: start a program under limits, report how it ended; files of its folder, within limits.
 
 It forks. The child gives up its rights and becomes the program; the parent waits for it and reports how it ended and
 what it took, on a pipe that the program does not have. Where the program's folder is a file system of its own, the
@@ -12,15 +12,91 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from kgcheck.errors import StoreUnguarded
 from kgcheck.graph.sandbox import KernelCall, confine
-from kgcheck.protocols.programs.folder import Space, copy_files, filled
+
+DEEPEST_FOLDER = 32
+
+
+class Space(NamedTuple):
+    """Limits of a folder: bytes, and number of files."""
+
+    size: int
+    files: int
+
+
+class Filled(NamedTuple):
+    """Contents of a folder: paths of the files, and the limit that it is over."""
+
+    files: list[str]
+    over: Literal["disk", "files"] | None
+
+
+def filled(folder: str, space: Space) -> Filled:
+    """Look through a folder in which somebody may be writing; it ends where a limit is passed."""
+    files: list[str] = []
+    count = size = 0
+    device = os.lstat(folder).st_dev
+    left = [(folder, 0)]
+    while left:
+        place, depth = left.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    found = entry.stat(follow_symlinks=False)
+                    # What is mounted in it, as inputs are, is not the program's; nor is a link: it can make none.
+                    if found.st_dev != device or stat.S_ISLNK(found.st_mode):
+                        continue
+                    count += 1
+                    if stat.S_ISDIR(found.st_mode):
+                        left.append((entry.path, depth + 1))
+                    else:
+                        size += found.st_size
+                        files.append(entry.path)
+                    if count > space.files or depth > DEEPEST_FOLDER:
+                        return Filled(files, "files")
+                    if size > space.size:
+                        return Filled(files, "disk")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            # What cannot be looked into might hold anything.
+            if error.errno in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP):
+                return Filled(files, "files")
+            raise
+    return Filled(files, None)
+
+
+def opened(path: str) -> int | None:
+    """A file as it lies there, opened for reading; none if it is anything else, or not there."""
+    try:
+        found = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    if stat.S_ISREG(os.fstat(found).st_mode):
+        return found
+    os.close(found)
+    return None
+
+
+def copy_files(files: list[str], folder: str) -> None:
+    """Copy the files of a folder to the one that is worked in."""
+    for path in files:
+        data = opened(path)
+        if data is not None:
+            name = os.path.relpath(path, folder)
+            os.makedirs(os.path.dirname(name) or ".", mode=0o700, exist_ok=True)
+            with os.fdopen(data, "rb") as source, open(name, "xb") as target:
+                shutil.copyfileobj(source, target)
+
 
 NOT_STARTED = 125
 """Exit code of a child that could not be guarded."""

@@ -9,6 +9,7 @@ disk; where it has no Landlock or seccomp, nothing is run.
 
 import hashlib
 import json
+import mmap
 import os
 import re
 import resource
@@ -24,7 +25,6 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field
@@ -34,7 +34,7 @@ from kgcheck.errors import NAME_THERE, InputError, InputFormat, InputMissing, Pr
 from kgcheck.graph.sandbox import missing_guard
 from kgcheck.inputs import MIB, parse_json
 from kgcheck.model import Value
-from kgcheck.protocols.programs.folder import Space, counts_mapped_writes, filled, opened
+from kgcheck.protocols.programs.inside import Space, filled, opened
 
 Language = Literal["python", "r"]
 Guard = Literal["bubblewrap", "landlock"]
@@ -187,9 +187,7 @@ class ProgramWatch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         # Whatever happened here, nothing of it goes on.
         if self._process.poll() is None:
             self._kill_all()
@@ -329,6 +327,7 @@ _SLACK = 1 << 20
 """Bytes by which the file system of a folder is larger than may be written, so that it is seen when more is."""
 
 _PROBE_S = 20.0
+_PROBED_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _NAMESPACES = (
     *("--unshare-all", "--unshare-user", "--disable-userns"),
@@ -401,6 +400,29 @@ def run_program(
     )
 
 
+def counts_mapped_writes(folder: Path) -> bool:
+    """Tell whether the kernel counts for a process what it writes to files there through its memory.
+
+    It does on disks. On a tmpfs files are memory that no limit of a process knows of.
+    """
+    try:
+        before = _bytes_written()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.truncate(_PROBED_BYTES)
+            with mmap.mmap(file.fileno(), _PROBED_BYTES) as mapped:
+                for place in range(0, _PROBED_BYTES, mmap.PAGESIZE):
+                    mapped[place] = 1
+            return _bytes_written() - before >= _PROBED_BYTES
+    except (OSError, ValueError, StopIteration):
+        return False
+
+
+def _bytes_written() -> int:
+    # Of this thread: others write meanwhile.
+    lines = Path("/proc/thread-self/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes:"))
+
+
 def best_guard() -> Guard:
     """The best guard that this machine has."""
     if missing := missing_guard():
@@ -434,13 +456,6 @@ def bubblewrap() -> str:
     return ""
 
 
-class _Paths(NamedTuple):
-    """Paths as the program sees them; in namespaces of its own they are other ones than outside."""
-
-    work: str
-    program: str
-
-
 def _run(
     guard: Guard,
     interpreter: Interpreter,
@@ -450,17 +465,18 @@ def _run(
     limits: ProgramLimits,
 ) -> EndedProgram:
     wrapped = guard == "bubblewrap"
-    paths = _Paths(_WORK, _PROGRAM) if wrapped else _Paths(str(folder), str(program))
+    # As the program sees them: in namespaces of its own they are other ones than outside.
+    work, path = (_WORK, _PROGRAM) if wrapped else (str(folder), str(program))
     reads, writes = os.pipe()
     left = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         order: dict[str, Any] = {
-            "argv": [part.format(program=paths.program) for part in interpreter.command],
-            "env": {"HOME": paths.work, "TMPDIR": paths.work, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
+            "argv": [part.format(program=path) for part in interpreter.command],
+            "env": {"HOME": work, "TMPDIR": work, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
             | dict.fromkeys(_THREADS, "2")
             | dict(interpreter.environment),
-            "folder": paths.work,
-            "rights": _rights(interpreter, paths, inputs, program.with_name(INPUTS) if not wrapped else None),
+            "folder": work,
+            "rights": _rights(interpreter, work, path, inputs, program.with_name(INPUTS) if not wrapped else None),
             "limits": _limits(limits),
             "report": writes,
         }
@@ -504,7 +520,9 @@ def _walls(interpreter: Interpreter, program: Path, inputs: Mapping[str, Path], 
     return [*walls, "--remount-ro", f"{_WORK}/{INPUTS}", "--remount-ro", "/", "--chdir", _WORK]
 
 
-def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path], linked: Path | None) -> dict[str, int]:
+def _rights(
+    interpreter: Interpreter, work: str, program: str, inputs: Mapping[str, Path], linked: Path | None
+) -> dict[str, int]:
     """Compute the Landlock rights by path. Links, devices, sockets and named pipes are made nowhere."""
     from landlock import FSAccess
 
@@ -516,8 +534,8 @@ def _rights(interpreter: Interpreter, paths: _Paths, inputs: Mapping[str, Path],
     )
     rights = {str(root): reading | FSAccess.EXECUTE for root in interpreter.roots}
     rights |= {str(device): FSAccess.READ_FILE for device in _DEVICES}
-    rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, paths.program: FSAccess.READ_FILE}
-    rights |= {paths.work: writing}
+    rights |= {"/dev/null": FSAccess.READ_FILE | FSAccess.WRITE_FILE, program: FSAccess.READ_FILE}
+    rights |= {work: writing}
     if linked:
         rights |= {str(path): FSAccess.READ_FILE for path in inputs.values()}
         rights |= {str(linked): FSAccess.READ_DIR}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from kgcheck.context import Context
 from kgcheck.curation.findings import list_findings
@@ -22,17 +22,17 @@ from kgcheck.errors import InputError, InputFormat, LedgerError, ProgramError, U
 from kgcheck.inputs import read_whole
 from kgcheck.ledger.run import Run
 from kgcheck.llm.budget import Limits, Meter, total_meter
-from kgcheck.llm.client import ChatClient
+from kgcheck.llm.forms import messages_of
 from kgcheck.model import CheckType, Outcome, Triple, Value
 from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
 from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol, StudyStep, digest_of_things
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+from kgcheck.protocols.rules import ProtocolRules, model_task
 
 if TYPE_CHECKING:
-    pass
+    from kgcheck.llm.client import ChatClient
 
 LONGEST_PROGRAM = 100_000
 
@@ -222,7 +222,7 @@ _LIBRARIES = {
 }
 
 
-class ProgramAnswer(ModelForm):
+class ProgramAnswer(BaseModel):
     """The form of an answer."""
 
     program: str = Field(min_length=1, max_length=LONGEST_PROGRAM)

@@ -12,28 +12,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field, RootModel
+from pydantic import BaseModel, Field, RootModel
 
 from kgcheck.errors import InputFormat, UnknownName
 from kgcheck.literature.documents import Rejected, Span, sentences
 from kgcheck.literature.edge_reader import address
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import choose_recipe, read_documents
-from kgcheck.literature.lexical import Lexical, content_words, stems
+from kgcheck.literature.lexical import Lexical, content_words, relevances, stems
 from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.client import ChatClient
-from kgcheck.llm.forms import with_schema
+from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
-from kgcheck.protocols.rules import ModelForm, ProtocolRules, messages_of, model_task
+from kgcheck.protocols.rules import ProtocolRules, model_task
 from kgcheck.settings import read_settings
 
 if TYPE_CHECKING:
-    pass
+    from kgcheck.llm.client import ChatClient
 
 
 def report_papers(
@@ -318,13 +317,13 @@ FEW_SENTENCES = 8
 _LEAST_WORDS = 3
 
 
-class QuotedStep(ModelForm):
+class QuotedStep(BaseModel):
     """A step that a model points to."""
 
     words: str
 
 
-class QuotedSteps(ModelForm):
+class QuotedSteps(BaseModel):
     """The form of an answer."""
 
     steps: list[QuotedStep] = Field(default=[])
@@ -434,15 +433,6 @@ def grade_reports(
     return tuple(graded)
 
 
-def relevances(text: str, others: Iterable[str]) -> list[float]:
-    """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
-    texts = [text, *others]
-    if len(texts) == 1:
-        return []
-    own, *rest = Lexical.of(texts).scores(text).tolist()
-    return [min(1.0, score / own) if own else 0.0 for score in rest]
-
-
 def _detail(section: ReportSection) -> tuple[float, list[str], list[str]]:
     """Points for the detail of a section, for somebody who would do it again; what it gives, and what it lacks."""
     rules = ReferabilityRules.shipped()
@@ -453,21 +443,15 @@ def _detail(section: ReportSection) -> tuple[float, list[str], list[str]]:
             tools[tool.name] = tool
     statistics = list(dict.fromkeys(name for s in section.steps for name in s.statistics))
     data_sets = list(dict.fromkeys(d.id for s in section.steps for d in s.data_sets))
-    versioned = sum(bool(tool.version) for tool in tools.values())
-    points = (
-        len(parameters) * rules.parameter
-        + len(tools) * rules.tool
-        + versioned * rules.version
-        + len(statistics) * rules.statistic
-        + len(data_sets) * rules.data_set
-    )
-    has = [
-        _some("settings", [f"{p.name} {p.written}" for p in parameters]),
-        _some("software", [tool.written for tool in tools.values()]),
-        _some("statistics", statistics),
-        _some("data sets", data_sets),
-    ]
     bare = [name for name, tool in tools.items() if not tool.version]
+    named = (
+        ("settings", [f"{p.name} {p.written}" for p in parameters], rules.parameter),
+        ("software", [tool.written for tool in tools.values()], rules.tool),
+        ("statistics", statistics, rules.statistic),
+        ("data sets", data_sets, rules.data_set),
+    )
+    points = sum(len(names) * weight for _, names, weight in named) + (len(tools) - len(bare)) * rules.version
+    has = [_some(noun, names) for noun, names, _ in named]
     lacks = ["" if parameters else "settings", _some("versions of", bare)]
     share = points / len(section.steps) if section.steps else 0.0
     return share, [*filter(None, has)], [*filter(None, lacks)]

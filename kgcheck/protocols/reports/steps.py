@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from pydantic import Field
@@ -67,6 +67,7 @@ class Deed(NamedTuple):
     passive: bool
 
 
+@lru_cache(maxsize=256)
 def deeds_of(text: str) -> tuple[Deed, ...]:
     """Extract the deeds that a sentence reports, by their verbs.
 

@@ -22,7 +22,6 @@ class DataRepository(Value):
     name: str
     pattern: str = Field(description="regular expression of bounded work")
     near: tuple[str, ...] = Field(default=(), description="words of which one must stand shortly before")
-    url: str = Field(default="", description="address of a record, with {id}")
 
     @cached_property
     def accession(self) -> re.Pattern[str]:
@@ -77,7 +76,8 @@ class StatisticWords(ProtocolRules):
         }
         # The longest first, whatever it names: "paired t-test" is no "t-test".
         longest = sorted(names, key=len, reverse=True)
-        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({either([s])})' for s in longest)})(?!\w)")
+        # A group after each one, and not around it: one that begins with a letter is passed over at once.
+        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'{either([s])}()' for s in longest)})(?!\w)")
         return pattern, [names[s] for s in longest]
 
 

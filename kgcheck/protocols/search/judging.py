@@ -22,10 +22,10 @@ from kgcheck.literature.lexical import stems
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import TopicFit, section_texts
 from kgcheck.llm.budget import Meter
-from kgcheck.llm.forms import with_schema
+from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.rules import ModelForm, messages_of, model_task
+from kgcheck.protocols.rules import model_task
 from kgcheck.protocols.search.queries import (
     LikenessScale,
     SearchConcept,
@@ -174,7 +174,7 @@ B = TypeVar("B", bound=BaseModel)
 J = TypeVar("J", bound="NumberedJudgement")
 
 
-class QueryAnswer(ModelForm):
+class QueryAnswer(BaseModel):
     """A query as a model writes it."""
 
     purpose: str = Field(default="", max_length=300)
@@ -187,7 +187,7 @@ class QueryAnswer(ModelForm):
         return SearchQuery(purpose=self.purpose, groups=tuple(groups))
 
 
-class QueriesAnswer(ModelForm):
+class QueriesAnswer(BaseModel):
     """All queries as a model writes them."""
 
     queries: list[QueryAnswer] = Field(min_length=1)
@@ -203,7 +203,7 @@ class QueriesAnswer(ModelForm):
         return self
 
 
-class NumberedJudgement(ModelForm):
+class NumberedJudgement(BaseModel):
     """Judgement of a model on a record that it was shown by number."""
 
     number: int
@@ -222,7 +222,7 @@ class DataSetJudgement(NumberedJudgement):
     usable: bool
 
 
-class _Judgements(ModelForm):
+class _Judgements(BaseModel):
     judged: list[Any]
 
     @model_validator(mode="after")
