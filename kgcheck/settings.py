@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from kgcheck.errors import ConfigurationError
 from kgcheck.redact import carries_credentials, is_secret_path
 
-_OF_A_MODEL = ("base_url", "api_key", "model", "price_input", "price_output")
+_OF_A_MODEL = ("base_url", "api_key", "model", "price_input", "price_output", "price_cached")
 
 
 class Settings(BaseSettings):
@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
+    llm_price_cached: float | None = Field(
+        default=None, ge=0, description="money for a million tokens sent that the endpoint has kept; as sent unless set"
+    )
 
     inference: Path | None = Field(
         default=None, description="folder of a model of inference that reads claims beside the trained verifier"
@@ -77,6 +80,7 @@ class Settings(BaseSettings):
     llm_worker_model: str | None = Field(default=None, description="name of the worker's model, unless the judge's")
     llm_worker_price_input: float | None = Field(default=None, ge=0, description="as the price above, of the worker")
     llm_worker_price_output: float | None = Field(default=None, ge=0, description="as the price above, of the worker")
+    llm_worker_price_cached: float | None = Field(default=None, ge=0, description="as the price above, of the worker")
 
     uniprot_url: str = Field(default="https://rest.uniprot.org", description="or a mirror")
     uniprot_calls_per_s: float = Field(default=5.0, gt=0, description="most calls to UniProt")
@@ -180,6 +184,9 @@ class Settings(BaseSettings):
         if own["base_url"] is not None:
             # The key of one endpoint is not sent to another.
             chosen["llm_api_key"] = own["api_key"]
+        if own["price_input"] is not None:
+            # Nor are tokens of one model paid at the price of another.
+            chosen["llm_price_cached"] = own["price_cached"]
         return self.model_copy(update=chosen)
 
     @property

@@ -16,6 +16,7 @@ class Usage(Value):
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = Field(default=0, description="those of the input that the endpoint had from an earlier call")
     estimated: bool = False
 
     @property
@@ -26,6 +27,7 @@ class Usage(Value):
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
             estimated=self.estimated or other.estimated,
         )
 
@@ -35,6 +37,7 @@ class Prices(Value):
 
     input_per_million: float = Field(default=0.0, ge=0)
     output_per_million: float = Field(default=0.0, ge=0)
+    cached_per_million: float | None = Field(default=None, ge=0, description="of cached input; as input unless set")
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of a call.
@@ -42,7 +45,10 @@ class Prices(Value):
         >>> Prices(input_per_million=1, output_per_million=2).cost(Usage(input_tokens=500_000, output_tokens=250_000))
         1.0
         """
-        return (usage.input_tokens * self.input_per_million + usage.output_tokens * self.output_per_million) / 1e6
+        cached = self.input_per_million if self.cached_per_million is None else self.cached_per_million
+        paid_in_full = usage.input_tokens - usage.cached_tokens
+        input_cost = paid_in_full * self.input_per_million + usage.cached_tokens * cached
+        return (input_cost + usage.output_tokens * self.output_per_million) / 1e6
 
 
 class Limits(Spending):
@@ -186,7 +192,11 @@ def prices_of(settings: Settings) -> Prices | None:
     """Prices of the model, where both are set."""
     if settings.llm_price_input is None or settings.llm_price_output is None:
         return None
-    return Prices(input_per_million=settings.llm_price_input, output_per_million=settings.llm_price_output)
+    return Prices(
+        input_per_million=settings.llm_price_input,
+        output_per_million=settings.llm_price_output,
+        cached_per_million=settings.llm_price_cached,
+    )
 
 
 def total_meter(settings: Settings, spending: Spending | None = None) -> RunMeter:

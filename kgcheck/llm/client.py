@@ -11,6 +11,7 @@ strict tools and schemas only, which few servers know). What a model writes is d
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -259,13 +260,16 @@ class ChatClient:
                     raise
                 self._refused.add(name)
                 self._notes.append(f"{self.model} at {self._address} takes no {name}: it was left out")
-        return self._streamed(made, on_text, meter) if on_text else made
+        return self._streamed(made, on_text, meter, request) if on_text else made
 
-    def _streamed(self, stream: Any, on_text: Callable[[str], None], meter: Meter) -> Any:
+    def _streamed(self, stream: Any, on_text: Callable[[str], None], meter: Meter, request: Mapping[str, Any]) -> Any:
+        """Assemble an answer from its pieces; what came of one that ends early is counted as well as can be."""
         from openai.lib.streaming.chat import ChatCompletionStreamState
 
         state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
-        with stream:
+        written = 0
+        with stream, ExitStack() as unfinished:
+            unfinished.callback(lambda: meter.add(_estimated(request, written)))
             for chunk in self._chunks(stream):
                 meter.check()
                 piece = self._wire.read_as(self._wire.CompletionChunk, chunk)
@@ -274,7 +278,9 @@ class ChatClient:
                 except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
                     raise ValueError(f"a piece does not go with those before it: {error}") from error
                 if text := "".join(part.delta.content or "" for part in piece.choices):
+                    written += len(text)
                     on_text(text)
+            unfinished.pop_all()
         try:
             return state.get_final_completion()
         except (AssertionError, RuntimeError) as error:
@@ -366,6 +372,16 @@ def _refused_parameter(error: "openai.APIStatusError", sent: Mapping[str, Any]) 
     return named[0] if named else _FORM if _FORM in sent else None
 
 
+def _estimated(request: Mapping[str, Any], written: int) -> Usage:
+    """The usage of a request that the endpoint did not count, by the characters that were sent and written."""
+    sent = len(json.dumps(request["messages"]))
+    return Usage(
+        input_tokens=sent // _CHARACTERS_PER_TOKEN + 1,
+        output_tokens=written // _CHARACTERS_PER_TOKEN + 1,
+        estimated=True,
+    )
+
+
 def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:
     if not completion.choices:
         raise ModelAnswer("the endpoint answered without a choice", "check that it is OpenAI-compatible")
@@ -378,15 +394,15 @@ def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:
     text = choice.message.content or ""
     counted = completion.usage
     if counted:
-        usage = Usage(input_tokens=counted.prompt_tokens, output_tokens=counted.completion_tokens)
+        cached = (counted.prompt_tokens_details and counted.prompt_tokens_details.cached_tokens) or 0
+        usage = Usage(
+            input_tokens=counted.prompt_tokens,
+            output_tokens=counted.completion_tokens,
+            cached_tokens=min(cached, counted.prompt_tokens),
+        )
     else:
         written = len(text) + sum(len(c.arguments) for c in calls)
-        sent = len(json.dumps(request["messages"]))
-        usage = Usage(
-            input_tokens=sent // _CHARACTERS_PER_TOKEN + 1,
-            output_tokens=written // _CHARACTERS_PER_TOKEN + 1,
-            estimated=True,
-        )
+        usage = _estimated(request, written)
     return Reply(
         text=text, calls=calls, usage=usage, model=completion.model or "", cut_off=choice.finish_reason == "length"
     )

@@ -97,11 +97,18 @@ class CompletionChoice(BaseModel):
     finish_reason: str | None = None
 
 
+class InputDetails(BaseModel):
+    """Tokens of the input that are counted apart."""
+
+    cached_tokens: Tokens | None = None
+
+
 class TokenCounts(BaseModel):
-    """Tokens, as the endpoint counts them."""
+    """Tokens, as the endpoint counts them; many endpoints give no details."""
 
     prompt_tokens: Tokens
     completion_tokens: Tokens
+    prompt_tokens_details: InputDetails | None = None
 
 
 class Completion(BaseModel):

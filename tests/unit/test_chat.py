@@ -339,6 +339,19 @@ def test_an_answer_that_breaks_off_is_no_fault_of_ours(streamed: bool, serve: An
         client.complete(ASK, on_text=(lambda _: None) if streamed else None)
 
 
+def test_what_came_of_an_answer_that_breaks_off_is_counted(serve: Any) -> None:
+    piece = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    piece |= {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Bern " * 60}, "finish_reason": None}]}
+    body = f"data: {json.dumps(piece)}\n\n".encode()
+    client, _ = serve(play.stubborn(Raw(body, "text/event-stream", short=50)), llm_retries=0)
+    meter = Meter(Limits(), Prices(output_per_million=1_000_000))
+
+    with pytest.raises(ModelUnavailable):
+        client.complete(ASK, on_text=lambda _: None, meter=meter)
+
+    assert (meter.spent.estimated, meter.spent.output_tokens, meter.spent.money) == (True, 101, 101.0)
+
+
 def test_endpoint_that_is_not_there() -> None:
     settings = Settings(llm_base_url="http://127.0.0.1:9/v1", llm_model="m", llm_retries=0)
     with ChatClient(settings) as client, pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:9"):
@@ -369,6 +382,23 @@ def test_turns_tokens_and_money_are_limited(serve: Any) -> None:
         with pytest.raises(BudgetExceeded):
             client.complete(ASK, meter=meter)
         assert meter.spent.turns == calls
+
+
+@pytest.mark.parametrize(
+    ("details", "cached"), [({"cached_tokens": 8}, 8), ({}, 0), (None, 0), ({"cached_tokens": 99}, 10)]
+)
+def test_what_the_endpoint_has_kept_of_the_input_may_cost_less(
+    details: dict[str, int] | None, cached: int, serve: Any
+) -> None:
+    counted = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": details}
+    body = json.dumps({"choices": [{"message": {"content": "yes"}}], "usage": counted}).encode()
+    prices = {"llm_price_input": 1_000_000, "llm_price_output": 0, "llm_price_cached": 100_000}
+    client, _ = serve(play.stubborn(Raw(body, "application/json")), **prices)
+    meter = Meter(Limits(), client.prices)
+
+    assert client.complete(ASK, meter=meter).usage.cached_tokens == cached
+    assert meter.spent.money == pytest.approx(10 - cached + cached / 10)
+    assert Prices(input_per_million=2).cost(Usage(input_tokens=10, cached_tokens=cached)) == pytest.approx(20 / 1e6)
 
 
 def test_money_needs_prices() -> None:

@@ -373,6 +373,17 @@ def test_the_worker_has_its_own_endpoint_and_never_the_key_of_the_judge(bench: B
         bench.run(2)
 
 
+@pytest.mark.parametrize(
+    ("own", "cached"), [({}, 5), ({"price_input": 9}, None), ({"price_input": 9, "price_cached": 1}, 1)]
+)
+def test_the_worker_pays_no_price_of_the_judge_for_what_is_kept(own: dict[str, float], cached: float | None) -> None:
+    prices = {f"llm_worker_{name}": price for name, price in own.items()}
+
+    settings = Settings(llm_price_input=10, llm_price_output=10, llm_price_cached=5, **prices)
+
+    assert settings.for_worker().llm_price_cached == cached
+
+
 def command(folder: Path, *arguments: object) -> Said:
     return kgcheck("improve", *arguments, cwd=folder)
 
