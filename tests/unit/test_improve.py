@@ -377,7 +377,7 @@ def test_the_worker_has_its_own_endpoint_and_never_the_key_of_the_judge(bench: B
     ("own", "cached"), [({}, 5), ({"price_input": 9}, None), ({"price_input": 9, "price_cached": 1}, 1)]
 )
 def test_the_worker_pays_no_price_of_the_judge_for_what_is_kept(own: dict[str, float], cached: float | None) -> None:
-    prices = {f"llm_worker_{name}": price for name, price in own.items()}
+    prices: dict[str, Any] = {f"llm_worker_{name}": price for name, price in own.items()}
 
     settings = Settings(llm_price_input=10, llm_price_output=10, llm_price_cached=5, **prices)
 
