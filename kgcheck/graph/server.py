@@ -53,6 +53,9 @@ SCAN_ROWS = 50_000
 _SORTED_ROWS = 1_000_000
 """Rows that are sorted at a time."""
 
+HUB_EDGES = 500_000
+"""Edges of one node beyond which they come one by one: what a server gathers into lists it holds in memory."""
+
 _TOGETHER = 50
 """Statements that are asked as one."""
 
@@ -136,16 +139,28 @@ class CypherServerStore(CatalogueReads):
         statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
         end, other = ("b", "a") if by_tail else ("a", "b")
         kept = self._kept("r", other)
-        text = self._cypher.text(statement, **places, **kept, values=lists("r", pattern.properties))
-        pieces = _pieces(self._rows(degrees, places | self._kept(end)))
-        with closing(self._side_by_side(lambda ends: list(self._read(text, {"ends": ends})), pieces)) as results:
+        values = lists("r", pattern.properties)
+        together, alone = (
+            self._cypher.text(statement, **places, **kept, gathered=gathered, values=values)
+            for gathered in (f"collect({other}) AS others, collect(r) AS rs", f"[{other}] AS others, [r] AS rs")
+        )
+        found = self._rows(degrees, places | self._kept(end))
+        pieces = _pieces(row for row in found if row[1] <= HUB_EDGES)
+        hubs = [row[0] for row in found if row[1] > HUB_EDGES]
+        with closing(self._side_by_side(lambda ends: list(self._read(together, {"ends": ends})), pieces)) as results:
             # Of a piece, everything may be retired.
-            for rows in filter(None, results):
+            for rows in chain(filter(None, results), self._in_parts(alone, hubs)):
                 ends = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
                 columns = zip(*(row[2:] for row in rows), strict=True)
-                others, *values = (list(chain.from_iterable(column)) for column in columns)
+                others, *listed = (list(chain.from_iterable(column)) for column in columns)
                 keys = [others, ends] if by_tail else [ends, others]
-                yield typed_table(keys, pattern.properties, values, wanted)
+                yield typed_table(keys, pattern.properties, listed, wanted)
+
+    def _in_parts(self, text: str, hubs: Sequence[str]) -> Iterator[list[Row]]:
+        for hub in hubs:
+            with closing(self._read(text, {"ends": [hub]})) as rows:
+                while gathered := list(islice(rows, SCAN_ROWS)):
+                    yield gathered
 
     def _leads_to_many(self, pattern: Pattern) -> bool:
         """Return whether a relation leads from this head to several labels, to this tail from no other head."""

@@ -21,6 +21,7 @@ from kgcheck.graph import store as stores
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import DONE, LOAD, STATE, UNDER_WAY, Direction, GraphStore, Properties, Reading, check_format
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.schema import Pattern
 from tests.contract.stores import (
     ACTS_ON,
     CKG,
@@ -403,6 +404,24 @@ def test_a_name_that_is_not_in_the_schema_never_reaches_the_store(store: GraphSt
         store.node(Ref(label="Protein`) DETACH DELETE n //", id="P1"))
     with pytest.raises(UnknownName):
         store.edges(Triple(head=Ref(label="Protein", id="a"), relation="KILLS", tail=Ref(label="Protein", id="b")))
+
+
+@pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
+@pytest.mark.parametrize("pattern", [ACTS_ON, IN_DISEASE])
+def test_the_edges_of_a_hub_come_in_parts(store: GraphStore, pattern: Pattern, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [f"n{i}" for i in range(9)]
+    for label in dict.fromkeys((pattern.head, pattern.tail)):
+        add_nodes(store, store.schema.label(label), "hub", *ids)
+    edges = [{"head": "hub", "tail": i, "score": 0.5} for i in (*ids, "n3")] + [{"head": "n1", "tail": "n2"}]
+    store.add_edges(pattern, edges_table(pattern, *edges, *({"head": i, "tail": "hub"} for i in ids)))
+    at_once = all_edges(store, pattern)
+    monkeypatch.setattr(server, "HUB_EDGES", 2)
+    monkeypatch.setattr(server, "SCAN_ROWS", 4)
+
+    sizes = [table.num_rows for table in store.scan_edges(pattern)]
+
+    assert all_edges(store, pattern) == at_once
+    assert sum(sizes) == len(edges) + len(ids)
 
 
 @pytest.mark.parametrize("opener", quick_of(["embedded", "neo4j", "py2neo"], "embedded"), indirect=True)
