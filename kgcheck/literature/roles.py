@@ -122,7 +122,14 @@ def _known(word: str) -> _Known | None:
     if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
         return None
     # A whole word is listed with a stop at its end.
-    return next((known for begins, known in _beginnings() if f"{word}.".startswith(begins)), None)
+    return next(
+        (
+            known
+            for begins, known in _beginnings()
+            if (word == begins[:-1] if begins.endswith(".") else word.startswith(begins))
+        ),
+        None,
+    )
 
 
 def _form(lower: Sequence[str], at: int) -> _Form | None:
