@@ -16,7 +16,7 @@ import numpy as np
 
 from kgcheck.literature.documents import Document, Span, sentences
 from kgcheck.literature.names import naming
-from kgcheck.literature.polarity import cue_patterns, lexicon, stemmer
+from kgcheck.literature.polarity import CUES, stemmer
 from kgcheck.literature.roles import Act, acts
 from kgcheck.literature.trained_verifier import read_weights
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
@@ -25,15 +25,12 @@ from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, PairReading, read_pair
 from kgcheck.text.clauses import ONE, TWO
 from kgcheck.text.tokens import is_symbol, tokenize
-from kgcheck.text.words import is_in, word_pattern
+from kgcheck.text.words import is_in, pattern_of_list, verifier_rules, word_pattern
 
 WEIGHTS = "verifier/pairs.json"
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
 _AROUND = 6
-_UNLIKE = (
-    *("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks"),
-    "explained",
-)
+_UNLIKE = ("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks")
 """Features that mean something else of two things of different kinds."""
 
 _LIST = frozenset((",", "and", "or", "/", "-", "(", ")", "as", "well", "both", "the", "with"))
@@ -45,7 +42,6 @@ _RULES_OTHERS = re.compile(
     rf"|required) (?:[\w-]+ ){{0,4}}?({ONE}|{TWO})"
 )
 _JOINS = frozenset(("by", "with", "to", "and", "on", "in"))
-_TURNS = frozenset(("but", "whereas", "while", "although", "however"))
 _GAPS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20))
 _TOO_LONG = 120
 """Words of a sentence; of a longer one only those near the names are read."""
@@ -135,10 +131,10 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
     found["commas"] = float(min(between.count(","), 4))
     found["breaks"] = float(min(sum(w in _BREAKS for w in between), 2))
     found["listed"] = float(all(w in _LIST or w == OTHER for w in between))
-    found["explained"] = float(between[:1] == ["("] and len(between) == 1)
     found["hyphen"] = float(between == ["-"] or between == ["/"])
     found["length"] = min(len(tokens), 80) / 40
-    for kind, pattern in cue_patterns().items():
+    for kind in CUES:
+        pattern = pattern_of_list("cues", kind)
         found[f"{kind}_between"] = float(any(pattern.match(w) for w in words))
         found[f"{kind}_around"] = float(any(pattern.match(w) for w in (*before[-_AROUND:], *after[:_AROUND])))
     read = acts(text)
@@ -171,7 +167,7 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
     """Features of where words that relate things, other names and clauses stand to two names at two places."""
     between, gap = tokens[a + 1 : b], b - a
     others = [i for i, t in enumerate(tokens) if t == OTHER]
-    relates = _relating()
+    relates = pattern_of_list("cues", "relates")
     verbs = [i for i, t in enumerate(tokens) if relates.match(t)]
     inner = [i for i in verbs if a < i < b]
     left = min((a - i for i in verbs if i < a), default=_TOO_LONG)
@@ -193,10 +189,6 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
         "between_and": a > 0 and tokens[a - 1] == "between",
         "and_alone": between == ["and"],
         "comma_and": "," in between and ("and" in between or "or" in between),
-        "semicolon": ";" in between,
-        "bracket_open": between.count("(") != between.count(")"),
-        "repeated": sum(repeated) > 2,
-        "turn": any(t in _TURNS for t in between),
         "clause": any(t in ("which", "that", "who") for t in between),
         "be": any(t in ("is", "are", "was", "were", "been") for t in between),
         "first": a <= 3,
@@ -221,11 +213,6 @@ def probability(features: Mapping[str, float], weights: PairWeights) -> float:
 
 def _place(tokens: Sequence[str], mark: str) -> int:
     return tokens.index(mark) if mark in tokens else 0
-
-
-@cache
-def _relating() -> re.Pattern[str]:
-    return word_pattern(lexicon()["relates"])
 
 
 @cache
@@ -286,7 +273,7 @@ class EdgeClaim(NamedTuple):
 
     @property
     def relates(self) -> re.Pattern[str]:
-        general = lexicon()["relates"] + lexicon()["relates_also"]
+        general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
         return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
 
     @property

@@ -9,6 +9,9 @@ _TOKEN = re.compile(
 )
 
 
+_COMPOUND = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[,;:()\u2014]")
+
+
 class TextToken(NamedTuple):
     """A word or mark of a text between two places: in lower case, but for what is written like a symbol."""
 
@@ -29,6 +32,15 @@ def tokenize(text: str) -> Iterator[TextToken]:
             written = "/"
         word = written if is_symbol(written) else written.lower().replace("\u2019", "'")
         yield TextToken(found.start(), found.end(), word)
+
+
+def compounds(text: str) -> list[str]:
+    """Words as they are written, those of several parts whole, and marks between clauses.
+
+    >>> compounds("TLR4-deficient mice, unlike others.")
+    ['TLR4-deficient', 'mice', ',', 'unlike', 'others']
+    """
+    return _COMPOUND.findall(text)
 
 
 def is_symbol(word: str) -> bool:
