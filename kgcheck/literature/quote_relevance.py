@@ -257,7 +257,7 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
     return signs.pop() if len(signs) == 1 else 0
 
 
-def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> bool:
+def refutes(claim: str, sentences: Sequence[str], abstract: str = "") -> bool:
     """Tell whether one sentence says the opposite of a claim of all that it names, and so contradicts it.
 
     `opposes` is content with one thing on each side, which makes a paper silent; this is not.
@@ -269,14 +269,13 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     """
     if claim.rstrip().endswith("?") or _COMPARES.search(claim) or opposes(claim, sentences) != -1:
         return False
-    groups = [tuple(g) for g in synonyms]
     wanted = claimed(claim)
     if len(wanted) != 1:
         return False
     (sides,) = wanted
     core = _things(_core(sides.act))
     for sentence in sentences:
-        if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract, groups):
+        if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract):
             continue
         for read in _read(sentence):
             opposite = sides.act.sign * read.act.sign < 0 and not sides.act.denied and not read.act.denied
