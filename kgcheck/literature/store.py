@@ -424,20 +424,13 @@ class DocumentStore(Closing):
 
 
 def _document(row: Sequence[Any], names: Mapping[int, Sequence[str]], *, retracted: bool) -> Document:
-    document = Document(
-        number=row[0],
-        ids=tuple(names[row[0]]),
-        title=row[1],
-        abstract=row[2],
-        year=row[4],
-        journal=row[5],
-        types=tuple(json.loads(row[6])),
-        retracted=bool(row[7]) or retracted,
-        recipe=row[8],
-        section=row[10],
-        heading=row[11],
-        paragraph=row[12],
-        paper=names.get(row[13], ("",))[0],
-    )
+    stored = dict(zip(("number", *_COLUMNS), row, strict=True))
+    known: dict[str, Any] = {
+        "ids": tuple(names[stored["number"]]),
+        "types": tuple(json.loads(stored["types"])),
+        "retracted": bool(stored["retracted"]) or retracted,
+        "paper": names.get(stored["paper"], ("",))[0],
+    }
+    fields = {name: value for name, value in stored.items() if name in Document.model_fields}
     # The sentences as they were when the document came, whatever the splitter does today.
-    return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))
+    return Document(**fields | known).with_spans(tuple((a, b) for a, b in json.loads(stored["spans"])))
