@@ -8,8 +8,9 @@ direction, a sentence counts only if it has the same one.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -237,7 +238,8 @@ _QUOTED = 2
 """Sentences of a paper that are quoted."""
 
 
-class EdgeClaim(NamedTuple):
+@dataclass(frozen=True)
+class EdgeClaim:
     """An edge in words, and the names of its ends."""
 
     claim: str
@@ -246,37 +248,30 @@ class EdgeClaim(NamedTuple):
     words: str
     cues: tuple[str, ...]
 
-    @property
-    def matches(self) -> Callable[[str], bool]:
+    def matches(self, sentence: str) -> bool:
         """Test if a sentence names both ends and holds a word of the relation, or one by which it may be denied."""
-        places, relates = self.places, self.relates
+        words = (token.word for token in tokenize(sentence))
+        return bool(self.places(sentence)) and any(self.relates.match(w) or is_in("relates_denied", w) for w in words)
 
-        def found(text: str) -> bool:
-            words = (token.word for token in tokenize(text))
-            return bool(places(text)) and any(relates.match(w) or is_in("relates_denied", w) for w in words)
-
-        return found
-
-    @property
-    def places(self) -> Callable[[str], list[tuple[Span, Span]]]:
+    def places(self, sentence: str) -> list[tuple[Span, Span]]:
         """Find the places where a sentence names the two, the nearest first."""
-        head, tail = (naming(names, joined=True) for names in (self.head, self.tail))
+        head, tail = self._naming
+        if not head or not tail:
+            return []
+        ones, twos = ([m.span() for m in names.finditer(sentence)] for names in (head, tail))
+        apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
+        return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
 
-        def found(sentence: str) -> list[tuple[Span, Span]]:
-            if not head or not tail:
-                return []
-            ones, twos = ([m.span() for m in names.finditer(sentence)] for names in (head, tail))
-            apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
-            return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
+    @cached_property
+    def _naming(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+        return naming(self.head, joined=True), naming(self.tail, joined=True)
 
-        return found
-
-    @property
+    @cached_property
     def relates(self) -> re.Pattern[str]:
         general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
         return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
 
-    @property
+    @cached_property
     def has_direction(self) -> bool:
         """Direction of the claim: one end does something to the other."""
         return any(not act.mutual for act in acts(self.claim))
@@ -306,8 +301,6 @@ class PairVerifier:
         self._claim = claim
         self._unlike = unlike
         self._head, self._tail = naming(claim.head), naming(claim.tail)
-        self._places, self._relates = claim.places, claim.relates
-        self._directed = claim.has_direction
         self._sure = _SURE_OF_UNLIKE if unlike else _SURE_OF_LIKE
         self._weights = load_pair_weights()
 
@@ -352,16 +345,16 @@ class PairVerifier:
     ) -> _Reading | None:
         sentence = text[slice(*span)]
         around = abstract[0]._replace(at=sum(a <= span[0] for a, _ in abstract[1])) if abstract else None
-        places = self._places(sentence)
+        places = self._claim.places(sentence)
         if not places:
             return None
-        read = {p: read_pair(sentence, *p, self._relates, unlike=self._unlike) for p in places}
+        read = {p: read_pair(sentence, *p, self._claim.relates, unlike=self._unlike) for p in places}
         assertion = _together({p: r.assertion for p, r in read.items()})
         best = max((self._chance(r, around) for r in read.values() if r.assertion is assertion), default=0.0)
         return _Reading(span, best, assertion)
 
     def _chance(self, reading: PairReading, around: Around | None) -> float:
-        if not reading.clause or (self._directed and not directed(text_of(reading.clause)).straight):
+        if not reading.clause or (self._claim.has_direction and not directed(text_of(reading.clause)).straight):
             return 0.0
         return probability(pair_features(reading.clause, unlike=self._unlike, around=around), self._weights)
 
