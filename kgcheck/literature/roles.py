@@ -9,9 +9,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from kgcheck.text.tokens import compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
-_TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'/.][^\W_]+)*|[,;:()\u2014]")
+_JOINTS = "-'/."
+"""Marks within a word: JAK2/STAT3 is one agent."""
+
 _BE = frozenset("is are was were be been being get gets got".split())
 _OBJECT = frozenset("it them its their".split())
 _ENDS = frozenset("in on at during after before within among from with to for as under".split())
@@ -61,7 +64,7 @@ def acts(sentence: str) -> tuple[Act, ...]:
     >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
     [('phosphorylate', 'A1', 'B2')]
     """
-    tokens = _without_comparing(_TOKEN.findall(sentence))
+    tokens = _without_comparing(compounds(sentence, _JOINTS))
     lower = [t.lower() for t in tokens]
     found: list[Act] = []
     places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"[^\W_]+(?=n['\u2019]t\b)|n['\u2019]t\b|[^\W_]+(?:['\u2019.][^\W_]+)*|[,;:()?\u2014/-]|\.(?=['\"]?\s+['\"]?[A-Z]|\s*$)"
 )
-
-
-_COMPOUND = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[,;:()\u2014]")
 
 
 class TextToken(NamedTuple):
@@ -34,13 +32,18 @@ def tokenize(text: str) -> Iterator[TextToken]:
         yield TextToken(found.start(), found.end(), word)
 
 
-def compounds(text: str) -> list[str]:
+def compounds(text: str, joints: str = "-'") -> list[str]:
     """Words as they are written, those of several parts whole, and marks between clauses.
 
     >>> compounds("TLR4-deficient mice, unlike others.")
     ['TLR4-deficient', 'mice', ',', 'unlike', 'others']
     """
-    return _COMPOUND.findall(text)
+    return _compound(joints).findall(text)
+
+
+@cache
+def _compound(joints: str) -> re.Pattern[str]:
+    return re.compile(rf"[^\W_]+(?:[{re.escape(joints)}][^\W_]+)*|[,;:()\u2014]")
 
 
 def is_symbol(word: str) -> bool:
