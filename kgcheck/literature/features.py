@@ -11,18 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
-from kgcheck.literature.polarity import (
-    BREAKS,
-    CUES,
-    POLARITY,
-    Clauses,
-    Numbers,
-    clauses_of,
-    compare,
-    empty_words,
-    stemmer,
-)
-from kgcheck.text.tokens import compounds
+from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words, stemmer
+from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import pattern_of_list
 
 NAMED = ("name", "label", "number", "population", "noun", "human")

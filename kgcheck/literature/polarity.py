@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.text.tokens import compounds
+from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import pattern_of_list, words_of_list
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
 """Features of one passage against a claim: each but the first between -1 and 1."""
 
-BREAKS = frozenset(",;:()\u2014")
 _KINDS = ("gone", "deny", "deny_all", "more", "less")
 _GONE_AFTER, _GONE_BEFORE = 5, 3
 _LIST_WORDS = 5

@@ -12,12 +12,11 @@ from typing import NamedTuple
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
+from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
 _MOST_CUTS = 40
 """Places at which a sentence is cut."""
-
-_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 
 
 class SentencePiece(NamedTuple):
@@ -53,7 +52,7 @@ def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
     for found in islice(_cuts().finditer(sentence), _MOST_CUTS):
         if compares and found.lastgroup == "compares":
             continue
-        words = _WORD.findall(sentence[found.end() : found.end() + 40].lower())
+        words = [w for w in compounds(sentence[found.end() : found.end() + 40].lower()) if w not in BREAKS]
         if found.lastgroup == "turns" and (not words or _goes_on(words)):
             continue
         if text := sentence[start : found.start()].strip():

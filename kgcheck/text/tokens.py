@@ -10,6 +10,10 @@ _TOKEN = re.compile(
 )
 
 
+BREAKS = frozenset(",;:()\u2014")
+"""Marks between clauses."""
+
+
 class TextToken(NamedTuple):
     """A word or mark of a text between two places: in lower case, but for what is written like a symbol."""
 
@@ -43,7 +47,7 @@ def compounds(text: str, joints: str = "-'") -> list[str]:
 
 @cache
 def _compound(joints: str) -> re.Pattern[str]:
-    return re.compile(rf"[^\W_]+(?:[{re.escape(joints)}][^\W_]+)*|[,;:()\u2014]")
+    return re.compile(rf"[^\W_]+(?:[{re.escape(joints)}][^\W_]+)*|[{''.join(BREAKS)}]")
 
 
 def is_symbol(word: str) -> bool:
