@@ -11,24 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import cue_patterns, empty_words, stemmer
-from kgcheck.text.words import verifier_rules, words_of_list
+from kgcheck.literature.polarity import CUES, cue_of, empty_words, stemmer
+from kgcheck.text.words import GREEK, verifier_rules, words_of_list
 
-_GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξοπρστυφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
-        "chi psi omega".split(),
-        strict=True,
-    )
-)
-_LETTERS = {name: name[0] for name in _GREEK.values()}
+_LETTERS = {name: name[0] for name in GREEK.values()}
 _SHORT = {"interleukin": "il", "interleukins": "il", "ils": "il"}
 _SHORT |= {"interferon": "ifn", "interferons": "ifn", "ifns": "ifn"}
 _FOLD = str.maketrans(
     {
-        **_GREEK,
-        **{k.upper(): v for k, v in _GREEK.items()},
+        **GREEK,
+        **{k.upper(): v for k, v in GREEK.items()},
         "\u00b5": "mu",
         "\u2010": "-",
         "\u2011": "-",
@@ -290,7 +282,7 @@ def _names_something(lower: str) -> bool:
 
 @cache
 def _is_common(word: str) -> bool:
-    return word in empty_words() or _stem(word) in _common() or any(p.match(word) for p in cue_patterns().values())
+    return word in empty_words() or _stem(word) in _common() or bool(cue_of(word, CUES))
 
 
 def _forms(lower: str, *, alone: bool = False) -> list[str]:

@@ -327,6 +327,7 @@ class _BibliographyBuilder:
         for table, schema in _WORKING.items():
             db.register("empty", schema.empty_table())
             db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM empty").fetchall()
+            db.unregister("empty")
 
     def add(self, path: Path, folder: Path) -> None:
         """Add the works of a file; in a folder, one that cannot be read must not keep the others out."""

@@ -87,6 +87,13 @@ class Bibliography(Closing):
         with damage_named(self.path):
             return self._db.execute(sql, list(parameters)).fetchall()
 
+    def _listed(self, sql: str, parameters: Sequence[Any]) -> defaultdict[Any, list[Any]]:
+        """Values of the second column, by those of the first."""
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for key, value in self._rows(sql, parameters):
+            found[key].append(value)
+        return found
+
     def releases(self) -> list[SourceRelease]:
         """List the files that it was built from, a row a file."""
         counts: dict[int, dict[str, int]] = defaultdict(dict)
@@ -131,29 +138,21 @@ class Bibliography(Closing):
         return tuple(cited for (cited,) in rows)
 
     def _numbers(self, table: str, column: str, kind: str, wanted: Iterable[Any]) -> dict[Any, list[int]]:
-        found: dict[Any, list[int]] = defaultdict(list)
-        rows = self._rows(
+        return self._listed(
             f"""
             SELECT {column}, work FROM bib.{table} WHERE {column} IN (SELECT unnest(?::{kind}[]))
             QUALIFY count(*) OVER (PARTITION BY {column}) <= {_MOST_ALIKE} ORDER BY ALL
             """,
             [sorted(wanted)],
         )
-        for key, work in rows:
-            found[key].append(work)
-        return found
 
     def _works(self, numbers: set[int]) -> dict[int, Work]:
         wanted = [sorted(numbers)]
         among = "(SELECT unnest(?::BIGINT[]))"
-        ids: dict[int, list[str]] = defaultdict(list)
-        for number, name in self._rows(f"SELECT work, id FROM bib.name WHERE work IN {among} ORDER BY ALL", wanted):
-            ids[number].append(name)
-        notices: dict[int, list[str]] = defaultdict(list)
-        for number, notice in self._rows(
+        ids = self._listed(f"SELECT work, id FROM bib.name WHERE work IN {among} ORDER BY ALL", wanted)
+        notices = self._listed(
             f"SELECT work, notice FROM bib.notice WHERE notice IS NOT NULL AND work IN {among} ORDER BY ALL", wanted
-        ):
-            notices[number].append(notice)
+        )
         statements: dict[int, list[WorkStatement]] = defaultdict(list)
         for number, release, *stated in self._rows(
             f"SELECT * FROM bib.statement WHERE work IN {among} ORDER BY ALL", wanted

@@ -1,6 +1,6 @@
 """TripleReader: search papers for an edge, judge sentences that name both ends, give evidence."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote as quoted
@@ -64,11 +64,11 @@ class TripleReader:
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
-        hits, matches = self._search(claim, vector), claim.matches
+        hits = self._search(claim, vector)
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
         for hit in hits:
-            if hit.document.paper_id not in best and any(map(matches, hit.document.passages)):
+            if hit.document.paper_id not in best and any(map(claim.matches, hit.document.passages)):
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
@@ -79,9 +79,8 @@ class TripleReader:
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier."""
         claim = self.claim(triple)
-        matches = claim.matches
         papers = {hit.document.id: hit.document for hit in self._search(claim)}
-        matching = [d for d in papers.values() if any(map(matches, d.passages))]
+        matching = [d for d in papers.values() if any(map(claim.matches, d.passages))]
         found = [
             Passage(
                 document=d.id,
@@ -97,7 +96,7 @@ class TripleReader:
             for d in matching
             if not d.retracted
             for start, end in d.spans
-            if matches(d.abstract[start:end])
+            if claim.matches(d.abstract[start:end])
         ]
         return Passages(
             claim=claim.claim,
@@ -160,7 +159,7 @@ def read_sentences(
     claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
 ) -> ClaimVerdict:
     """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
-    read = [_only_matching(document, claim.matches) for document in documents]
+    read = [_only_matching(document, claim) for document in documents]
     return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
 
 
@@ -172,9 +171,9 @@ def address(document: Document) -> str:
     return ""
 
 
-def _only_matching(document: Document, matches: Callable[[str], bool]) -> Document:
+def _only_matching(document: Document, claim: EdgeClaim) -> Document:
     """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
-    places = [i for i, passage in enumerate(document.passages) if matches(passage)]
+    places = [i for i, passage in enumerate(document.passages) if claim.matches(passage)]
     vectors = document.vectors
     read = document.model_copy().with_spans(tuple(document.spans[i] for i in places))
     return read.with_vectors(None if vectors is None else vectors[places])

@@ -128,9 +128,7 @@ class TorchModel:
         transformers_logging.set_verbosity_error()
         transformers_logging.disable_progress_bar()
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        # A processor that does not compute in bfloat16 by itself is slower with it than in float32.
-        able = device == "cuda" or any(torch.cpu.get_capabilities().get(n) for n in ("avx512_bf16", "amx_bf16", "bf16"))
-        low = precision == "bfloat16" or (precision == "auto" and able)
+        low = precision == "bfloat16" or (precision == "auto" and (device == "cuda" or _has_bfloat16(torch)))
         kind = torch.bfloat16 if low else torch.float32
         self.precision = str(kind).removeprefix("torch.")
         self.runtime = f"torch {self.precision}"
@@ -158,3 +156,9 @@ class TorchModel:
         # Normalised here: in bfloat16 the length would be off by half a percent.
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _has_bfloat16(torch: Any) -> bool:
+    """Tell whether the processor computes in bfloat16 by itself; another is slower with it than in float32."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))

@@ -11,17 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
-from kgcheck.literature.polarity import (
-    CUES,
-    POLARITY,
-    Clauses,
-    Numbers,
-    clauses_of,
-    compare,
-    cue_patterns,
-    empty_words,
-    stemmer,
-)
+from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words, stemmer
+from kgcheck.text.tokens import BREAKS, compounds
+from kgcheck.text.words import pattern_of_list
 
 NAMED = ("name", "label", "number", "population", "noun", "human")
 """Kinds of things that a claim names, and that the passages which fit best may not name."""
@@ -29,7 +21,6 @@ NAMED = ("name", "label", "number", "population", "noun", "human")
 MAX_PASSAGES = 60
 """Most passages of an abstract that are looked at: those that share most with the claim."""
 
-_WORD = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BEST = 3
 """Passages that are searched for what a claim names."""
@@ -91,10 +82,11 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
 
 def words_of(text: str) -> ContentWords:
     """Stems, pairs of stems, numbers and cues of a text."""
-    words = _WORD.findall(text.lower())
+    words = [w for w in compounds(text.lower()) if w not in BREAKS]
     stems = stemmer().stemWords(words)
     content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty_words() and len(w) > 1)
-    counts = [sum(1 for w in words if pattern.match(w)) for pattern in cue_patterns().values()]
+    patterns = [pattern_of_list("cues", kind) for kind in CUES]
+    counts = [sum(1 for w in words if pattern.match(w)) for pattern in patterns]
     return ContentWords(
         content=content,
         pairs=frozenset(pairwise(stems)),

@@ -8,15 +8,16 @@ direction, a sentence counts only if it has the same one.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from kgcheck.literature.documents import Document, Span, sentences
 from kgcheck.literature.names import naming
-from kgcheck.literature.polarity import cue_patterns, lexicon, stemmer
+from kgcheck.literature.polarity import CUES, stemmer
 from kgcheck.literature.roles import Act, acts
 from kgcheck.literature.trained_verifier import read_weights
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
@@ -25,15 +26,12 @@ from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, PairReading, read_pair
 from kgcheck.text.clauses import ONE, TWO
 from kgcheck.text.tokens import is_symbol, tokenize
-from kgcheck.text.words import is_in, word_pattern
+from kgcheck.text.words import is_in, pattern_of_list, verifier_rules, word_pattern
 
 WEIGHTS = "verifier/pairs.json"
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
 _AROUND = 6
-_UNLIKE = (
-    *("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks"),
-    "explained",
-)
+_UNLIKE = ("far", "near", "very_far", "names_between", "listed", "denial_between", "act_mutual", "commas", "breaks")
 """Features that mean something else of two things of different kinds."""
 
 _LIST = frozenset((",", "and", "or", "/", "-", "(", ")", "as", "well", "both", "the", "with"))
@@ -45,7 +43,6 @@ _RULES_OTHERS = re.compile(
     rf"|required) (?:[\w-]+ ){{0,4}}?({ONE}|{TWO})"
 )
 _JOINS = frozenset(("by", "with", "to", "and", "on", "in"))
-_TURNS = frozenset(("but", "whereas", "while", "although", "however"))
 _GAPS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20))
 _TOO_LONG = 120
 """Words of a sentence; of a longer one only those near the names are read."""
@@ -135,10 +132,10 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
     found["commas"] = float(min(between.count(","), 4))
     found["breaks"] = float(min(sum(w in _BREAKS for w in between), 2))
     found["listed"] = float(all(w in _LIST or w == OTHER for w in between))
-    found["explained"] = float(between[:1] == ["("] and len(between) == 1)
     found["hyphen"] = float(between == ["-"] or between == ["/"])
     found["length"] = min(len(tokens), 80) / 40
-    for kind, pattern in cue_patterns().items():
+    for kind in CUES:
+        pattern = pattern_of_list("cues", kind)
         found[f"{kind}_between"] = float(any(pattern.match(w) for w in words))
         found[f"{kind}_around"] = float(any(pattern.match(w) for w in (*before[-_AROUND:], *after[:_AROUND])))
     read = acts(text)
@@ -171,7 +168,7 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
     """Features of where words that relate things, other names and clauses stand to two names at two places."""
     between, gap = tokens[a + 1 : b], b - a
     others = [i for i, t in enumerate(tokens) if t == OTHER]
-    relates = _relating()
+    relates = pattern_of_list("cues", "relates")
     verbs = [i for i, t in enumerate(tokens) if relates.match(t)]
     inner = [i for i in verbs if a < i < b]
     left = min((a - i for i in verbs if i < a), default=_TOO_LONG)
@@ -193,10 +190,6 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
         "between_and": a > 0 and tokens[a - 1] == "between",
         "and_alone": between == ["and"],
         "comma_and": "," in between and ("and" in between or "or" in between),
-        "semicolon": ";" in between,
-        "bracket_open": between.count("(") != between.count(")"),
-        "repeated": sum(repeated) > 2,
-        "turn": any(t in _TURNS for t in between),
         "clause": any(t in ("which", "that", "who") for t in between),
         "be": any(t in ("is", "are", "was", "were", "been") for t in between),
         "first": a <= 3,
@@ -224,11 +217,6 @@ def _place(tokens: Sequence[str], mark: str) -> int:
 
 
 @cache
-def _relating() -> re.Pattern[str]:
-    return word_pattern(lexicon()["relates"])
-
-
-@cache
 def load_pair_weights() -> PairWeights:
     """The weights that come with kgcheck."""
     return read_weights(resource_dir("corpus") / WEIGHTS, PairWeights)
@@ -250,7 +238,8 @@ _QUOTED = 2
 """Sentences of a paper that are quoted."""
 
 
-class EdgeClaim(NamedTuple):
+@dataclass(frozen=True)
+class EdgeClaim:
     """An edge in words, and the names of its ends."""
 
     claim: str
@@ -259,37 +248,30 @@ class EdgeClaim(NamedTuple):
     words: str
     cues: tuple[str, ...]
 
-    @property
-    def matches(self) -> Callable[[str], bool]:
+    def matches(self, sentence: str) -> bool:
         """Test if a sentence names both ends and holds a word of the relation, or one by which it may be denied."""
-        places, relates = self.places, self.relates
+        words = (token.word for token in tokenize(sentence))
+        return bool(self.places(sentence)) and any(self.relates.match(w) or is_in("relates_denied", w) for w in words)
 
-        def found(text: str) -> bool:
-            words = (token.word for token in tokenize(text))
-            return bool(places(text)) and any(relates.match(w) or is_in("relates_denied", w) for w in words)
-
-        return found
-
-    @property
-    def places(self) -> Callable[[str], list[tuple[Span, Span]]]:
+    def places(self, sentence: str) -> list[tuple[Span, Span]]:
         """Find the places where a sentence names the two, the nearest first."""
-        head, tail = (naming(names, joined=True) for names in (self.head, self.tail))
+        head, tail = self._naming
+        if not head or not tail:
+            return []
+        ones, twos = ([m.span() for m in names.finditer(sentence)] for names in (head, tail))
+        apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
+        return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
 
-        def found(sentence: str) -> list[tuple[Span, Span]]:
-            if not head or not tail:
-                return []
-            ones, twos = ([m.span() for m in names.finditer(sentence)] for names in (head, tail))
-            apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
-            return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
+    @cached_property
+    def _naming(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+        return naming(self.head, joined=True), naming(self.tail, joined=True)
 
-        return found
-
-    @property
+    @cached_property
     def relates(self) -> re.Pattern[str]:
-        general = lexicon()["relates"] + lexicon()["relates_also"]
+        general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
         return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
 
-    @property
+    @cached_property
     def has_direction(self) -> bool:
         """Direction of the claim: one end does something to the other."""
         return any(not act.mutual for act in acts(self.claim))
@@ -319,8 +301,6 @@ class PairVerifier:
         self._claim = claim
         self._unlike = unlike
         self._head, self._tail = naming(claim.head), naming(claim.tail)
-        self._places, self._relates = claim.places, claim.relates
-        self._directed = claim.has_direction
         self._sure = _SURE_OF_UNLIKE if unlike else _SURE_OF_LIKE
         self._weights = load_pair_weights()
 
@@ -365,16 +345,16 @@ class PairVerifier:
     ) -> _Reading | None:
         sentence = text[slice(*span)]
         around = abstract[0]._replace(at=sum(a <= span[0] for a, _ in abstract[1])) if abstract else None
-        places = self._places(sentence)
+        places = self._claim.places(sentence)
         if not places:
             return None
-        read = {p: read_pair(sentence, *p, self._relates, unlike=self._unlike) for p in places}
+        read = {p: read_pair(sentence, *p, self._claim.relates, unlike=self._unlike) for p in places}
         assertion = _together({p: r.assertion for p, r in read.items()})
         best = max((self._chance(r, around) for r in read.values() if r.assertion is assertion), default=0.0)
         return _Reading(span, best, assertion)
 
     def _chance(self, reading: PairReading, around: Around | None) -> float:
-        if not reading.clause or (self._directed and not directed(text_of(reading.clause)).straight):
+        if not reading.clause or (self._claim.has_direction and not directed(text_of(reading.clause)).straight):
             return 0.0
         return probability(pair_features(reading.clause, unlike=self._unlike, around=around), self._weights)
 

@@ -188,6 +188,8 @@ _TYPES: dict[SectionKind, str] = {
 }
 """Types of sections as JATS names them, by kind."""
 
+_KIND_OF_TYPE = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+
 
 def kind_of(heading: str, given: str = "") -> SectionKind:
     """Return the kind of section that a heading begins.
@@ -199,8 +201,8 @@ def kind_of(heading: str, given: str = "") -> SectionKind:
     for kind, pattern in _HEADINGS:
         if pattern.search(words):
             return kind
-    kinds = {name: kind for kind, names in _TYPES.items() for name in names.split()}
-    return next((kinds[part.strip()] for part in given.casefold().split("|") if part.strip() in kinds), "other")
+    types = map(str.strip, given.casefold().split("|"))
+    return next((_KIND_OF_TYPE[part] for part in types if part in _KIND_OF_TYPE), "other")
 
 
 def paper_of_record(

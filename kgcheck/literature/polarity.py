@@ -4,7 +4,6 @@ A sentence is cut into clauses. Of those that hold terms of the claim, the denia
 term, and the words of more and less; what is left when both sides are compared is agreement or opposition.
 """
 
-import re
 from collections.abc import Set
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
+from kgcheck.text.tokens import BREAKS, compounds
+from kgcheck.text.words import pattern_of_list, words_of_list
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
 """Features of one passage against a claim: each but the first between -1 and 1."""
 
-_TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'][^\W_]+)*|[,;:()\u2014]")
-_BREAKS = frozenset(",;:()\u2014")
 _KINDS = ("gone", "deny", "deny_all", "more", "less")
 _GONE_AFTER, _GONE_BEFORE = 5, 3
 _LIST_WORDS = 5
@@ -52,8 +50,8 @@ def clauses_of(text: str) -> Clauses:
     """The clauses of a text."""
     turns, verbs = words_of_list("cues", "turns"), words_of_list("cues", "verbs")
     pieces: list[list[str]] = [[]]
-    for word in _TOKEN.findall(text.lower()):
-        if word in _BREAKS:
+    for word in compounds(text.lower()):
+        if word in BREAKS:
             pieces.append([])
         elif word in turns:
             pieces.append([word])
@@ -137,19 +135,6 @@ def _removes(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
     return any(t.stem in terms for t in clause[max(0, at - _GONE_BEFORE) : at])
 
 
-@cache
-def lexicon() -> dict[str, list[str]]:
-    """The cue words."""
-    return verifier_rules("cues")
-
-
-@cache
-def cue_patterns() -> dict[str, re.Pattern[str]]:
-    """Patterns of the cues, by their kind in CUES."""
-    return {kind: word_pattern(lexicon()[kind]) for kind in CUES}
-
-
-@cache
 def empty_words() -> frozenset[str]:
     """Words that name nothing."""
     return words_of_list("cues", "empty")
@@ -173,26 +158,22 @@ def item_words(name: str) -> frozenset[str]:
     return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))
 
 
-@cache
-def _cue_kinds() -> dict[str, re.Pattern[str]]:
-    return {kind: word_pattern(lexicon()[kind]) for kind in _KINDS}
-
-
 def _parts(word: str) -> list[str]:
     """A word, or the parts of one that ends with a cue: tlr4-deficient."""
     if "-" not in word:
         return [word]
     head, tail = word.rsplit("-", 1)
-    return [head, tail] if _kind(tail) in ("gone", "deny_all") else [word]
+    return [head, tail] if cue_of(tail, _KINDS) in ("gone", "deny_all") else [word]
 
 
 @cache
-def _kind(word: str) -> str:
-    return next((kind for kind, pattern in _cue_kinds().items() if pattern.match(word)), "")
+def cue_of(word: str, kinds: tuple[str, ...]) -> str:
+    """The first of some kinds of cues that a word is; empty where it is none."""
+    return next((kind for kind in kinds if pattern_of_list("cues", kind).match(word)), "")
 
 
 def _token(word: str, piece: list[str], at: int) -> StemmedWord:
-    kind = _kind(word)
+    kind = cue_of(word, _KINDS)
     following = piece[at + 1] if at + 1 < len(piece) else ""
     if kind == "deny" and following in ("only", "just", "merely", "longer"):
         kind = ""

@@ -12,12 +12,11 @@ from typing import NamedTuple
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
+from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
 _MOST_CUTS = 40
 """Places at which a sentence is cut."""
-
-_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 
 
 class SentencePiece(NamedTuple):
@@ -53,7 +52,7 @@ def _cut(sentence: str, *, compares: bool) -> Iterator[str]:
     for found in islice(_cuts().finditer(sentence), _MOST_CUTS):
         if compares and found.lastgroup == "compares":
             continue
-        words = _WORD.findall(sentence[found.end() : found.end() + 40].lower())
+        words = [w for w in compounds(sentence[found.end() : found.end() + 40].lower()) if w not in BREAKS]
         if found.lastgroup == "turns" and (not words or _goes_on(words)):
             continue
         if text := sentence[start : found.start()].strip():
@@ -257,7 +256,7 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
     return signs.pop() if len(signs) == 1 else 0
 
 
-def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> bool:
+def refutes(claim: str, sentences: Sequence[str], abstract: str = "") -> bool:
     """Tell whether one sentence says the opposite of a claim of all that it names, and so contradicts it.
 
     `opposes` is content with one thing on each side, which makes a paper silent; this is not.
@@ -269,14 +268,13 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: 
     """
     if claim.rstrip().endswith("?") or _COMPARES.search(claim) or opposes(claim, sentences) != -1:
         return False
-    groups = [tuple(g) for g in synonyms]
     wanted = claimed(claim)
     if len(wanted) != 1:
         return False
     (sides,) = wanted
     core = _things(_core(sides.act))
     for sentence in sentences:
-        if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract, groups):
+        if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract):
             continue
         for read in _read(sentence):
             opposite = sides.act.sign * read.act.sign < 0 and not sides.act.denied and not read.act.denied

@@ -143,7 +143,7 @@ def leaning_of(paper: WholePaper, topic: str) -> Leaning:
 def _denies(sentence: str, wanted: frozenset[str]) -> bool:
     """Tell whether a clause that names the topic has a denial."""
     return any(
-        any(word.kind == "deny" for word in clause) and wanted & stems(tuple(word.word for word in clause))
+        any(word.kind == "deny" for word in clause) and not wanted.isdisjoint(word.stem for word in clause)
         for clause in clauses_of(sentence)
     )
 

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from kgcheck.text.words import verifier_rules, words_of_list
+from kgcheck.text.tokens import compounds
+from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
 
-_TOKEN = re.compile(r"n't\b|[^\W_]+(?:[-'/.][^\W_]+)*|[,;:()\u2014]")
+_JOINTS = "-'/."
+"""Marks within a word: JAK2/STAT3 is one agent."""
+
 _BE = frozenset("is are was were be been being get gets got".split())
 _OBJECT = frozenset("it them its their".split())
 _ENDS = frozenset("in on at during after before within among from with to for as under".split())
@@ -61,7 +64,7 @@ def acts(sentence: str) -> tuple[Act, ...]:
     >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
     [('phosphorylate', 'A1', 'B2')]
     """
-    tokens = _without_comparing(_TOKEN.findall(sentence))
+    tokens = _without_comparing(compounds(sentence, _JOINTS))
     lower = [t.lower() for t in tokens]
     found: list[Act] = []
     places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]
@@ -121,8 +124,7 @@ def opposite_words(text: str) -> list[tuple[str, str]]:
 def _known(word: str) -> _Known | None:
     if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
         return None
-    # A whole word is listed with a stop at its end.
-    return next((known for begins, known in _beginnings() if f"{word}.".startswith(begins)), None)
+    return next((known for begins, known in _beginnings() if begins.match(word)), None)
 
 
 def _form(lower: Sequence[str], at: int) -> _Form | None:
@@ -241,7 +243,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 @cache
-def _beginnings() -> list[tuple[str, _Known]]:
+def _beginnings() -> list[tuple[re.Pattern[str], _Known]]:
     """Beginnings of words, the longest first: "inactivat" is no "activat", and "reduc" no "re"."""
     known = [
         (begins, _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual"))
@@ -249,7 +251,7 @@ def _beginnings() -> list[tuple[str, _Known]]:
         for name, sign, *beginnings in map(str.split, verifier_rules("acts")[key])
         for begins in beginnings
     ]
-    return sorted(known, key=lambda pair: -len(pair[0]))
+    return [(word_pattern([begins]), one) for begins, one in sorted(known, key=lambda pair: -len(pair[0]))]
 
 
 @cache

@@ -112,12 +112,12 @@ class LiteratureIndex(Closing):
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         if vector is None and query.strip():
             (vector,) = self.embed([query])
-        chosen = np.full(len(words), not sections or "abstract" in sections)
-        if sections and self._sections is not None:
-            chosen = np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
-        words = np.where(chosen, words, np.float32(0))
+        chosen = self._of_sections(sections) if sections else None
+        if chosen is not None:
+            words = np.where(chosen, words, np.float32(0))
         rows = self._candidates(words, vector) if within is None else self._rows(within)
-        rows = rows[chosen[rows]]
+        if chosen is not None:
+            rows = rows[chosen[rows]]
         cosines = None
         if vector is not None and self._vectors is not None:
             cosines = np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
@@ -145,8 +145,13 @@ class LiteratureIndex(Closing):
                 nearest.get(int(i)),
             )
             for i in best
-            if scores[i] > 0
+            if scores[i] > 0 and int(self._numbers[rows[i]]) in documents
         ]
+
+    def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
+        if self._sections is None:
+            return np.full(len(self._numbers), "abstract" in sections)
+        return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
 
     def embed(self, queries: Sequence[str]) -> "list[Vectors] | list[None]":
         """Embed many queries for `search`, which takes a third of the time of one at a time."""
@@ -183,7 +188,7 @@ class LiteratureIndex(Closing):
         """Documents by id, in that order, each once."""
         numbers = list(dict.fromkeys(int(self._numbers[row]) for row in self._rows(ids, whole=False)))
         documents = self._read(numbers)
-        return [documents[n] for n in numbers]
+        return [documents[n] for n in numbers if n in documents]
 
     def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:
         # A paper is there with many paragraphs, of which one is shown.

@@ -58,6 +58,8 @@ VECTORS, SENTENCES = "vector", "sentence"
 """Tables of embeddings: of whole documents, and of their sentences."""
 
 _LISTED = "(SELECT value FROM json_each(?))"
+_LISTED_TOGETHER = 10_000
+"""Values of one such list: the length of a parameter is bounded."""
 
 
 class Added(StrEnum):
@@ -275,27 +277,28 @@ class DocumentStore(Closing):
 
     def retracted(self, ids: Iterable[str]) -> set[str]:
         """Those of some ids that a list or a notice has retracted, whether their papers are here or not."""
-        rows = self._rows(f"SELECT id FROM retraction WHERE id IN {_LISTED}", [json.dumps(list(ids))])
-        return {row[0] for row in rows}
+        return {row[0] for row in self._rows_of(f"SELECT id FROM retraction WHERE id IN {_LISTED}", ids)}
 
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
         """Documents by number; those that are not there are left out."""
         columns = ", ".join(_COLUMNS)
-        rows = self._rows(
-            f"SELECT number, {columns} FROM document WHERE number IN {_LISTED}", [json.dumps(list(numbers))]
-        )
+        rows = self._rows_of(f"SELECT number, {columns} FROM document WHERE number IN {_LISTED}", numbers)
         names: dict[int, list[str]] = {}
         gone: set[int] = set()
-        for name, number, retracted in self._rows(
+        for name, number, retracted in self._rows_of(
             "SELECT n.id, number, r.id IS NOT NULL FROM name n LEFT JOIN retraction r ON r.id = n.id"
             f" WHERE number IN {_LISTED} ORDER BY place",
-            [json.dumps([n for row in rows for n in (row[0], row[-1]) if n is not None])],
+            {n for row in rows for n in (row[0], row[-1]) if n is not None},
         ):
             names.setdefault(number, []).append(name)
             if retracted:
                 gone.add(number)
-        # A paragraph is retracted with its paper.
-        return {row[0]: _document(row, names, retracted=not gone.isdisjoint((row[0], row[-1]))) for row in rows}
+        # A paragraph is retracted with its paper; what has no name was removed meanwhile.
+        return {
+            row[0]: _document(row, names, retracted=not gone.isdisjoint((row[0], row[-1])))
+            for row in rows
+            if row[0] in names
+        }
 
     def number_of(self, name: str) -> int | None:
         rows = self._rows("SELECT number FROM name WHERE id = ?", [name])
@@ -329,7 +332,7 @@ class DocumentStore(Closing):
 
     def sentences(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """The embeddings of the sentences of documents, by number, of those that have them."""
-        return dict(self._rows(f"SELECT * FROM sentence WHERE number IN {_LISTED}", [json.dumps(list(numbers))]))
+        return dict(self._rows_of(f"SELECT * FROM sentence WHERE number IN {_LISTED}", numbers))
 
     def clear_vectors(self) -> None:
         with self.writing():
@@ -360,7 +363,7 @@ class DocumentStore(Closing):
         sql = "SELECT number FROM document WHERE paper IS NULL ORDER BY number LIMIT ?"
         numbers = [row[0] for row in self._rows(sql, [-1 if limit is None else limit])]
         documents = self.documents(numbers)
-        return [(d.id, d.year, d.retracted, d.title) for d in (documents[n] for n in numbers)]
+        return [(d.id, d.year, d.retracted, d.title) for n in numbers if (d := documents.get(n))]
 
     def get_meta(self, key: str) -> str | None:
         rows = self._rows("SELECT value FROM meta WHERE key = ?", [key])
@@ -402,6 +405,12 @@ class DocumentStore(Closing):
         with self._lock, self._telling():
             return self._db.execute(sql, parameters).fetchall()
 
+    def _rows_of(self, sql: str, listed: Iterable[Any]) -> list[Any]:
+        """Rows of a statement about the values of a list, which is passed in parts."""
+        values = list(listed)
+        parts = (values[at : at + _LISTED_TOGETHER] for at in range(0, len(values), _LISTED_TOGETHER))
+        return [row for part in parts for row in self._rows(sql, [json.dumps(part)])]
+
     @contextmanager
     def _telling(self) -> Iterator[None]:
         try:
@@ -415,20 +424,13 @@ class DocumentStore(Closing):
 
 
 def _document(row: Sequence[Any], names: Mapping[int, Sequence[str]], *, retracted: bool) -> Document:
-    document = Document(
-        number=row[0],
-        ids=tuple(names[row[0]]),
-        title=row[1],
-        abstract=row[2],
-        year=row[4],
-        journal=row[5],
-        types=tuple(json.loads(row[6])),
-        retracted=bool(row[7]) or retracted,
-        recipe=row[8],
-        section=row[10],
-        heading=row[11],
-        paragraph=row[12],
-        paper="" if row[13] is None else names[row[13]][0],
-    )
+    stored = dict(zip(("number", *_COLUMNS), row, strict=True))
+    known: dict[str, Any] = {
+        "ids": tuple(names[stored["number"]]),
+        "types": tuple(json.loads(stored["types"])),
+        "retracted": bool(stored["retracted"]) or retracted,
+        "paper": names.get(stored["paper"], ("",))[0],
+    }
+    fields = {name: value for name, value in stored.items() if name in Document.model_fields}
     # The sentences as they were when the document came, whatever the splitter does today.
-    return document.with_spans(tuple((a, b) for a, b in json.loads(row[3])))
+    return Document(**fields | known).with_spans(tuple((a, b) for a, b in json.loads(stored["spans"])))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kgcheck.literature.documents import clean
 from kgcheck.providers.paper_service import NAME_PARTICLES
+from kgcheck.text.words import GREEK
 
 _NOTES = re.compile(
     r"[\[(](?:article in [a-z, ]{2,40}|in [a-z]{3,20}|author'?s transl|corrected|proceedings?|letter|review|editorial"
@@ -23,16 +24,9 @@ LONGEST_TITLE = 2_000
 _SHORT = 4
 """Letters of words that are spelt alike on both sides of the ocean, or are others there: four, for."""
 
-_GREEK = {
-    chr(0x3B1 + place): name
-    for place, name in enumerate(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau"
-        " upsilon phi chi psi omega".split()
-    )
-}
 _LETTERS = str.maketrans(
     {
-        **{letter: f" {name} " for letter, name in _GREEK.items()},
+        **{letter: f" {name} " for letter, name in GREEK.items()},
         "ß": "ss",
         "æ": "ae",
         "œ": "oe",

@@ -16,7 +16,7 @@ from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder
-from kgcheck.literature.features import Seen, claim_features, look, passage_features, rows_of
+from kgcheck.literature.features import Seen, claim_features, look, needs_vectors, passage_features, rows_of
 from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.quote_relevance import refutes
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
@@ -221,8 +221,11 @@ def load_weights() -> Weights:
     weights = read_weights(path, Weights)
     seen = look("", [""])
     known = passage_features(seen).keys() | claim_features(seen, np.zeros(1)).keys()
-    for head in (*weights.vectors.values(), *weights.words.values()):
-        if not known >= {*head.selector.names, *head.stance.names}:
+    for heads, features in (
+        (weights.vectors, known),
+        (weights.words, {name for name in known if not needs_vectors(name)}),
+    ):
+        if not all(features >= {*head.selector.names, *head.stance.names} for head in heads.values()):
             raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
     return weights
 

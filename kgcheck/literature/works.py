@@ -123,13 +123,12 @@ def ids_of_reference(reference: CitedWork) -> tuple[str, ...]:
     return (*doi, *((f"pmid:{reference.pmid}",) if reference.pmid else ()))
 
 
-def silent(source: str, release: str, at: datetime, record: str, *, complete: bool, url: str = "") -> Evidence:
+def silent(source: str, release: str, at: datetime, record: str, *, complete: bool) -> Evidence:
     """Return evidence that a source was looked at and has no such work."""
     return Evidence(
         source=source,
         release=release,
         record=record[:500],
-        url=url,
         retrieved_at=at,
         stance=Stance.CONTRADICTS if complete else Stance.SILENT,
         world=World.CLOSED if complete else World.OPEN,

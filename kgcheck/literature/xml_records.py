@@ -19,17 +19,21 @@ def xml_records(path: Path, kind: str, tags: Collection[str], roots: Collection[
     from defusedxml.ElementTree import ParseError, iterparse
 
     around: list[Any] = []
+    inside: Any = None
     try:
         raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
         with io.BufferedReader(raw, MIB) as stream:
             for event, element in iterparse(stream, events=("start", "end")):
                 if event == "start":
-                    element.tag = element.tag.rpartition("}")[2]
+                    if "}" in element.tag:
+                        element.tag = element.tag.rpartition("}")[2]
                     if roots and not around and element.tag not in roots:
                         raise InputFormat(
                             f"{path} is no {kind}: it begins with <{element.tag}>",
                             "name a file whose root is an article or a set of articles",
                         )
+                    if inside is None and element.tag in tags:
+                        inside = element
                     around.append(element)
                     if len(around) > DEEPEST:
                         raise InputFormat(
@@ -37,13 +41,12 @@ def xml_records(path: Path, kind: str, tags: Collection[str], roots: Collection[
                         )
                     continue
                 around.pop()
-                if any(outer.tag in tags for outer in around):
-                    continue
-                if element.tag in tags:
+                if element is inside:
                     yield element
                     element.clear()
                     raw.mark()
-                if len(around) == 1:
+                    inside = None
+                if inside is None and len(around) == 1:
                     # Also its place in the set goes: millions of empty ones would stay.
                     around[0].clear()
                     raw.mark()

@@ -74,14 +74,14 @@ class Questions:
         self.index.read(progress)
         self._compiler = Compiler(store.schema, lexicon, self.index)
 
-    def plan(self, question: str) -> Plan:
-        """Understand a question without answering it; of several plans, the first."""
-        return self._compiler.compile(question)[0]
+    def plans(self, question: str) -> list[Plan]:
+        """Understand a question without answering it: one plan, or one a label of what it names."""
+        return self._compiler.compile(question)
 
     def ask(self, question: str) -> Answer:
         """Answer a question."""
         try:
-            plans = self._compiler.compile(question)
+            plans = self.plans(question)
         except NotUnderstood as error:
             because = error.in_one_line
             return Answer(question=question, status=Status.NOT_UNDERSTOOD, because=because)
@@ -91,7 +91,7 @@ class Questions:
         answers = (first, *more)
         found = tuple(one for answer in answers for one in answer.found)
         understood, read_as = (" and ".join(getattr(a, name) for a in answers) for name in ("understood", "read_as"))
-        notes = (*(n for a in answers for n in a.notes), "the name is that of nodes of several labels; all are meant")
+        notes = tuple(dict.fromkeys(n for a in answers for n in a.notes))
         return first.model_copy(
             update={"found": found, "understood": understood, "read_as": read_as, "notes": notes, "plan": None}
         )

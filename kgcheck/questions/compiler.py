@@ -172,26 +172,27 @@ class Compiler:
 
     def _plans(self, form: str) -> list[Plan]:
         reading = self._reader.read(form)
-        readings = [reading]
-        if reading.describes and isinstance(name := reading.mentions[0], Name):
-            by_label = {
-                label: tuple(c for c in name.candidates if c.ref.label == label)
-                for label in dict.fromkeys(c.ref.label for c in name.candidates)
-            }
-            readings = [replace(reading, mentions=[replace(name, candidates=of)]) for of in by_label.values()]
-        return [_Compilation(self._schema, self._lexicon, one).plan() for one in readings]
+        named = reading.mentions[0] if reading.describes else None
+        labels = dict.fromkeys(c.ref.label for c in named.candidates) if isinstance(named, Name) else {}
+        if not isinstance(named, Name) or len(labels) < 2:
+            return [_Compilation(self._schema, self._lexicon, reading).plan()]
+        note = f"{named.text} names nodes of several labels; all are meant"
+        names = [replace(named, candidates=tuple(c for c in named.candidates if c.ref.label == i)) for i in labels]
+        readings = [replace(reading, mentions=[name]) for name in names]
+        return [_Compilation(self._schema, self._lexicon, one, note).plan() for one in readings]
 
 
 class _Compilation:
     """One question under way."""
 
-    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading) -> None:
+    def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading, *notes: str) -> None:
         self._schema = schema
         self._lexicon = lexicon
         self._reading = reading
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._joiner = Joiner(schema, lexicon, reading)
         self._notes = self._joiner.notes
+        self._notes += notes
         self._ranked: Way | None = None
 
     def plan(self) -> Plan:

@@ -514,18 +514,19 @@ class Joiner:
             if self._may(variable, at_variable) and self._may(node, at_node):
                 self._used.add(noun.start)
                 _narrow(variable, at_variable, node, at_node)
-                steps = [Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
-                return [Way(pattern, direction, to) for to in (*steps, node)]
+                between = [Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
+                return [Way(pattern, direction, to) for to in (*between, node)]
             other, end = (node, at_node) if noun_is_variable else (variable, at_variable)
             if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
                 named: Step = (pattern, direction, at_node)
                 if noun_is_variable:
-                    for route in self._standing_for((end,), other.labels):
+                    for _, steps in self._standing_for((end,), other.labels):
                         self._used.add(noun.start)
-                        return self._way_along([named, *route[1]], at_variable, variable, node, None)
-                for route in self._standing_for(other.labels, (end,)) if not noun_is_variable else ():
-                    self._used.add(noun.start)
-                    return self._way_along([*route[1], named], route[0], variable, node, None)
+                        return self._way_along([named, *steps], at_variable, variable, node, None)
+                else:
+                    for start, steps in self._standing_for(other.labels, (end,)):
+                        self._used.add(noun.start)
+                        return self._way_along([*steps, named], start, variable, node, None)
         return []
 
     def _plain(self, variable: Node, node: Node, pattern: Pattern) -> Way | None:

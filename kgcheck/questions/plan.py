@@ -1,6 +1,7 @@
 """Plan: typed query plan of a question (variables, steps, filters), and its wording in English."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import eq, ge, gt, le, lt
 from typing import Any, Literal
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from kgcheck.profile.schema import Pattern
 
 MOST_HOPS = 4
 
+_COMPARE: dict[Comparison, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt, "=": eq}
 
 Direction = Literal["out", "in", "either"]
 
@@ -28,17 +30,7 @@ class Filter(Value):
             return isinstance(found, str) and found.casefold() == self.value.casefold()
         if isinstance(found, bool) or not isinstance(found, int | float):
             return False
-        match self.comparison:
-            case ">=":
-                return found >= self.value
-            case "<=":
-                return found <= self.value
-            case ">":
-                return found > self.value
-            case "<":
-                return found < self.value
-            case _:
-                return found == self.value
+        return _COMPARE[self.comparison](found, self.value)
 
     def __str__(self) -> str:
         return f"{self.property} {self.comparison} {self.value}"

@@ -84,11 +84,11 @@ class Runner:
         paths: Reached = dict(reached or {})
         if rank.step:
             ends = self._ends(rank.step, label, reached)
-            known_values = self._values(rank, ends)
+            known_values = self._values(rank.step, rank.property, ends) if rank.property else {}
             for id_, there in ends.items():
                 if rank.property is None:
                     values[id_] = len(there)
-                elif known := [known_values[id_][end] for end in there if end in known_values[id_]]:
+                elif known := known_values[id_]:
                     values[id_] = max(known) if rank.descending else min(known)
                 paths[id_] = (*paths.get(id_, ()), next(iter(there.values())))
             if rank.property is None and not rank.descending:
@@ -105,20 +105,17 @@ class Runner:
         kept = order[: rank.limit] + [i for i in order[rank.limit :] if values[i] == last]
         return kept, {i: paths.get(i, ()) for i in kept}, len(kept) > rank.limit
 
-    def _values(self, rank: Rank, ends: Ends) -> dict[str, dict[str, float]]:
-        """The property that ranks, by node and end: of the edge, or of the end."""
-        name, step = rank.property or "", rank.step
-        if step is None or not name:
-            return {}
-        if name in step.pattern.properties:
-            return {
-                i: {end: v for end, taken in there.items() if (v := _number(taken.properties.get(name))) is not None}
-                for i, there in ends.items()
-            }
-        every = sorted({end for there in ends.values() for end in there})
-        nodes = self._store.nodes(self._schema.label(step.to.label), every)
+    def _values(self, step: PlanStep, name: str, ends: Ends) -> dict[str, list[float]]:
+        """The values of the property that ranks, by node: of its edges, or of their ends."""
+        of_edge = name in step.pattern.properties
+        every = [] if of_edge else sorted({end for there in ends.values() for end in there})
+        nodes = self._store.nodes(self._schema.label(step.to.label), every) if every else {}
         return {
-            i: {end: v for end in there if (v := _number(nodes.get(end, {}).get(name))) is not None}
+            i: [
+                value
+                for end, taken in there.items()
+                if (value := _number((taken.properties if of_edge else nodes.get(end, {})).get(name))) is not None
+            ]
             for i, there in ends.items()
         }
 

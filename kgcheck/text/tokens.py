@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"[^\W_]+(?=n['\u2019]t\b)|n['\u2019]t\b|[^\W_]+(?:['\u2019.][^\W_]+)*|[,;:()?\u2014/-]|\.(?=['\"]?\s+['\"]?[A-Z]|\s*$)"
 )
+
+
+BREAKS = frozenset(",;:()\u2014")
+"""Marks between clauses."""
 
 
 class TextToken(NamedTuple):
@@ -29,6 +34,20 @@ def tokenize(text: str) -> Iterator[TextToken]:
             written = "/"
         word = written if is_symbol(written) else written.lower().replace("\u2019", "'")
         yield TextToken(found.start(), found.end(), word)
+
+
+def compounds(text: str, joints: str = "-'") -> list[str]:
+    """Words as they are written, those of several parts whole, and marks between clauses.
+
+    >>> compounds("TLR4-deficient mice, unlike others.")
+    ['TLR4-deficient', 'mice', ',', 'unlike', 'others']
+    """
+    return _compound(joints).findall(text)
+
+
+@cache
+def _compound(joints: str) -> re.Pattern[str]:
+    return re.compile(rf"[^\W_]+(?:[{re.escape(joints)}][^\W_]+)*|[{''.join(BREAKS)}]")
 
 
 def is_symbol(word: str) -> bool:

@@ -7,6 +7,16 @@ from typing import Any
 from kgcheck.inputs import read_toml
 from kgcheck.resources import resource_dir
 
+GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρςστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau "
+        "upsilon phi chi psi omega".split(),
+        strict=True,
+    )
+)
+"""Greek letters with their names."""
+
 
 def word_pattern(words: list[str]) -> re.Pattern[str]:
     """The pattern that finds words of a list: each the beginning of a word, or a whole word if it ends with a stop."""
@@ -28,12 +38,13 @@ def words_of_list(rules: str, name: str) -> frozenset[str]:
     return frozenset(listed.split() if isinstance(listed, str) else listed)
 
 
+@cache
+def pattern_of_list(rules: str, name: str) -> re.Pattern[str]:
+    """The pattern of the words of a list of such a file."""
+    return word_pattern(verifier_rules(rules)[name])
+
+
 @lru_cache(100_000)
 def is_in(name: str, word: str) -> bool:
     """Tell if a word is in a list of ``scopes.toml``."""
-    return bool(_scope(name).match(word))
-
-
-@cache
-def _scope(name: str) -> re.Pattern[str]:
-    return word_pattern(verifier_rules("scopes")[name])
+    return bool(pattern_of_list("scopes", name).match(word))

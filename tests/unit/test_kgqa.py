@@ -314,7 +314,11 @@ def test_a_name_of_nodes_of_several_labels_means_all_and_says_so(questions: Ques
 
     assert [str(found.ref) for found in answer.found] == ["Gene ABC1", "Protein P00001"]
     assert answer.read_as == "the Gene 'alpha one' (ABC1) and the Protein 'ABC1' (P00001)"
-    assert answer.notes == ("the name is that of nodes of several labels; all are meant",)
+    assert answer.notes == ("ABC1 names nodes of several labels; all are meant",)
+    assert [(p.target.label, p.notes) for p in questions.plans("What is ABC1?")] == [
+        ("Gene", answer.notes),
+        ("Protein", answer.notes),
+    ]
 
 
 def test_a_misspelt_name_gets_a_suggestion(questions: Questions) -> None:

@@ -35,7 +35,7 @@ def questions() -> Questions:
 
 def is_right(questions: Questions, made: Asked) -> bool:
     try:
-        plan = questions.plan(made.text)
+        plan, *_ = questions.plans(made.text)
     except NotUnderstood:
         return False
     steps = plan.target.steps

@@ -97,7 +97,7 @@ def placed(question: str, word: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("word", [*CHANGE, *PHRASES])
 def test_a_word_that_changes_the_question_is_refused_wherever_it_stands(questions: Questions, word: str) -> None:
     for question in ASKED:
-        before = questions.plan(question)
+        before, *_ = questions.plans(question)
         for _, text in placed(question, word):
             answer = questions.ask(text)
             if answer.status is Status.NOT_UNDERSTOOD:

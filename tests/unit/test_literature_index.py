@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,19 @@ from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import EXTRA, WEIGHTS
 from kgcheck.literature.manifest import MANIFEST
+from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
 from kgcheck.literature.store import Added, DocumentStore
 from kgcheck.profile.corpus_files import corpus_recipe
 from tests.support.literature import WordsModel, build_index, paper, papers
+
+WHOLE = WholePaper(
+    ids=("whole",),
+    sections=(
+        Section(kind="abstract", paragraphs=(Paragraph(text="An abstract."),)),
+        Section(kind="results", paragraphs=(Paragraph(text="A finding."),)),
+    ),
+)
 
 
 def document(name: str, text: str = "Some text.", **more: object) -> Document:
@@ -54,6 +64,29 @@ def test_copies_are_one_document_with_two_names(store: DocumentStore) -> None:
     assert store.documents(store.numbers())[1].ids == ("b",)
     store.remove(["b"])
     assert len(store) == 0
+
+
+def test_what_is_removed_meanwhile_is_left_out(store: DocumentStore) -> None:
+    store.add_paper(WHOLE)
+    store.add(document("kept"))
+    # As it is for a reader between whose statements another process takes the paper out.
+    with closing(sqlite3.connect(store.path)) as db, db:
+        db.execute("DELETE FROM name WHERE id = 'whole'")
+
+    assert [(d.id, d.paper) for d in store.documents(store.numbers()).values()] == [("whole#1", ""), ("kept", "")]
+    assert [row[0] for row in store.ids()] == ["kept"]
+
+
+def test_any_number_of_documents_is_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgcheck.literature.store.LONGEST_LINE", 200_000)
+    with DocumentStore(tmp_path / "documents.sqlite", create=True) as store:
+        store.add_paper(WHOLE)
+        store.retract(["whole"])
+        numbers = range(40_000)
+
+        assert [d.retracted for d in store.documents(numbers).values()] == [True, True]
+        assert store.retracted([f"paper {n}" for n in numbers] + ["whole"]) == {"whole"}
+        assert store.sentences(numbers) == {}
 
 
 def test_one_id_with_two_texts_is_a_conflict(store: DocumentStore) -> None:

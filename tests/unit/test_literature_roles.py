@@ -37,6 +37,11 @@ def test_an_act_the_other_way_round_says_nothing(claim: str, sentence: str) -> N
     assert "the other way round" in objection(claim, [sentence])
 
 
+def test_a_whole_word_is_an_act_only_by_itself() -> None:
+    assert [a.name for a in acts("Tea eases gout.")] == ["relieve"]
+    assert acts("Tea ease.org gout.") == ()
+
+
 def test_who_binds_does_not_yet_cleave() -> None:
     assert "cleave" in objection("STK5 cleaves ABL9.", ["STK5 binds ABL9."])
 

@@ -22,6 +22,7 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.model import Stance
 from kgcheck.report.safe_console import as_text
 from kgcheck.report.tables import claim_table
+from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited
 from tests.support.literature import WordsModel, paper
@@ -225,6 +226,12 @@ def test_broken_weights_are_told(tmp_path: object, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(trained, "resource_dir", lambda name: Path(str(tmp_path)))
     load_weights.cache_clear()
     with pytest.raises(ConfigurationError, match="cannot be read"):
+        load_weights()
+    # Weights for an index without vectors may ask for none.
+    weights = trained.read_weights(resource_dir("corpus") / trained.WEIGHTS, trained.Weights)
+    (path := Path(str(tmp_path)) / trained.WEIGHTS).parent.mkdir()
+    path.write_text(weights.model_copy(update={"words": weights.vectors}).model_dump_json())
+    with pytest.raises(ConfigurationError, match="of other features"):
         load_weights()
     load_weights.cache_clear()
 
