@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import click
 
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order
+from kgcheck.protocols.checking.order import likely_order
 from kgcheck.protocols.checking.remarks import odd_values, odd_words
 
 SEED = 18
+MARKS_ALONE = frozenset(("late", "early", "last", "ordinal"))
+"""The weights of words that say by themselves where a step stands."""
+
 ORDERS: dict[str, Callable[[Sequence[str]], list[int]]] = {
     "as given, shuffled": lambda steps: list(range(len(steps))),
     "marks of order alone (baseline)": lambda steps: likely_order(steps, MARKS_ALONE),
