@@ -113,7 +113,7 @@ def error_rows(items: Sequence[dict[str, Any]]) -> list[str]:
 
 def _kinds(item: dict[str, Any]) -> set[str]:
     text = item["corrected_text"] if item["is_correct"] else item["corrupted_text"]
-    kinds: set[str] = {odd.kind for odd in odd_values(text)}
+    kinds: set[str] = {odd.usual.kind for odd in odd_values(text)}
     if odd_words(text, item["context"]["purpose"]):
         kinds |= {"reagent", "operation"}
     return kinds
