@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import click
 
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order
+from kgcheck.protocols.checking.order import likely_order
 from kgcheck.protocols.checking.remarks import odd_values, odd_words
 
 SEED = 18
+MARKS_ALONE = frozenset(("late", "early", "last", "ordinal"))
+"""The weights of words that say by themselves where a step stands."""
+
 ORDERS: dict[str, Callable[[Sequence[str]], list[int]]] = {
     "as given, shuffled": lambda steps: list(range(len(steps))),
     "marks of order alone (baseline)": lambda steps: likely_order(steps, MARKS_ALONE),
@@ -110,7 +113,7 @@ def error_rows(items: Sequence[dict[str, Any]]) -> list[str]:
 
 def _kinds(item: dict[str, Any]) -> set[str]:
     text = item["corrected_text"] if item["is_correct"] else item["corrupted_text"]
-    kinds: set[str] = {odd.kind for odd in odd_values(text)}
+    kinds: set[str] = {odd.usual.kind for odd in odd_values(text)}
     if odd_words(text, item["context"]["purpose"]):
         kinds |= {"reagent", "operation"}
     return kinds

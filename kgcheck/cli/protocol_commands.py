@@ -337,7 +337,6 @@ def score(
 
 
 _SHOWN = 3
-
 """Rows of each table that are shown; the files have all."""
 
 

@@ -205,6 +205,6 @@ def test_a_paper_that_two_others_turn_out_to_be_is_one() -> None:
     met.retract(lambda ids: {"doi:10.5555/1"})
 
     assert [(m.paper.ids, m.places, m.queries, m.paper.retracted) for m in met.every()] == [
-        (("pmid:1", "doi:10.5555/1"), ["pubmed", "europepmc", "pmc"], [1, 2, 3], True),
-        (("pmid:2",), ["pubmed"], [2], False),
+        (("pmid:1", "doi:10.5555/1"), ("pubmed", "europepmc", "pmc"), (1, 2, 3), True),
+        (("pmid:2",), ("pubmed",), (2,), False),
     ]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from benchmarks.protocol_checks import order_score
+from benchmarks.protocol_checks import MARKS_ALONE, order_score
 from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
-from kgcheck.protocols.checking.order import MARKS_ALONE, likely_order, order_agreement
+from kgcheck.protocols.checking.order import likely_order, order_agreement
 from kgcheck.protocols.checking.remarks import odd_values, odd_words
 from kgcheck.protocols.design.material import DesignRules, DesignTemperatures
 from tests.support.protocols import protocol, step
@@ -97,8 +97,8 @@ def test_a_protocol_is_read_without_heavy_imports() -> None:
     script = (
         "import sys, kgcheck.protocols.protocol\n"
         "print(sorted({'numpy', 'requests', 'pyarrow'} & set(sys.modules)))\n"
-        "import kgcheck.protocols.checking.check\n"
-        "print(sorted({'sqlalchemy', 'requests', 'bm25s', 'httpx2'} & set(sys.modules)))\n"
+        "import kgcheck.protocols.checking.file_checks\n"
+        "print(sorted({'sqlalchemy', 'requests', 'duckdb', 'httpx2'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 

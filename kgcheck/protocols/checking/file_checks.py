@@ -5,15 +5,10 @@ from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgcheck.context import Context, noting
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.graph.store import GraphStore
-from kgcheck.grounding.ground import open_works
-from kgcheck.ledger.verified import VerifiedReader
-from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.store import DocumentStore
-from kgcheck.literature.works import Works
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.model import Change, CheckTask, CheckType, Triple
 from kgcheck.options import Spending
@@ -27,9 +22,12 @@ from kgcheck.protocols.checking.check import (
 )
 from kgcheck.protocols.checking.quality import StudyQuality, judge_protocol, measured
 from kgcheck.protocols.protocol import StudyProtocol, read_protocol
-from kgcheck.protocols.search.look_up import look_up
-from kgcheck.providers.http import Http
-from kgcheck.reference.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kgcheck.graph.store import GraphStore
+    from kgcheck.ledger.verified import VerifiedReader
+    from kgcheck.literature.store import DocumentStore
+    from kgcheck.literature.works import Works
 
 
 def check_files(
@@ -65,6 +63,9 @@ def _checked(
     not_looked: dict[str, str] = {}
     with noting() as notes, ExitStack() as opened:
         if data_sets is None and context.live and any(p.data_sets for *_, p in named):
+            from kgcheck.protocols.search.look_up import look_up
+            from kgcheck.providers.http import Http
+
             data_sets = partial(look_up, http=opened.enter_context(Http(context.settings)))
         worlds = StudyWorlds(
             facts=_fact_world(context, not_looked),
@@ -113,6 +114,8 @@ def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None"
         not_looked["graph"] = "no graph is named: whether it still has the facts is not known"
     releases: dict[str, set[str]] = {}
     if context.reference:
+        from kgcheck.reference.snapshot import Snapshot
+
         with Snapshot(context.reference, context.schema) as snapshot:
             for release in snapshot.releases():
                 releases.setdefault(release.source, set()).add(release.release)
@@ -128,7 +131,11 @@ def _paper_lookup(
     notes: list[str],
     not_looked: dict[str, str],
 ) -> PaperLookup | None:
-    works = open_works(context, bibliography, opened)
+    works = None
+    if bibliography or context.live:
+        from kgcheck.grounding.ground import open_works
+
+        works = open_works(context, bibliography, opened)
     store = context.index(notes).store if context.literature else None
     if works is None and store is None:
         not_looked["papers"] = "neither papers nor a bibliography is named, and no service is asked"
@@ -140,7 +147,11 @@ class _Facts:
     """Facts in ledger, graph and snapshot; see FactWorld."""
 
     def __init__(
-        self, context: Context, reader: VerifiedReader, graph: GraphStore | None, releases: dict[str, frozenset[str]]
+        self,
+        context: Context,
+        reader: "VerifiedReader",
+        graph: "GraphStore | None",
+        releases: dict[str, frozenset[str]],
     ) -> None:
         self._context, self._graph, self._releases = context, graph, releases
         self.judged = reader.of
@@ -172,13 +183,13 @@ class _Facts:
         return self._releases
 
 
-def _standing(works: Works | None, store: DocumentStore | None, papers: Sequence[str]) -> dict[str, PaperStanding]:
+def _standing(works: "Works | None", store: "DocumentStore | None", papers: Sequence[str]) -> dict[str, PaperStanding]:
     """Papers in an index, a bibliography and services."""
     found = dict.fromkeys(papers, PaperStanding()) if store is None else _in_index(store, papers)
     return found | _in_works(works, [p for p in papers if not found[p].retracted], found) if works else found
 
 
-def _in_index(store: DocumentStore, papers: Sequence[str]) -> dict[str, PaperStanding]:
+def _in_index(store: "DocumentStore", papers: Sequence[str]) -> dict[str, PaperStanding]:
     found = {}
     for paper in papers:
         kind, colon, name = paper.partition(":")
@@ -196,7 +207,9 @@ def _in_index(store: DocumentStore, papers: Sequence[str]) -> dict[str, PaperSta
     return found
 
 
-def _in_works(works: Works, papers: Iterable[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
+def _in_works(works: "Works", papers: Iterable[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
+    from kgcheck.literature.papers import CitedWork
+
     named = [(paper, *paper.partition(":")) for paper in papers]
     references = [
         CitedWork.model_validate({"key": paper, kind.casefold(): name})

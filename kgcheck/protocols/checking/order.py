@@ -7,7 +7,7 @@ words. The order that agrees best with all pairs is taken. Rules and weights sta
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -144,9 +144,6 @@ class StepFlow:
 MOST_STEPS = 200
 """Most steps that are sorted; of more, the given order is kept: the search is cubic in their number."""
 
-MARKS_ALONE = frozenset(("late", "early", "last", "ordinal"))
-"""The weights of words that say by themselves where a step stands."""
-
 _WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*")
 _LONGEST = 120
 _NEAR = 25
@@ -217,10 +214,11 @@ def likely_order(steps: Sequence[str], only: Set[str] = frozenset()) -> list[int
     if count > MOST_STEPS:
         return order
     read = [_read(step) for step in steps]
+    weights = {name: w if not only or name in only else 0.0 for name, w in OrderRules.shipped().weights.items()}
     ahead = [[0.0] * count for _ in order]
     for one in range(count):
         for other in range(one + 1, count):
-            ahead[one][other] = math.tanh(_ahead(read[one], read[other], only))
+            ahead[one][other] = math.tanh(_ahead(read[one], read[other], weights))
             ahead[other][one] = -ahead[one][other]
     order.sort(key=lambda step: -sum(ahead[step]))
     return _improved(order, ahead)
@@ -258,10 +256,7 @@ def _improved(order: list[int], ahead: list[list[float]]) -> list[int]:
     return order
 
 
-def _ahead(one: _ReadStep, other: _ReadStep, only: Set[str]) -> float:
-    weights = {
-        name: weight if not only or name in only else 0.0 for name, weight in OrderRules.shipped().weights.items()
-    }
+def _ahead(one: _ReadStep, other: _ReadStep, weights: Mapping[str, float]) -> float:
     score = 0.0
     if one.stage is not None and other.stage is not None:
         score += weights["stage"] * (other.stage - one.stage)

@@ -305,9 +305,7 @@ class OddValue(NamedTuple):
 
     of: str
     written: str
-    least: float
-    most: float
-    kind: ErrorKind
+    usual: UsualValue
 
 
 def odd_values(text: str) -> list[OddValue]:
@@ -326,7 +324,7 @@ def odd_values(text: str) -> list[OddValue]:
         for named in rule.named.finditer(shown):
             number = _nearest(shown, named, numbers)
             if number and not rule.least <= float(number["number"].replace(",", "")) <= rule.most:
-                found.append(OddValue(named[0], number[0].strip(), rule.least, rule.most, rule.kind))
+                found.append(OddValue(named[0], number[0].strip(), rule))
     return found
 
 
@@ -349,7 +347,7 @@ def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Values that are unusual, and words in which a step and its rationale differ."""
     for step in protocol.steps:
         for odd in odd_values(step.text):
-            note = f"{odd.of} {odd.written}; usual are {odd.least:g} to {odd.most:g}"
+            note = f"{odd.of} {odd.written}; usual are {odd.usual.least:g} to {odd.usual.most:g}"
             yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
         for written, other in odd_words(step.text, step.rationale):
             note = f"{written!r}, and {other!r} in its rationale"

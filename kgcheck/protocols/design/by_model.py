@@ -375,14 +375,6 @@ D = TypeVar("D", WrittenHeadings, WrittenOutline, WrittenDetails)
 K = TypeVar("K")
 
 
-class KeptHeading(NamedTuple):
-    """A heading that counts."""
-
-    heading: str
-    reason: str
-    sources: tuple[str, ...]
-
-
 class ModelDesigner:
     """Designs one protocol."""
 
@@ -461,8 +453,8 @@ class ModelDesigner:
         self._dropped += len(dropped)
         return kept
 
-    def _headings(self, written: WrittenHeadings) -> tuple[list[KeptHeading], list[Dropped]]:
-        kept: list[KeptHeading] = []
+    def _headings(self, written: WrittenHeadings) -> tuple[list[WrittenHeading], list[Dropped]]:
+        kept: list[WrittenHeading] = []
         dropped: list[Dropped] = []
         stages = [stage.heading for stage in DesignRules.shipped().stages]
         for one in written.sections:
@@ -487,8 +479,8 @@ class ModelDesigner:
                 reason = ""
             strange = [i for i in one.sources if i not in self._grounds.sections]
             dropped += [Dropped(i, "there is no such section") for i in strange]
-            sources = tuple(dict.fromkeys(i for i in one.sources if i in self._grounds.sections))
-            kept.append(KeptHeading(heading, reason, sources))
+            sources = list(dict.fromkeys(i for i in one.sources if i in self._grounds.sections))
+            kept.append(WrittenHeading(heading=heading, reason=WrittenBound(text=reason), sources=sources))
         return kept, dropped
 
     def _outline(self, written: WrittenOutline, most: int) -> tuple[dict[int, list[WrittenBound]], list[Dropped]]:
@@ -505,18 +497,18 @@ class ModelDesigner:
         return kept, dropped
 
     def _section(
-        self, number: int, heading: KeptHeading, points: Sequence[WrittenBound], before: Sequence[StudySection]
+        self, number: int, heading: WrittenHeading, points: Sequence[WrittenBound], before: Sequence[StudySection]
     ) -> StudySection:
         given = {
             "objective": self._objective(),
-            "section": {"number": number, "heading": heading.heading, "reason": heading.reason},
+            "section": {"number": number, "heading": heading.heading, "reason": heading.reason.text},
             "outline": [{"point": _line(p.text), "rests_on": p.rests_on} for p in points],
             "earlier_sections": [{"heading": s.heading, "summary": s.summary} for s in before],
             **self._sources(heading, points),
         }
         stage = f"details of section {number}"
         return _study_section(
-            heading.heading, heading.reason, self._reviewed(stage, given, WrittenDetails, self._details)
+            heading.heading, heading.reason.text, self._reviewed(stage, given, WrittenDetails, self._details)
         )
 
     def _details(self, written: WrittenDetails) -> tuple[list[StudyStep], list[Dropped]]:
@@ -611,7 +603,7 @@ class ModelDesigner:
             **self._of_graph(self._facts(), {"id", "title", "state"}),
         }
 
-    def _sources(self, heading: KeptHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
+    def _sources(self, heading: WrittenHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
         """Collect the material for the details of a section: all that its heading and its outline name."""
         named = dict.fromkeys((*heading.sources, *(i for p in points for i in p.rests_on)))
         chosen = [id_ for id_ in self._grounds.sections if id_ in named] or [*self._grounds.sections]

@@ -174,12 +174,12 @@ def _material(
         searched = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
         if searched.objective != objective:
             raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
-        found += [PaperFound(p.paper, p.paper.retracted, "") for p in searched.kept if p.whole]
+        found += [PaperFound(p.paper, "") for p in searched.kept if p.whole]
         data_sets |= {one.data_set.id: one.data_set for one in searched.usable}
         unavailable += [f"{u.place} could not be looked at: {u.reason}" for u in searched.unsearched]
         notes += searched.notes
     read = {one.paper.id: one for one in reversed(found)}
-    made = [experimental_report(one.paper, retracted=one.retracted, url=one.url) for one in reversed(read.values())]
+    made = [experimental_report(one.paper, url=one.url) for one in reversed(read.values())]
     given = {report.paper for report in made}
     made += [report for report in reports if report.paper not in given]
     judged = grade_reports(made, objective, index.embedder if index else None)

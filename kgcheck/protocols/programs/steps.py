@@ -39,11 +39,9 @@ LONGEST_PROGRAM = 100_000
 RESULTS = "results.json"
 
 
-class TaskFile(Value):
-    """Input or output file of a program: its kind, and the step that made it, if any."""
+class TaskFile(StepItem):
+    """Input or output of a program with its file, and the step that made it, if any."""
 
-    name: str
-    kind: ItemKind
     file: str
     step: str = Field(default="", description="id of the step that leaves it; empty where it is given")
 
@@ -291,7 +289,7 @@ class RunOptions(NamedTuple):
     seed: int = 1
     programs: Path | None = None
     inputs: Mapping[str, Path] = {}
-    limits: ProgramLimits | None = None
+    limits: ProgramLimits = ProgramLimits()
     spending: Spending = Spending()
     writer: "tuple[ChatClient, Meter] | None" = None
 
@@ -301,7 +299,6 @@ class StepPrograms:
 
     def __init__(self, context: Context, protocol: StudyProtocol, out: Path, given: RunOptions) -> None:
         self._context, self._out, self._given = context, out, given
-        self._limits: ProgramLimits = given.limits or ProgramLimits()
         self._tasks = {task.id: task for task in program_tasks(protocol)}
         self._meter = total_meter(context.settings) if context.brain == "llm" else None
         self._model = given.writer[0].model if given.writer else context.settings.llm_model
@@ -318,7 +315,7 @@ class StepPrograms:
         text = read_whole(program) if program else ""
         digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
         model = "" if program else self._model
-        key = digest_of_things([task.model_dump(mode="json"), text, digests, self._limits.model_dump(), model])
+        key = digest_of_things([task.model_dump(mode="json"), text, digests, self._given.limits.model_dump(), model])
         folder = self._out / step
         if is_kept(folder, key):
             return StepOutcome(step, "kept", folder)
@@ -342,7 +339,7 @@ class StepPrograms:
     ) -> tuple[str, ProgramRecord]:
 
         def attempt(program: str) -> ProgramAttempt:
-            run = run_program(program, folder / FILES, language=task.language, inputs=inputs, limits=self._limits)
+            run = run_program(program, folder / FILES, language=task.language, inputs=inputs, limits=self._given.limits)
             return attempt_of(task, run, folder / FILES)
 
         if text:

@@ -47,16 +47,14 @@ def report_papers(
     notes: list[str] = []
     found = whole_papers(place, papers, notes)
     if brain == "rules":
-        reports = tuple(experimental_report(f.paper, retracted=f.retracted, url=f.url) for f in found)
+        reports = tuple(experimental_report(f.paper, url=f.url) for f in found)
     else:
         from kgcheck.llm.client import ChatClient
 
         settings = read_settings()
         spent, limits = total_meter(settings), Limits.of(spending or Spending())
         with ChatClient(settings, notes) as client:
-            reports = tuple(
-                report_by_model(f.paper, client, limits, spent, retracted=f.retracted, url=f.url) for f in found
-            )
+            reports = tuple(report_by_model(f.paper, client, limits, spent, url=f.url) for f in found)
         dropped = f"{sum(r.dropped for r in reports):,} steps of the model were dropped"
         notes += [*spent_note(spent), f"{dropped}: the papers do not have their words"]
     return grade_reports(reports, objective) if objective else reports, tuple(notes)
@@ -66,10 +64,9 @@ _HINT = "name a file of whole papers, in JATS XML or PDF, or the folder of an in
 
 
 class PaperFound(NamedTuple):
-    """A whole paper, whether it is retracted, and where people read it."""
+    """A whole paper, and where people read it."""
 
     paper: WholePaper
-    retracted: bool
     url: str
 
 
@@ -90,7 +87,7 @@ def whole_papers(place: Path, wanted: Sequence[str], notes: list[str]) -> Iterat
             any_found = True
             if not wanted or left.intersection(record.ids):
                 left -= set(record.ids)
-                yield PaperFound(record, record.retracted, address(parts_of(record).head))
+                yield PaperFound(record, address(parts_of(record).head))
     if not any_found:
         raise InputFormat(f"{place} has no whole paper", _HINT)
     if left:
@@ -104,7 +101,8 @@ def _of_index(folder: Path, wanted: Sequence[str]) -> Iterator[PaperFound]:
             number = store.number_of(paper.id) if paper else None
             if paper and number is not None:
                 head = store.documents([number])[number]
-                yield PaperFound(paper, head.retracted, address(head))
+                retracted = paper.retracted or head.retracted
+                yield PaperFound(paper.model_copy(update={"retracted": retracted}), address(head))
             elif wanted:
                 hint = f"kgcheck corpus list --ids --index {folder} shows what is there"
                 raise UnknownName("whole paper", name, [], hint)
@@ -126,30 +124,30 @@ MOST_STEPS = 2_000
 
 
 class MethodSentence(NamedTuple):
-    """A sentence where steps may be, with the citations in it; ``strict`` where it stands among results."""
+    """A sentence where steps may be, with the citations in it."""
 
     text: str
     citations: tuple[Span, ...] = ()
-    strict: bool = False
 
 
 class MethodSection(NamedTuple):
-    """A section of a paper where steps may be, with its sentences."""
+    """A section of a paper where steps may be, with its sentences; ``strict`` where they stand among results."""
 
     section: Section
     sentences: tuple[MethodSentence, ...]
+    strict: bool = False
 
 
 _Steps = tuple[Section, list[ReportStep]]
 """A section with the steps that were found in it."""
 
 
-def experimental_report(paper: WholePaper, *, retracted: bool = False, url: str = "") -> ExperimentalReport:
+def experimental_report(paper: WholePaper, *, url: str = "") -> ExperimentalReport:
     """Make the report of a paper by rules."""
-    return _report(paper, _steps_by_rules(paper), retracted, url)
+    return _report(paper, _steps_by_rules(paper), url)
 
 
-def _report(paper: WholePaper, found: Iterable[_Steps], retracted: bool, url: str) -> ExperimentalReport:
+def _report(paper: WholePaper, found: Iterable[_Steps], url: str) -> ExperimentalReport:
     """A report of the sections with steps, with what the paper is and what came out."""
     sections = [
         ReportSection(
@@ -170,7 +168,7 @@ def _report(paper: WholePaper, found: Iterable[_Steps], retracted: bool, url: st
         url=url,
         licence=paper.licence,
         species=_species(paper),
-        retracted=paper.retracted or retracted,
+        retracted=paper.retracted,
         sections=_with_results(sections, paper),
         note="" if sections else "no methods",
     )
@@ -178,14 +176,14 @@ def _report(paper: WholePaper, found: Iterable[_Steps], retracted: bool, url: st
 
 def _steps_by_rules(paper: WholePaper) -> Iterator[_Steps]:
     number = 0
-    for section, sentences_ in method_sections(paper):
+    for section, sentences_, strict in method_sections(paper):
         steps: list[ReportStep] = []
         dry = bool(_DRY_HEADING.search(section.heading))
         for sentence in sentences_:
             step = step_of(sentence.text, number + 1, without=sentence.citations, dry_heading=dry)
             if step is None or number >= MOST_STEPS:
                 continue
-            if sentence.strict and not (step.parameters or step.tools or step.statistics or step.data_sets):
+            if strict and not (step.parameters or step.tools or step.statistics or step.data_sets):
                 continue
             steps.append(step)
             number += 1
@@ -217,7 +215,7 @@ def method_sections(paper: WholePaper) -> Iterator[MethodSection]:
         return
     for section in fitting:
         if section.kind in ("results", "other"):
-            yield MethodSection(section, tuple(x for p in section.paragraphs for x in _sentences(p, strict=True)))
+            yield MethodSection(section, tuple(x for p in section.paragraphs for x in _sentences(p)), strict=True)
 
 
 def _is_headed(section: Section, wanted: re.Pattern[str]) -> bool:
@@ -228,10 +226,10 @@ def _is_headed(section: Section, wanted: re.Pattern[str]) -> bool:
     return any(wanted.search(h) for h in numbered)
 
 
-def _sentences(paragraph: Paragraph, *, strict: bool = False) -> Iterator[MethodSentence]:
+def _sentences(paragraph: Paragraph) -> Iterator[MethodSentence]:
     for start, end in _spans(paragraph.text):
         cited = tuple((m.start - start, m.end - start) for m in paragraph.markers if start <= m.start and m.end <= end)
-        yield MethodSentence(paragraph.text[start:end], cited, strict)
+        yield MethodSentence(paragraph.text[start:end], cited)
 
 
 def _spans(text: str) -> Iterator[Span]:
@@ -339,7 +337,6 @@ def report_by_model(
     limits: Limits | None = None,
     total: Meter | None = None,
     *,
-    retracted: bool = False,
     url: str = "",
 ) -> ExperimentalReport:
     """Make the report of a paper, its steps chosen by a model."""
@@ -358,7 +355,7 @@ def report_by_model(
                 number += 1
                 steps[words] = read_step(words, number, dry_heading=dry)
         found.append((method.section, list(steps.values())))
-    report = _report(paper, found, retracted, url)
+    report = _report(paper, found, url)
     return report.model_copy(update={"made_by": client.model, "dropped": dropped})
 
 

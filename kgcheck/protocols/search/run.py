@@ -7,8 +7,8 @@ twice.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import partial, reduce
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -50,7 +50,7 @@ class FoundPaper(Value):
     paper: WholePaper
     places: tuple[SearchPlace, ...]
     queries: tuple[int, ...] = Field(description="numbers of the queries that found it, from 1")
-    degree: int = Field(ge=1, le=5, description="how helpful it is")
+    degree: int = Field(default=1, ge=1, le=5, description="how helpful it is")
     relevance: float = Field(default=0.0, description="likeness to the objective, by vectors or by words")
     reasons: tuple[str, ...] = ()
     judged_by: str = "rules"
@@ -101,32 +101,24 @@ class StudySearch(Value):
         return tuple(d for d in self.data_sets if d.usable)
 
 
-@dataclass
-class FoundAt:
-    """A paper that was met, with where, and by which queries."""
-
-    paper: WholePaper
-    places: list[SearchPlace] = field(default_factory=list)
-    queries: list[int] = field(default_factory=list)
-
-
 class MetPapers:
     """Papers by every id that they go by."""
 
     def __init__(self) -> None:
-        self._by_id: dict[str, FoundAt] = {}
+        self._by_id: dict[str, FoundPaper] = {}
 
     def add(self, paper: WholePaper, place: SearchPlace, query: int) -> None:
         """Take a paper in, with those that it shows to be the same."""
-        same = list({id(m): m for i in paper.ids if (m := self._by_id.get(i))}.values())
-        first = same[0] if same else FoundAt(paper)
-        for other in (*same[1:], FoundAt(paper, [place], [query])):
-            first.paper = _joined(first.paper, other.paper)
-            first.places += [p for p in other.places if p not in first.places]
-            first.queries += [q for q in other.queries if q not in first.queries]
-        self._by_id |= dict.fromkeys(first.paper.ids, first)
+        same = {id(m): m for i in paper.ids if (m := self._by_id.get(i))}.values()
+        met = (*same, FoundPaper(paper=paper, places=(place,), queries=(query,)))
+        whole = FoundPaper(
+            paper=reduce(_joined, (m.paper for m in met)),
+            places=tuple(dict.fromkeys(p for m in met for p in m.places)),
+            queries=tuple(dict.fromkeys(q for m in met for q in m.queries)),
+        )
+        self._by_id |= dict.fromkeys(whole.paper.ids, whole)
 
-    def every(self) -> list[FoundAt]:
+    def every(self) -> list[FoundPaper]:
         """Each once, in the order in which they were met."""
         return list({id(m): m for m in self._by_id.values()}.values())
 
@@ -134,7 +126,8 @@ class MetPapers:
         gone = listed(self._by_id)
         for met in self.every():
             if gone.intersection(met.paper.ids):
-                met.paper = met.paper.model_copy(update={"retracted": True})
+                paper = met.paper.model_copy(update={"retracted": True})
+                self._by_id |= dict.fromkeys(paper.ids, met.model_copy(update={"paper": paper}))
 
 
 def _joined(one: WholePaper, other: WholePaper) -> WholePaper:
@@ -388,14 +381,13 @@ class _Search:
                 for j, m, of in zip(judged, by_model, met, strict=True)
             ]
         found = [
-            FoundPaper(
-                paper=m.paper,
-                places=tuple(m.places),
-                queries=tuple(m.queries),
-                **j._asdict(),
-                judged_by=judged_by,
-                kept=j.degree >= SearchRules.shipped().papers.kept,
-                whole=_is_whole(m.paper),
+            m.model_copy(
+                update=j._asdict()
+                | {
+                    "judged_by": judged_by,
+                    "kept": j.degree >= SearchRules.shipped().papers.kept,
+                    "whole": _is_whole(m.paper),
+                }
             )
             for m, j in zip(met, judged, strict=True)
         ]
