@@ -323,7 +323,7 @@ def _remarked(
     )
     return Remarked(
         remark=remark,
-        state=state or remark.rule.state,
+        state=state or remark.state,
         sentence=sentence.number,
         start=quantity.start,
         end=quantity.end,

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
-from kgcheck.inputs import read_toml
 from kgcheck.model import CheckTask, Evidence, Value
-from kgcheck.resources import resource_dir
 
 
 class SentenceState(StrEnum):
-    """State of a sentence, or of one thing that it states.
+    """State of a sentence, or of one thing that it states, the strongest first.
 
     ``verified``: the audited graph holds it, or the canonical results do. ``supported``: papers say so.
     ``contradicted``: the graph, papers, results or the reference itself say otherwise. ``unsupported``: it was looked,
@@ -37,60 +34,62 @@ class Check(StrEnum):
 
 
 class Remark(StrEnum):
-    """Kind of a remark; ``corpus/grounding/remarks.toml`` has its check, its usual state and its words."""
-
-    EDGE_VERIFIED = "edge_verified"
-    EDGE_REFUTED = "edge_refuted"
-    EDGE_DENIED = "edge_denied"
-    EDGE_UNVERIFIED = "edge_unverified"
-    EDGE_UNKNOWN = "edge_unknown"
-    VALUE_VERIFIED = "value_verified"
-    VALUE_DIFFERS = "value_differs"
-    SYMBOL_OUTDATED = "symbol_outdated"
-    ID_OUTDATED = "id_outdated"
-
-    PAPERS_SUPPORT = "papers_support"
-    PAPERS_CONTRADICT = "papers_contradict"
-    PAPERS_SILENT = "papers_silent"
-    CITED_SUPPORTS = "cited_supports"
-    CITED_CONTRADICTS = "cited_contradicts"
-    CITED_SILENT = "cited_silent"
-    CITED_UNRELATED = "cited_unrelated"
-
-    MARKER_OUT_OF_RANGE = "marker_out_of_range"
-    REFERENCE_CONFIRMED = "reference_confirmed"
-    REFERENCE_NOT_FOUND = "reference_not_found"
-    REFERENCE_UNKNOWN = "reference_unknown"
-    REFERENCE_RETRACTED = "reference_retracted"
-    DOI_DIFFERS = "doi_differs"
-    TITLE_DIFFERS = "title_differs"
-    YEAR_DIFFERS = "year_differs"
-    AUTHOR_DIFFERS = "author_differs"
-    REFERENCE_REPEATED = "reference_repeated"
-    REFERENCE_NOT_CITED = "reference_not_cited"
-
-    NUMBER_VERIFIED = "number_verified"
-    NUMBER_DIFFERS = "number_differs"
-    NUMBER_UNKNOWN = "number_unknown"
-
-    @property
-    def rule(self) -> "RemarkRule":
-        """Row of this remark in corpus/grounding/remarks.toml."""
-        return _rules()[self]
-
-
-class RemarkRule(Value):
-    """Row of the table of remarks."""
+    """Kind of a remark, with its check, the state that it has unless a check knows better, and its words."""
 
     check: Check
     state: SentenceState
     words: str
 
+    def __new__(cls, value: str, check: str, state: str, words: str) -> Self:
+        """One row of the table; docs/grounding.md has the same words."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.check, member.state, member.words = Check(check), SentenceState(state), words
+        return member
 
-@cache
-def _rules() -> dict[Remark, RemarkRule]:
-    raw = read_toml(resource_dir("corpus") / "grounding" / "remarks.toml")
-    return {Remark(name): RemarkRule.model_validate(row) for name, row in raw.items()}
+    EDGE_VERIFIED = "edge_verified", "graph", "verified", "The graph holds it, and a source confirms it"
+    EDGE_REFUTED = "edge_refuted", "graph", "contradicted", "The graph holds it, and a source speaks against it"
+    EDGE_DENIED = "edge_denied", "graph", "contradicted", "The text denies an edge of the graph"
+    EDGE_UNVERIFIED = "edge_unverified", "graph", "not_checkable", "The graph holds it, and no source has confirmed it"
+    EDGE_UNKNOWN = (
+        "edge_unknown", "graph", "unsupported", "Both things are known, and nothing that was looked at has such an edge"
+    )  # fmt: skip
+    VALUE_VERIFIED = "value_verified", "graph", "verified", "The graph has this value, and a source confirms it"
+    VALUE_DIFFERS = "value_differs", "graph", "contradicted", "The graph and its source have another value"
+    SYMBOL_OUTDATED = "symbol_outdated", "graph", "unsupported", "A former symbol: the gene has another one now"
+    ID_OUTDATED = "id_outdated", "graph", "unsupported", "A former identifier or term"
+
+    PAPERS_SUPPORT = "papers_support", "papers", "supported", "Papers say so"
+    PAPERS_CONTRADICT = "papers_contradict", "papers", "contradicted", "Papers say otherwise"
+    PAPERS_SILENT = "papers_silent", "papers", "unsupported", "Papers were looked at, and none speaks of it"
+    CITED_SUPPORTS = "cited_supports", "citation", "supported", "The paper that it cites says so"
+    CITED_CONTRADICTS = "cited_contradicts", "citation", "contradicted", "The paper that it cites says otherwise"
+    CITED_SILENT = "cited_silent", "citation", "not_checkable", "The paper that it cites does not speak of it"
+    CITED_UNRELATED = "cited_unrelated", "citation", "unsupported", "The work that it cites is about something else"
+
+    MARKER_OUT_OF_RANGE = (
+        "marker_out_of_range", "citation", "contradicted", "A citation of a reference that the list does not have",
+    )  # fmt: skip
+    REFERENCE_CONFIRMED = "reference_confirmed", "citation", "supported", "The reference is as it is known elsewhere"
+    REFERENCE_NOT_FOUND = (
+        "reference_not_found", "citation", "contradicted", "There is no such work where it would have to be",
+    )  # fmt: skip
+    REFERENCE_UNKNOWN = "reference_unknown", "citation", "unsupported", "No such work was found where it was looked for"
+    REFERENCE_RETRACTED = "reference_retracted", "citation", "contradicted", "The work was retracted"
+    DOI_DIFFERS = "doi_differs", "citation", "contradicted", "The DOI is of another work"
+    TITLE_DIFFERS = "title_differs", "citation", "contradicted", "The work has another title"
+    YEAR_DIFFERS = "year_differs", "citation", "contradicted", "The work is of another year"
+    AUTHOR_DIFFERS = "author_differs", "citation", "contradicted", "The work has another first author"
+    REFERENCE_REPEATED = "reference_repeated", "citation", "not_checkable", "The same work stands in the list twice"
+    REFERENCE_NOT_CITED = "reference_not_cited", "citation", "not_checkable", "Nothing in the text cites it"
+
+    NUMBER_VERIFIED = "number_verified", "number", "verified", "The results have this number"
+    NUMBER_DIFFERS = (
+        "number_differs", "number", "contradicted", "The results, or the counts beside it, have another number",
+    )  # fmt: skip
+    NUMBER_UNKNOWN = (
+        "number_unknown", "number", "unsupported", "No result is this number, or the rest of the text lacks it",
+    )  # fmt: skip
 
 
 LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))
@@ -113,7 +112,7 @@ class Remarked(Value):
     """
 
     remark: Remark
-    state: SentenceState = Field(default_factory=lambda row: row["remark"].rule.state)
+    state: SentenceState = Field(default_factory=lambda row: row["remark"].state)
     sentence: int | None = Field(default=None, description="number of the sentence")
     reference: str | None = Field(default=None, description="key of the reference")
     start: int = 0
@@ -130,7 +129,7 @@ class Remarked(Value):
     @property
     def check(self) -> Check:
         """Against what it was made."""
-        return self.remark.rule.check
+        return self.remark.check
 
     @property
     def place(self) -> int | str:
@@ -140,7 +139,7 @@ class Remarked(Value):
     @property
     def words(self) -> str:
         """The remark and its note, for people."""
-        return f"{self.remark.rule.words}: {self.note}"
+        return f"{self.remark.words}: {self.note}"
 
     def as_row(self) -> dict[str, Any]:
         """The remark as a row of JSON, without its place."""
@@ -149,10 +148,7 @@ class Remarked(Value):
         return head | row | ({"task": str(self.task)} if self.task else {})
 
 
-_STRONGEST = (SentenceState.CONTRADICTED, SentenceState.VERIFIED, SentenceState.SUPPORTED, SentenceState.UNSUPPORTED)
-
-
 def state_of(remarks: Iterable[Remarked]) -> SentenceState:
     """The state of a sentence: one contradiction outweighs what is right in it, one support what is silent."""
     found = {remarked.state for remarked in remarks}
-    return next((state for state in _STRONGEST if state in found), SentenceState.NOT_CHECKABLE)
+    return next((state for state in SentenceState if state in found), SentenceState.NOT_CHECKABLE)

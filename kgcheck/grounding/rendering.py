@@ -151,7 +151,7 @@ def _sarif(found: "Grounded", exit_code: int) -> dict[str, Any]:
             failures.append(f"{place_of(found, remarked)}: {remarked.note}")
             continue
         kind, level = _LEVELS[remarked.state]
-        words = rules[remarked.remark.value] = remarked.remark.rule.words
+        words = rules[remarked.remark.value] = remarked.remark.words
         results.append(
             {
                 "ruleId": remarked.remark.value,
@@ -220,4 +220,4 @@ def _span(whole: str, repair: Repair, text: str) -> tuple[int, int] | None:
 
 def _by_hand(remarked: Remarked, repair: Repair) -> str:
     where = f"sentence {remarked.sentence}" if remarked.sentence is not None else f"reference {remarked.reference}"
-    return f"{where}, by hand: {remarked.remark.rule.words}: {remarked.stated!r} -> {repair.to!r}"
+    return f"{where}, by hand: {remarked.remark.words}: {remarked.stated!r} -> {repair.to!r}"

@@ -364,7 +364,7 @@ def objection_to_remarks(old: Grounded, new: Grounded, left_out: Sequence[str]) 
     more = Counter(map(_contradiction, _contradicted(new))) - Counter(map(_contradiction, _contradicted(old)))
     for remarked in _contradicted(new):
         if more[_contradiction(remarked)] > 0:
-            return f"it is contradicted: {remarked.remark.rule.words.lower()}: {remarked.note}"
+            return f"it is contradicted: {remarked.remark.words.lower()}: {remarked.note}"
     if new.incomplete and not old.incomplete:
         return "what it states could not be looked up"
     lost = sorted(_verified(old) - _verified(new))

@@ -677,7 +677,7 @@ def _remark(found: "Grounded", one: Remarked, left_out: list[str]) -> dict[str, 
     return {
         **fields_of(RemarkLine, one),
         **fields_of(RemarkLine, one.task),
-        "means": one.remark.rule.words,
+        "means": one.remark.words,
         "words": found.text_of(one)[one.start : one.end],
         "note": quoted(one.note, origin, LONG),
         "found": quoted(one.found, origin, LONG) if one.found else None,

@@ -119,4 +119,4 @@ def test_every_remark_has_words_and_the_docs_have_them() -> None:
     table = docs.partition("<!-- remarks -->")[2].partition("<!-- end of remarks -->")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.strip().splitlines()[2:]]
 
-    assert rows == [[f"`{remark.value}`", remark.rule.words] for remark in Remark]
+    assert rows == [[f"`{remark.value}`", remark.words] for remark in Remark]

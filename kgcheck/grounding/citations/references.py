@@ -457,7 +457,7 @@ def _remark(
     once = start >= 0 and text.casefold().count(stated.casefold()) == 1 and len(text) == len(text.casefold())
     return Remarked(
         remark=remark,
-        state=state or remark.rule.state,
+        state=state or remark.state,
         reference=reference.key,
         start=start if once else 0,
         end=start + len(stated) if once else 0,

@@ -296,7 +296,7 @@ class FactCheck:
             return None
         edge, best = min(meant, key=lambda pair: _ORDER.index(pair[1].remark))
         first, last = sorted((edge.head, edge.tail), key=lambda thing: thing.start)
-        remark, state = best.remark, best.remark.rule.state
+        remark, state = best.remark, best.remark.state
         if edge.denied:
             if remark is Remark.EDGE_UNKNOWN:
                 return None
