@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
@@ -21,6 +21,7 @@ from kgcheck.audit.verified_facts import node_facts
 from kgcheck.context import Context
 from kgcheck.curation.findings import list_findings
 from kgcheck.errors import ModelAnswer, UnknownName
+from kgcheck.inputs import read_toml
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
@@ -35,7 +36,6 @@ from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, S
 from kgcheck.options import Spending
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
-from kgcheck.profile.toml_files import read_value
 from kgcheck.questions.resolver import taken_names
 from kgcheck.resources import resource_dir
 
@@ -65,35 +65,38 @@ def stated(task: CheckTask, schema: Schema, name: Callable[[Ref], str], value: s
 
 
 class FactKind(StrEnum):
-    """Standing of a fact; the order is that of a brief."""
+    """Standing of a fact; the order is that of a brief.
 
-    VERIFIED = "verified"
-    PAPER_FOR = "paper_for"
-    PAPER_AGAINST = "paper_against"
-    PAPER_ON = "paper_on"
-    CONTESTED = "contested"
-    REFUTED = "refuted"
-    MISSING = "missing"
-    UNVERIFIED = "unverified"
+    A sentence of prose that rests on a fact of a kind holds one of its ``marks``, if there are any. They stand in no
+    sentence on another kind, unless its facts hold them.
+    """
 
-    @property
-    def heading(self) -> str:
-        """Heading of such facts."""
-        return brief_words().titles[self]
+    heading: str
+    marks: tuple[str, ...]
 
+    def __new__(cls, value: str, heading: str, *marks: str) -> Self:
+        """One row of the table."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.heading, member.marks = heading, marks
+        return member
 
-class BriefWords(Value):
-    """The file ``corpus/briefs/words.toml``."""
-
-    titles: dict[FactKind, str]
-    marks: dict[FactKind, tuple[str, ...]]
-    joining: tuple[str, ...]
+    VERIFIED = "verified", "Verified"
+    PAPER_FOR = "paper_for", "What papers say for it", "paper", "report", "study", "studies"
+    PAPER_AGAINST = "paper_against", "What papers say against it", "denies", "deny", "contradicts"
+    PAPER_ON = "paper_on", "What papers say on the topic", "paper", "report", "study", "studies"
+    CONTESTED = "contested", "Contested", "contested"
+    REFUTED = "refuted", "Refuted: not to be used as facts", "refuted"
+    MISSING = "missing", "Known to sources, missing from the graph", "missing", "lacks", "absent"
+    UNVERIFIED = (
+        "unverified", "Open: nobody could tell, or nobody has looked", "not verified", "not been verified",
+    )  # fmt: skip
 
 
 @cache
-def brief_words() -> BriefWords:
-    """The words that are shipped."""
-    return read_value(resource_dir("corpus") / "briefs" / "words.toml", BriefWords)
+def _joining_words() -> frozenset[str]:
+    """Stems of the words that prose may hold beside those of its facts."""
+    return frozenset(stems(read_toml(resource_dir("corpus") / "briefs" / "words.toml")["joining"]))
 
 
 class BriefFact(Value):
@@ -506,12 +509,11 @@ def _strange_words(text: str, facts: Sequence[BriefFact]) -> str:
     numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(stated))
     if numbers:
         return f"it holds the number {min(numbers)}, which is in none of its facts"
-    marks = brief_words().marks[kind]
-    known = stems(content_words(" ".join((stated, *marks)))) | stems(brief_words().joining)
+    known = stems(content_words(" ".join((stated, *kind.marks)))) | _joining_words()
     strange = [word for word in content_words(text) if not stems((word,)) <= known]
     if strange:
         return f"it holds the word {strange[0]!r}, which is in none of its facts"
-    is_marked = not marks or any(mark in text.casefold() for mark in marks)
+    is_marked = not kind.marks or any(mark in text.casefold() for mark in kind.marks)
     return "" if is_marked else f"it does not say that what it states is {kind.value.replace('_', ' ')}"
 
 

@@ -318,7 +318,7 @@ def _remarked(
         stance=stances.get(remark, Stance.SILENT),
         world=World.CLOSED,
         tier=Tier.OWNER,
-        value=_valued(result) if result else None,
+        value=_valued(result) or None,
         quote=result.quote or None if result else None,
     )
     return Remarked(
@@ -329,7 +329,7 @@ def _remarked(
         end=quantity.end,
         note=note,
         stated=_shown(sentence, quantity),
-        found=_valued(result) if result else "",
+        found=_valued(result),
         evidence=(evidence,),
     )
 

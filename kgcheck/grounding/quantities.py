@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import either
 
 
 class WrittenNumber(NamedTuple):
@@ -179,19 +180,15 @@ class _QuantityRules(NamedTuple):
 def _rules() -> _QuantityRules:
     raw = read_toml(resource_dir("corpus") / "grounding" / "quantities.toml")
     units = {spelling: unit for unit, spellings in raw["units"].items() for spelling in spellings}
-    spelt = _either(units)
+    spelt = either(units)
     gap = r"[ \u00a0\u2009\u202f-]?"
     return _QuantityRules(
         units=units,
         unit=re.compile(rf"{gap}(?P<unit>{spelt})(?:{gap}/{gap}(?P<per>{spelt}))?(?![^\W\d_])"),
         scales=raw["scales"],
-        scale=re.compile(rf"{gap}({_either(raw['scales'])})\b"),
+        scale=re.compile(rf"{gap}({either(raw['scales'])})\b"),
         before=frozenset(raw["names"]["before"].split()),
         after=tuple(raw["names"]["after"]),
         kinds=frozenset(raw["names"]["kinds"].split()),
-        approximate=re.compile(rf"(?:^|(?<=[\s(]))(?:{_either(raw['about']['words'])})\s?$", re.IGNORECASE),
+        approximate=re.compile(rf"(?:^|(?<=[\s(]))(?:{either(raw['about']['words'])})\s?$", re.IGNORECASE),
     )
-
-
-def _either(spellings: Iterable[str]) -> str:
-    return "|".join(re.escape(spelling) for spelling in sorted(spellings, key=len, reverse=True))

@@ -94,7 +94,7 @@ def read_results(path: Path) -> Results:
     return Results(path.name, digest, at, canonical=True, found=found)
 
 
-def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
+def own_results(manuscript: Manuscript) -> Results:
     """The numbers of a manuscript's own results: its sections of results, legends and tables."""
     found = [
         Result(f"sentence {s.number}", q.value, q.step, q.unit, words_about(s.text, (q.start, q.end)), s.text)
@@ -112,7 +112,7 @@ def own_results(manuscript: Manuscript, at: datetime | None = None) -> Results:
                     Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
                     for q in quantities(cell)
                 ]
-    return Results(manuscript.name, manuscript.sha256[:12], at or clock.now(), canonical=False, found=found)
+    return Results(manuscript.name, manuscript.sha256[:12], clock.now(), canonical=False, found=found)
 
 
 def quantities_of(sentence: Sentence) -> tuple[WrittenNumber, ...]:

@@ -10,7 +10,7 @@ the same, so that chance does not move what nobody touched.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +23,7 @@ from kgcheck.errors import InputFormat, ModelAnswer
 from kgcheck.grounding.ground import Grounded, Notes, open_grounder
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.inputs import parse_json, read_toml, read_whole
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import sentences
 from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.literature.works import ids_of_reference
@@ -32,6 +32,7 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.options import TextOptions
+from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.resources import resource_dir
 
@@ -120,10 +121,7 @@ class ScoreCard(Value):
 @cache
 def score_rules() -> ScoreRules:
     """The rules, from corpus/grounding/score.toml."""
-    raw = read_toml(resource_dir("corpus") / "grounding" / "score.toml")
-    tiers = dict(raw["tiers"])
-    sigma = tiers.pop("sigma")
-    return ScoreRules.model_validate(raw | {"tiers": tiers, "sigma": sigma})
+    return read_value(resource_dir("corpus") / "grounding" / "score.toml", ScoreRules)
 
 
 def score_manuscript(
@@ -223,22 +221,15 @@ def corpus_of(context: Context, text: Manuscript, notes: list[str]) -> CorpusFig
     if context.literature is None:
         return None
     store = context.index(notes).store
-    texts = (words for _, words in store.texts())
-    return corpus_figures(text, texts, lambda name: store.number_of(name) is not None, len(store.ids()))
-
-
-def corpus_figures(
-    text: Manuscript, documents: Iterable[str], holds: Callable[[str], bool], papers: int
-) -> CorpusFigures:
-    """Compare a manuscript with a corpus."""
+    papers = len(store.ids())
     counts: Counter[str] = Counter()
     total = 0
-    for total, document in enumerate(documents, 1):  # noqa: B007
-        counts.update(_terms(document))
+    for total, (_, words) in enumerate(store.texts(), 1):  # noqa: B007
+        counts.update(_terms(words))
     common = [(n, term) for term, n in counts.items() if n > 1 and n <= max(2, 0.5 * total)]
     terms = {term for _, term in sorted(common, key=lambda pair: (-pair[0], pair[1]))[:KEY_TERMS]}
     there = {term for block in text.blocks for term in _terms(block.text)}
-    cited = {r.key for r in text.references if any(holds(name) for name in ids_of_reference(r))}
+    cited = {r.key for r in text.references if any(store.number_of(name) is not None for name in ids_of_reference(r))}
     return CorpusFigures(
         coverage=len(terms & there) / len(terms) if terms else 0.0,
         cited=min(1.0, len(cited) / papers) if papers else 0.0,

@@ -1,6 +1,7 @@
 """Load word lists of ``corpus/verifier``, and compile patterns of whole words and prefixes."""
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,6 +24,11 @@ def word_pattern(words: list[str]) -> re.Pattern[str]:
     whole = "|".join(re.escape(w[:-1]) for w in words if w.endswith("."))
     begins = "|".join(re.escape(w) for w in words if not w.endswith("."))
     return re.compile(rf"(?:(?:{whole or 'x^'})$)|(?:{begins or 'x^'})")
+
+
+def either(spellings: Iterable[str]) -> str:
+    """A pattern of any of some spellings, the longest first."""
+    return "|".join(re.escape(spelling) for spelling in sorted(spellings, key=len, reverse=True))
 
 
 @cache

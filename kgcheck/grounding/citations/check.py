@@ -4,6 +4,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -363,42 +364,36 @@ class CitedPapers:
         )
 
 
+@dataclass(frozen=True)
 class _Others:
     """The papers of a list beside those that a sentence cites, by how near their texts are to it."""
 
-    def __init__(
-        self,
-        index: LiteratureIndex,
-        references: Mapping[str, CitedWork],
-        papers: Mapping[str, str],
-        sentence: Sentence,
-        words: str,
-    ) -> None:
-        self._index = index
-        self._references = references
-        self._papers = papers
-        self._words = words
-        self._cited = {key for marker in sentence.markers for key in marker.keys}
+    index: LiteratureIndex
+    references: Mapping[str, CitedWork]
+    papers: Mapping[str, str]
+    sentence: Sentence
+    words: str
 
     def far_nearer_than(self, key: str) -> str:
         """The label of the reference that is far nearer to the sentence than one that it cites; empty if none is."""
-        near = {k: cosine for k, cosine in self._nearness.items() if k not in self._cited}
+        cited = {key for marker in self.sentence.markers for key in marker.keys}
+        near = {k: cosine for k, cosine in self._nearness.items() if k not in cited}
         if key not in self._nearness or len(near) < FEWEST_OTHERS:
             return ""
         nearest = max(near, key=lambda k: (near[k], k))
-        label = self._references[nearest].label or nearest
+        label = self.references[nearest].label or nearest
         return label if near[nearest] - self._nearness[key] >= FARTHER else ""
 
     @cached_property
     def _nearness(self) -> dict[str, float]:
         """The cosine of each reference's text, its best paragraph where it is a whole paper; empty without vectors."""
-        if not self._index.embedder:
+        if not self.index.embedder:
             return {}
-        within = sorted(set(self._papers.values()))
-        hits = self._index.search(self._words, limit=len(within), within=within)
+        within = sorted(set(self.papers.values()))
+        hits = self.index.search(self.words, limit=len(within), within=within)
         found = {hit.document.paper_id: hit.cosine or 0.0 for hit in hits}
         # What has neither a word nor a direction in common is no hit.
-        return {key: found.get(paper, 0.0) for key, paper in self._papers.items()}
+        return {key: found.get(paper, 0.0) for key, paper in self.papers.items()}
 
 
 def statement_of(sentence: Sentence) -> str:

@@ -22,6 +22,7 @@ from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.verify import instructs
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import either
 
 MOST = 5
 """Claims of a paper."""
@@ -107,13 +108,13 @@ def _part(heading: str, *, begins: bool = False) -> str:
     return next((part for part, match in found if match and not (begins and match.start())), "")
 
 
-def choose_claims(paper: PaperText, most: int = MOST) -> tuple[PaperClaim, ...]:
+def choose_claims(paper: PaperText) -> tuple[PaperClaim, ...]:
     """The claims of a paper, the strongest first."""
     if paper.head.retracted or any(instructs(d.abstract) for d in paper.documents):
         return ()
     chosen: list[_Candidate] = []
     for candidate in sorted(_weighed(paper), key=lambda c: (-c.score, c.place)):
-        if candidate.score < _LEAST or len(chosen) == most:
+        if candidate.score < _LEAST or len(chosen) == MOST:
             break
         if not any(_alike(candidate.words, other.words) for other in chosen):
             chosen.append(candidate)
@@ -251,9 +252,7 @@ def _place(name: str) -> float:
 
 def _phrases(listed: Sequence[str]) -> str:
     """A pattern for phrases: words, of which one that ends with * is only begun."""
-    return "|".join(
-        re.escape(p).replace(r"\*", r"\w*").replace(r"\ ", r"\s") for p in sorted(listed, key=len, reverse=True)
-    )
+    return either(listed).replace(r"\*", r"\w*").replace(r"\ ", r"\s")
 
 
 @cache

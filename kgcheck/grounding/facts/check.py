@@ -106,7 +106,7 @@ class OutdatedNames:
     def _labels(self, token: str, prose: Prose) -> list[Label]:
         has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
         found = [label for label in self._ids if label.matches(token)] if has_digit else []
-        unsure = token in statement_words().unsure or token in prose.explained or token.lower() in prose.words
+        unsure = token in statement_words().lists["unsure"] or token in prose.explained or token.lower() in prose.words
         if not found and not unsure and _SYMBOL.fullmatch(token):
             found = [label for label in self._symbols if label.matches(token)]
         return found

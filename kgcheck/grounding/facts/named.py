@@ -8,7 +8,7 @@ as often, is not sure by itself. Words by which sentences are read stand in ``co
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kgcheck.graph.names import Candidate, How, NameIndex, folded
@@ -34,14 +34,6 @@ _FEW = 5
 """Letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol."""
 
 
-class SpeciesNames(NamedTuple):
-    """Words for organisms: others than human, those of them whose symbols look like human ones, and human."""
-
-    others: frozenset[str]
-    alike: frozenset[str]
-    human: frozenset[str]
-
-
 class StatementWords(NamedTuple):
     """The lists of the file by their names; those of beginnings of words as patterns."""
 
@@ -54,9 +46,6 @@ class StatementWords(NamedTuple):
     general: frozenset[str]
     denying: dict[str, frozenset[str]]
     same: dict[str, tuple[str, ...]]
-    species: SpeciesNames
-    beside: frozenset[str]
-    unsure: frozenset[str]
 
 
 _KNOWN = (
@@ -82,9 +71,6 @@ def statement_words() -> StatementWords:
         general=frozenset(raw["general"]),
         denying={word: frozenset(cues.split()) for word, _, cues in denying},
         same={cue: tuple(text.split()) for cue, text in raw["same"].items()},
-        species=SpeciesNames(*(frozenset(raw["species"][name].split()) for name in SpeciesNames._fields)),
-        beside=frozenset(raw["symbols"]["beside"].split()),
-        unsure=frozenset(raw["symbols"]["unsure"].split()),
     )
 
 
@@ -120,6 +106,8 @@ class NameTable:
             for label in store.schema.labels
             if (not wanted or label.name in wanted) and not label.shares_ids_with
         ]
+        # Several checks of one manuscript ask for the same.
+        self.things = lru_cache(1)(self._things)
 
     @property
     def one_species(self) -> bool:
@@ -132,7 +120,7 @@ class NameTable:
         known = {key: [c for c in nodes if c.how is How.ID or good_names((c.name,))] for key, nodes in found.items()}
         return {key: nodes for key, nodes in known.items() if nodes}
 
-    def things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
+    def _things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
         """Find the things that each sentence of a manuscript names."""
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
         prose = Prose.from_manuscript(manuscript)
@@ -237,7 +225,7 @@ class NameTable:
         if known.ref.label not in self._index.exact:
             # An abbreviation that nobody explains.
             return not (written.isupper() and len(written) <= _FEW)
-        if written in statement_words().unsure or written.lower() in prose:
+        if written in statement_words().lists["unsure"] or written.lower() in prose:
             return False
         letters, digits = sum(map(str.isalpha, written)), sum(map(str.isdigit, written))
         if known.how is How.SYNONYM:
@@ -284,7 +272,7 @@ def without_marks(text: str) -> str:
 
 def has_beside(text: str, start: int, end: int) -> bool:
     """Look for a word such as "gene" right before or after a name."""
-    beside = statement_words().beside
+    beside = statement_words().lists["beside"]
     before = re.findall(r"[\w-]+", text[max(0, start - 30) : start])[-1:]
     after = re.findall(r"^\s+([\w-]+)", text[end : end + 30])
     return any(word.lower() in beside for word in (*before, *after))
@@ -321,10 +309,10 @@ class HumanText:
     """
 
     def __init__(self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]]) -> None:
-        self._names = statement_words().species
+        self._lists = statement_words().lists
         front = [manuscript.title, *(b.text for b in manuscript.blocks if b.section == "abstract")]
         words = set(_ORGANISM.findall(" ".join(front).lower()))
-        is_of_others = bool(words & self._names.alike) and not words & self._names.human
+        is_of_others = bool(words & self._lists["species_alike"]) and not words & self._lists["human"]
         used = Counter(text for named in things.values() for text in {thing.text for thing in named})
         self._own = {text for text, count in used.items() if count >= _OFTEN and is_of_others and not text.islower()}
 
@@ -333,6 +321,6 @@ class HumanText:
             if " " in thing.text:
                 sentence = sentence[: thing.start] + sentence[thing.end :]
         words = set(_ORGANISM.findall(sentence.lower()))
-        if words & self._names.human:
+        if words & self._lists["human"]:
             return True
-        return not words & self._names.others and not any(thing.text in self._own for thing in things)
+        return not words & self._lists["other_species"] and not any(thing.text in self._own for thing in things)

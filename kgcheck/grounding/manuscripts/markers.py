@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
 from kgcheck.literature.papers import CitedWork
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import either
 
 
 class _MarkerWords(NamedTuple):
@@ -31,22 +32,18 @@ class _MarkerWords(NamedTuple):
 def _marker_words() -> _MarkerWords:
     raw = read_toml(resource_dir("corpus") / "grounding" / "markers.toml")
     names, numbers = raw["names"], raw["numbers"]
-    before = _alternatives(numbers["no_citation_before"].split())
+    before = either(numbers["no_citation_before"].split())
     signs = "[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]"
     return _MarkerWords(
         particles=frozenset(names["particles"].split()),
         no_names=frozenset(names["no_names"].split()),
         no_citation_before=re.compile(rf"(?:{signs}|(?<![^\s(])\+|\b(?:{before}))\s?$", re.IGNORECASE),
-        formula_before=re.compile(rf"\b(?:{_alternatives(numbers['formula_before'].split())}) $", re.IGNORECASE),
+        formula_before=re.compile(rf"\b(?:{either(numbers['formula_before'].split())}) $", re.IGNORECASE),
         interval_before=re.compile(
-            rf"\b(?:{_alternatives(numbers['interval_before'])})[:,;]?(?: (?:of|from|in))? ?$", re.IGNORECASE
+            rf"\b(?:{either(numbers['interval_before'])})[:,;]?(?: (?:of|from|in))? ?$", re.IGNORECASE
         ),
-        unit_after=re.compile(rf" ?(?:{_alternatives(numbers['unit_after'].split())})(?![\w-])"),
+        unit_after=re.compile(rf" ?(?:{either(numbers['unit_after'].split())})(?![\w-])"),
     )
-
-
-def _alternatives(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
 NumberForm = Literal["bracket", "parenthesis", "superscript"]

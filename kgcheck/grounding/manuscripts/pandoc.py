@@ -87,8 +87,8 @@ def pandoc_path() -> str:
         import pypandoc
 
         path = str(pypandoc.get_pandoc_path())
+        if not os.access(path, os.X_OK):
+            raise PermissionError(path)
     except (ImportError, OSError) as error:
         raise MissingExtra("reading Markdown, LaTeX and Word", EXTRA) from error
-    if not os.access(path, os.X_OK):
-        raise MissingExtra("reading Markdown, LaTeX and Word", EXTRA)
     return path

@@ -661,32 +661,33 @@ class _BlockReader:
     def _add(self, kind: BlockKind, inlines: Sequence[Any], label: str = "") -> None:
         text = _Inlines(self._works)
         text.take(inlines)
+        if found := legend_label(text.text):
+            kind, label = ("legend" if kind == "paragraph" else kind), found
+        notes = [(span, self._note(note, label)) for span, note in text.notes]
+        linked = [] if self._keys else [(span, work) for span, made in notes if (work := self._work(made))]
+        markers = [Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote") for span, work in linked]
+        if block := self._made(kind, text, label, markers):
+            counts = tuple((span, len(made)) for span, made in notes)
+            self.blocks += [block.model_copy(update={"notes": counts}), *(b for _, made in notes for b in made)]
+
+    def _made(
+        self, kind: BlockKind, text: _Inlines, label: str, more: Sequence[Marker] = (), *, aside: bool = False
+    ) -> Block | None:
+        """A block of a text; None where the text has neither letters nor numbers."""
         shown = text.text
         if not any(c.isalnum() for c in shown):
-            return
-        if found := legend_label(shown):
-            kind, label = ("legend" if kind == "paragraph" else kind), found
-        markers = self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)])
-        notes: list[Block] = []
-        counts: list[tuple[Span, int]] = []
-        for span, note in text.notes:
-            made = self._note(note, label)
-            notes += made
-            counts.append((span, len(made)))
-            if not self._keys and (work := self._work(made)):
-                markers.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
-        block = Block(
+            return None
+        markers = [*self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)]), *more]
+        return Block(
             kind=kind,
             section=self._headings.kind,
             path=self._headings.path,
             text=shown,
             label=label,
-            line=self._lines.find(shown),
+            line=self._lines.find(shown, aside=aside),
             markers=tuple(sorted(markers, key=lambda m: m.start)) if kind != "heading" else (),
             barred=(*text.barred, *(span for span, _ in text.notes)),
-            notes=tuple(counts),
         )
-        self.blocks += [block, *notes]
 
     def _work(self, note: Sequence[Block]) -> CitedWork | None:
         """The work that a note names, in a text that has no list of references."""
@@ -718,19 +719,8 @@ class _BlockReader:
                 continue
             text = _Inlines(self._works)
             text.take(block["c"])
-            if any(c.isalnum() for c in text.text):
-                made.append(
-                    Block(
-                        kind="footnote",
-                        section=self._headings.kind,
-                        path=self._headings.path,
-                        text=text.text,
-                        label=label,
-                        line=self._lines.find(text.text, aside=True),
-                        markers=tuple(self._with_ranges(text.text, text.markers)),
-                        barred=tuple(text.barred),
-                    )
-                )
+            if note := self._made("footnote", text, label, aside=True):
+                made.append(note)
         return made
 
 
@@ -812,16 +802,8 @@ def _manuscript(name: str, format_: Format, data: bytes, written: Written) -> Ma
     blocks = with_markers(written.blocks, written.references)
     if not any(b.kind != "heading" for b in blocks):
         raise InputFormat(f"{name} has no text", "give a manuscript with sentences")
-    return Manuscript(
-        name=name,
-        format=format_,
-        sha256=hashlib.sha256(data).hexdigest(),
-        title=written.title,
-        ids=written.ids,
-        blocks=blocks,
-        references=written.references,
-        tables=written.tables,
-    )
+    parts = written._replace(blocks=blocks)._asdict()
+    return Manuscript(name=name, format=format_, sha256=hashlib.sha256(data).hexdigest(), **parts)
 
 
 def _written(path: Path, data: bytes, format_: Format) -> Written:
