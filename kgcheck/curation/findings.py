@@ -32,7 +32,7 @@ from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
 from kgcheck.ledger.comparisons import FEW, ComparisonState
-from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
+from kgcheck.ledger.decisions import DECISION, Action, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
 from kgcheck.ledger.rows import finding_of
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN, SHOWN_ORDER, TALLY
@@ -48,6 +48,7 @@ _SEARCHED = ("subject_id", "subject_name", "object_id", "object_name", "value", 
 
 
 LINE = r"^[^\x00-\x1f\x7f]*$"
+_TEXT = r"^[^\x00]*$"
 _DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 
 
@@ -132,6 +133,25 @@ class FindingFilter(Value):
             for name in wanted:
                 if name not in known:
                     raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
+
+
+class DecisionOptions(Value):
+    """Decision to be made: bodies of HTTP and arguments of tools are those of this model."""
+
+    action: Action = Field(
+        description="accept: it is right, repair it; reject: a false alarm; defer: until a day; reopen: take the"
+        " decision back"
+    )
+    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=_TEXT)] | None = Field(
+        default=None, description="with accept: of what is proposed, this id or value"
+    )
+    note: str = Field(default="", max_length=10_000, pattern=_TEXT, description="why; shown wherever the decision is")
+    until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """These fields alone, as Workspace.decide takes them."""
+        return {name: getattr(self, name) for name in DecisionOptions.model_fields}
 
 
 NOT_REJECTED = tuple(state for state in DecisionState if state is not DecisionState.REJECTED)

@@ -62,12 +62,12 @@ PATCH = table_of(
 
 
 class OperationEntry(Value):
-    """An operation of a patch as the ledger knows it."""
+    """One change of a patch."""
 
     number: int
     kind: str
     finding: str
-    about: str
+    about: str = Field(description="the change in words")
     state: OperationState = OperationState.OPEN
     why: str = Field(default="", description="of a conflict")
 

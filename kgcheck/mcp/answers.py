@@ -1,4 +1,8 @@
-"""Models of MCP tools' answers, which mark the origin of quoted text and bound its length."""
+"""Models of MCP tools' answers, which mark the origin of quoted text and bound its length.
+
+A name in a graph, a line of a paper or a note may be written to be taken for an instruction by whoever reads it: it
+stands alone in a `Quoted`, never inside a sentence of kgcheck's.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.ledger.accounts import Users
+from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.service.access import BodyTooLarge, Principal, Role, action_of
+from kgcheck.service.access import BodyTooLarge, Principal, action_of
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.middleware import HttpMiddleware
@@ -147,7 +147,7 @@ class _FewValues(HttpMiddleware):
         if not isinstance(scope.get("user"), AuthenticatedUser):
             await self._app(scope, receive, send)
             return
-        body = b""
+        body = bytearray()
         try:
             async for part in Request(scope, receive).stream():
                 body += part
@@ -163,7 +163,7 @@ class _FewValues(HttpMiddleware):
         except ValueError:
             await refusal(400, "the body is no JSON", "send a message of JSON-RPC")(scope, receive, send)
             return
-        read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        read: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def again() -> "Message":
             return read.pop() if read else await receive()

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from kgcheck.ledger.accounts import Role
 from kgcheck.mcp.answers import RunsGiven, RunWhole, answer, run_line
 from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.tools import whole_of
 from kgcheck.model import Value
-from kgcheck.service.access import Role
 from kgcheck.workspace.workspace import Workspace
 
 _CAREFUL = (

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgcheck.errors import UsageError
-from kgcheck.ledger.accounts import Users, whoami
+from kgcheck.ledger.accounts import Role, Users, whoami
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, guard, refusal
 from kgcheck.mcp.server import ToolServer, make_server
@@ -26,7 +26,6 @@ from kgcheck.service.access import (
     LOOPBACK,
     NotSignedIn,
     Refused,
-    Role,
     check_host,
     check_site,
     comes_by_proxy,

@@ -14,9 +14,10 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from kgcheck.agents.transcript import Event
-from kgcheck.curation.findings import FindingFilter, FindingPage
+from kgcheck.curation.findings import DecisionOptions, FindingFilter, FindingPage
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
+from kgcheck.ledger.accounts import Role
 from kgcheck.literature.paper_search import PaperHit
 from kgcheck.mcp.answers import (
     AnswerGiven,
@@ -46,7 +47,6 @@ from kgcheck.mcp.answers import (
     text_given,
 )
 from kgcheck.mcp.guards import Asking
-from kgcheck.service.access import Role
 from kgcheck.workspace.workspace import Workspace
 
 
@@ -90,7 +90,12 @@ _TEXT = f"the text itself, with at most {MOST_NUMBERS} numbers and {MOST_CITATIO
 def with_options(model: type[BaseModel]) -> Callable[[F], F]:
     """Give a function the fields of a model of options as arguments, in the place of its ``**`` argument."""
     options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[field.annotation, field])
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.is_required() else field.default,
+            annotation=Annotated[field.annotation, field],
+        )
         for name, field in model.model_fields.items()
     ]
 
@@ -338,23 +343,9 @@ class Tools:
         checked, notes = self._workspace.check_given_protocol(text, bibliography=self._sources.bibliography)
         return protocol_given(checked, notes, limit)
 
+    @with_options(DecisionOptions)
     def decide(
-        self,
-        findings: Annotated[list[Fingerprint], Field(min_length=1, max_length=100)],
-        action: Annotated[
-            Literal["accept", "reject", "defer", "reopen"],
-            Field(
-                description="accept: it is right, repair it; reject: a false alarm; defer: until a day; reopen: take"
-                " the decision back"
-            ),
-        ],
-        note: Annotated[str, Field(max_length=2_000, description="why; shown wherever the decision is")] = "",
-        choose: Annotated[
-            str | None, Field(max_length=512, description="with accept: which of the proposed ids or values to take")
-        ] = None,
-        until: Annotated[
-            str | None, Field(max_length=10, description="with defer: the day on which it comes back")
-        ] = None,
+        self, findings: Annotated[list[Fingerprint], Field(min_length=1, max_length=100)], **options: Any
     ) -> DecisionsGiven:
         """Decide about findings.
 
@@ -362,7 +353,7 @@ class Tools:
         Nothing is overwritten and the graph is not changed; reopen takes a decision back.
         """
         by = self._asking.needs(Role.CURATOR).name
-        made = self._workspace.decide(findings, action, by=by, choose=choose, note=note, until=until)
+        made = self._workspace.decide(findings, by=by, **options)
         return DecisionsGiven(by=by, decided=[fields_of(DecidedLine, m.decision, before=m.before.state) for m in made])
 
 

@@ -1,4 +1,8 @@
-"""Access to the service: roles that routes need, CSRF, and checks of host and origin."""
+"""Access to the service: roles that routes need, CSRF, and checks of host and origin.
+
+A page elsewhere can make a browser send requests to a service on this machine, which Origin shows; and a name that its
+owner points at this machine lets that page read the answers, too, which Host shows.
+"""
 
 import hmac
 from collections.abc import Collection, Mapping
@@ -17,8 +21,6 @@ from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.visible import visible
 
-__all__ = ["Principal", "Role"]
-
 
 class Principal(Value):
     """Somebody whose token or session was checked."""
@@ -26,6 +28,7 @@ class Principal(Value):
     name: str
     role: Role
     id: str = ""
+    """Id of the token of a start; empty where a token of the ledger, a session or no token was checked."""
     session: str | None = None
 
 
@@ -122,7 +125,7 @@ async def somebody(request: Request) -> Principal | None:
 def action_of(
     principal: Principal | None, address: str, method: str, route: str, objects: str, status: int
 ) -> ActionEntry:
-    """Entry of the record of actions: nothing of what was sent but the names in a path."""
+    """Make an entry of the record of actions: of what was sent it has ``objects`` alone, names in a path or a call."""
     return ActionEntry(
         at=clock.now(),
         name=principal.name if principal else "",

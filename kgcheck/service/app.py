@@ -12,6 +12,7 @@ from kgcheck import __version__
 from kgcheck.service import sign_in
 from kgcheck.service.api import findings, health, patches, questions, runs, tasks
 from kgcheck.service.guards import Application, add_guards
+from kgcheck.service.metrics import Measured, Metrics
 from kgcheck.service.page import finding, nodes, triage
 from kgcheck.service.page import patches as patch_pages
 from kgcheck.service.page import questions as question_pages
@@ -20,7 +21,6 @@ from kgcheck.service.page import tasks as task_pages
 from kgcheck.service.page.rendering import error_page
 from kgcheck.service.problems import API, MEDIA_TYPE, Problem, add_handlers
 from kgcheck.service.state import Service
-from kgcheck.service.telemetry import Measured, Metrics
 
 _API = (
     *(runs.router, findings.router, findings.decisions_router, runs.diff_router, patches.router),

@@ -18,7 +18,7 @@ MOST_VALUES = 10_000
 SHOWN_ERRORS = 20
 
 
-def json_of(body: bytes) -> Any:
+def json_of(body: bytes | bytearray) -> Any:
     """Parse a body; BodyTooLarge where it has more values than any request needs, ValueError where it is no JSON."""
     count = 0
 

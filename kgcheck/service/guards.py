@@ -1,4 +1,8 @@
-"""Gate and other guards of requests: authentication, roles, body size and time limits."""
+"""Gate and other guards of requests: authentication, roles, body size and time limits.
+
+The gate stands before anything of a body is read: who may not call a route cannot make the service read what they send.
+A route that names nothing that it needs lets nobody in.
+"""
 
 import asyncio
 import logging
@@ -13,6 +17,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgcheck.errors import KgcheckError, LedgerError
+from kgcheck.ledger.accounts import Role
 from kgcheck.service.access import (
     CSRF_HEADER,
     SAFE,
@@ -24,7 +29,6 @@ from kgcheck.service.access import (
     NotSignedIn,
     Principal,
     Refused,
-    Role,
     TookTooLong,
     TooManyRequests,
     action_of,
@@ -35,7 +39,7 @@ from kgcheck.service.access import (
     somebody,
 )
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
-from kgcheck.service.problems import paged, problem_of, refusal, status_of
+from kgcheck.service.problems import refusal
 from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
 
@@ -103,16 +107,11 @@ class Gate:
 
         try:
             await to_thread.run_sync(self._check, request, door, limiter=self._threads)
-        except Refused as error:
-            if isinstance(error, TooManyRequests) or not hasattr(request.state, "caller"):
-                # A record that any page elsewhere could fill would be of no use.
-                await refusal(request, error)(scope, receive, send)
-            else:
-                await refusal(request, error)(scope, receive, recording)
-            return
         except KgcheckError as error:
-            answer = paged(request, status_of(error), error) or problem_of(request, error)
-            await answer(scope, receive, send)
+            # A record that any page elsewhere could fill would be of no use.
+            is_recorded = isinstance(error, Refused) and not isinstance(error, TooManyRequests)
+            is_recorded &= hasattr(request.state, "caller")
+            await refusal(request, error)(scope, receive, recording if is_recorded else send)
             return
         await self._app(scope, receive, recording)
 

@@ -1,4 +1,8 @@
-"""Limits of the service: request rates, failed sign-ins, body size, time and connections."""
+"""Limits of the service: request rates, failed sign-ins, body size, time and connections.
+
+uvicorn refuses every request beyond its limit of connections. Here a new connection takes the place of the one that has
+waited longest for its client; where all are at work, it may ask for health alone.
+"""
 
 import asyncio
 from collections.abc import Collection, Iterable

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from kgcheck import errors
 from kgcheck.errors import ChangedMeanwhile, KgcheckError, UsageError
 from kgcheck.model import Value
-from kgcheck.service.access import SAFE, NotSignedIn, Refused
+from kgcheck.service.access import SAFE, NotSignedIn
 from kgcheck.service.bodies import SHOWN_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
@@ -138,8 +138,8 @@ def paged(request: Request, status: int, error: Exception) -> Response | None:
     """
     page = getattr(request.app.state, "error_page", None)
     made: Response | None = page(request, status, error) if page and not is_api(request) else None
-    if made:
-        made.headers.update(getattr(error, "headers", None) or {})
+    if made and isinstance(error, KgcheckError):
+        made.headers.update(getattr(error, "headers", {}))
     return made
 
 
@@ -150,15 +150,11 @@ def is_api(request: Request) -> bool:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer with problems wherever a request under the API ends with an error; a page has its own way."""
-
-    @app.exception_handler(Refused)
-    def not_let_in(request: Request, error: Refused) -> Response:
-        return refusal(request, error)
+    """Answer each request that ends with an error: with a page where a person looks at one, else with a problem."""
 
     @app.exception_handler(KgcheckError)
     def refused(request: Request, error: KgcheckError) -> Response:
-        return paged(request, status_of(error), error) or problem_of(request, error)
+        return refusal(request, error)
 
     @app.exception_handler(RequestValidationError)
     def wrong(request: Request, error: RequestValidationError) -> Response:
@@ -231,8 +227,8 @@ def _status_of(kind: type[KgcheckError]) -> int:
     return found or (503 if kind.exit_code == errors.EXIT_INCOMPLETE else 400)
 
 
-def refusal(request: Request, error: Refused) -> Response:
-    """The answer to a request that is not let in."""
+def refusal(request: Request, error: KgcheckError) -> Response:
+    """The answer to a request that is not let in, or cannot be done."""
     if isinstance(error, NotSignedIn) and wants_sign_in(request):
         from kgcheck.service.sign_in import sign_in_page
 

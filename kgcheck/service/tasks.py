@@ -19,8 +19,9 @@ from starlette.concurrency import run_in_threadpool
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
+from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
-from kgcheck.service.access import NotAllowed, Principal, Role
+from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.telemetry import task_span
 from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
 

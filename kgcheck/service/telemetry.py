@@ -1,4 +1,8 @@
-"""Logs (JSON lines), metrics (Prometheus) and traces (OpenTelemetry) of the service."""
+"""Logs (JSON lines) and traces (OpenTelemetry) of the service.
+
+A line or a span has the route as it stands in the API (``/v1/runs/{run}``), never its path or query, which hold what
+people look for; and of a fault where it happened, not its message, which may quote the same.
+"""
 
 import logging
 import os
@@ -7,23 +11,15 @@ import secrets
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
-from prometheus_client import Counter as Counted
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 from kgcheck import __version__
 from kgcheck.cleartext import refuse_cleartext
-from kgcheck.errors import KgcheckError, MissingExtra
+from kgcheck.errors import MissingExtra
 from kgcheck.redact import redact
 from kgcheck.service.middleware import HttpMiddleware
 from kgcheck.visible import visible
@@ -31,8 +27,7 @@ from kgcheck.visible import visible
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
-
-    from kgcheck.service.state import Service
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REQUEST_ID = "x-request-id"
 """The header that names a request, in both directions."""
@@ -41,7 +36,7 @@ REQUESTS = logging.getLogger("kgcheck.requests")
 
 _request: ContextVar[str | None] = ContextVar("request", default=None)
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_NONE, _UNKNOWN = "-", "(none)"
+_NOBODY, _NO_ROUTE = "-", "(none)"
 
 
 def request_id() -> str | None:
@@ -160,10 +155,10 @@ def _who(scope: "Scope") -> str:
     """Return the name of the caller, from the gate of the service or from Starlette's own authentication."""
     principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
     name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
-    return name or _NONE
+    return name or _NOBODY
 
 
-def route_of(scope: "Scope", unknown: str = _UNKNOWN) -> str:
+def route_of(scope: "Scope", unknown: str = _NO_ROUTE) -> str:
     """The route that a request took, as it stands in the API: ``/v1/runs/{run}``."""
     # A route of a router that another one includes knows only its own part of the path.
     route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
@@ -174,105 +169,6 @@ def route_of(scope: "Scope", unknown: str = _UNKNOWN) -> str:
 def _id_of(scope: "Scope") -> str:
     given = next((value for key, value in scope["headers"] if key == REQUEST_ID.encode()), b"")
     return given.decode() if _GIVEN.fullmatch(given) else secrets.token_hex(8)
-
-
-_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
-_UNKNOWN = "(no such path)"
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-class Metrics:
-    """The metrics of one service."""
-
-    def __init__(self, service: "Service") -> None:
-        # When each series began is of no use to anybody, and doubles what is sent.
-        disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._requests = Counted(
-            "kgcheck_http_requests", "Requests by what they were answered with.", ("method", "route", "status"),
-            registry=self._registry,
-        )  # fmt: skip
-        self._seconds = Histogram(
-            "kgcheck_http_request_duration_seconds", "From a request to the end of its answer.", ("method", "route"),
-            buckets=_BUCKETS, registry=self._registry,
-        )  # fmt: skip
-        self._registry.register(_Ledger(service))
-
-    def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        shown = method if method in _METHODS else "other"
-        self._requests.labels(shown, route, status).inc()
-        self._seconds.labels(shown, route).observe(seconds)
-
-    def text(self) -> bytes:
-        """All of it, in the text format of Prometheus."""
-        return generate_latest(self._registry)
-
-
-class Measured(HttpMiddleware):
-    """Counts what goes through an application."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        super().__init__(app)
-        self._metrics = metrics
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun, status = time.perf_counter(), 500
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        finally:
-            self._metrics.count(scope["method"], route_of(scope, _UNKNOWN), status, time.perf_counter() - begun)
-
-
-class _Ledger(Collector):
-    """Collector of metrics from the ledger, which is read at every scrape."""
-
-    def __init__(self, service: "Service") -> None:
-        self._service = service
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._outcomes()
-        yield from self._tasks()
-
-    def _outcomes(self) -> Iterator[Metric]:
-        outcomes = GaugeMetricFamily(
-            "kgcheck_latest_run_tasks", "Tasks of the latest audit by what they ended with.", labels=["outcome"]
-        )
-        reached = GaugeMetricFamily("kgcheck_ledger_up", "Whether the ledger could be read just now.")
-        try:
-            with self._service.reading() as workspace:
-                run = workspace.run()
-                tallies = [] if run.is_check else workspace.tallies(run)
-        except KgcheckError:
-            reached.add_metric([], 0)
-        else:
-            reached.add_metric([], 1)
-            counts = Counter[str]()
-            for tally in tallies:
-                counts[tally.mark.value] += tally.count
-            for outcome, count in sorted(counts.items()):
-                outcomes.add_metric([outcome], count)
-            yield outcomes
-        yield reached
-
-    def _tasks(self) -> Iterator[Metric]:
-        states = GaugeMetricFamily("kgcheck_service_tasks", "Tasks that are not over, by state.", labels=["state"])
-        counts = Counter({"waiting": 0, "running": 0})
-        try:
-            for task in self._service.tasks.list(500):
-                if not task.state.is_over:
-                    counts[task.state.value] += 1
-        except KgcheckError:
-            return
-        for state, count in sorted(counts.items()):
-            states.add_metric([state], count)
-        yield states
 
 
 _EXTRA, _NAME = "telemetry", "kgcheck"

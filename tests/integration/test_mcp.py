@@ -18,8 +18,8 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from kgcheck.curation.findings import FindingFilter
-from kgcheck.ledger.accounts import Users
+from kgcheck.curation.findings import DecisionOptions, FindingFilter
+from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
@@ -31,7 +31,6 @@ from kgcheck.mcp.running import make_app
 from kgcheck.mcp.server import ToolServer, make_server
 from kgcheck.mcp.tools import checked_sources
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
-from kgcheck.service.access import Role
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.sessions import StartToken
 from kgcheck.settings import Settings
@@ -118,6 +117,18 @@ def test_findings_take_every_filter(server: ToolServer) -> None:
     tools = {tool.name: tool for tool in talk(server, lambda client: client.list_tools()).tools}
 
     assert set(tools["findings"].input_schema["properties"]) == {"run", "after", "limit", *FindingFilter.model_fields}
+
+
+def test_a_decision_is_stated_as_over_http(workspace: Workspace) -> None:
+    server = make_server(workspace, Asking(Role.CURATOR, "ada"))
+    tools = {tool.name: tool for tool in talk(server, lambda client: client.list_tools()).tools}
+
+    schema = tools["decide"].input_schema
+    assert set(schema["properties"]) == {"findings", *DecisionOptions.model_fields}
+    assert schema["required"] == ["findings", "action"]
+    assert "a day is written as 2027-01-31" in refused(
+        server, "decide", findings=[PARK2], action="defer", until="tomorrow"
+    )
 
 
 def test_every_text_and_list_that_a_client_sends_is_bounded(workspace: Workspace) -> None:
@@ -796,6 +807,13 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
 
 
 # Over stdio, in a process of its own
+
+
+def test_over_stdio_nothing_is_imported_for_metrics() -> None:
+    script = "import sys, kgcheck.mcp.running; print('prometheus_client' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+
+    assert done.stdout == "False\n"
 
 
 def arguments(folder: Path, *more: str) -> list[str]:

@@ -524,6 +524,30 @@ def test_errors_of_the_page_are_its_own(tmp_path: Path) -> None:
     refused(client.get("/v1/fails"), 400, "kgcheck-error")
 
 
+def test_a_page_of_an_error_has_headers_of_kgchecks_own_errors_alone() -> None:
+    from fastapi import FastAPI, HTTPException
+    from fastapi.responses import HTMLResponse
+
+    class Busy(KgcheckError):
+        headers = {"retry-after": "60"}
+
+    app = FastAPI()
+    app.state.error_page = lambda request, status, error: HTMLResponse("", status)
+    add_handlers(app)
+
+    @app.get("/busy")
+    def busy() -> None:
+        raise Busy("no", "later")
+
+    @app.get("/elsewhere")
+    def elsewhere() -> None:
+        raise HTTPException(404, headers={"set-cookie": "of=another"})
+
+    client = TestClient(app)
+    assert client.get("/busy").headers["retry-after"] == "60"
+    assert "set-cookie" not in client.get("/elsewhere").headers
+
+
 def test_page_of_the_docs_lists_every_kind_of_error() -> None:
     text = (ROOT / "docs" / "http_api.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, re.MULTILINE))

@@ -14,8 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import SecretStr, ValidationError
 
+from kgcheck.ledger.accounts import Role
 from kgcheck.mcp.running import make_app
-from kgcheck.service.access import Role
 from kgcheck.service.app import create_app
 from kgcheck.service.sessions import StartToken
 from kgcheck.service.state import Service, ServiceOptions

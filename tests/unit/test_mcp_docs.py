@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
+from kgcheck.ledger.accounts import Role
 from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import make_server
-from kgcheck.service.access import Role
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
 from tests.support.mcp import talk

@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from kgcheck.errors import ConfigurationError
-from kgcheck.service.access import Principal, Role
+from kgcheck.ledger.accounts import Role
+from kgcheck.service.access import Principal
 from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry, stop_telemetry, task_span, traced
 from tests.support.mcp import serving
 

@@ -1,15 +1,21 @@
 """What kgcheck is made of is pinned, listed and looked up."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from datetime import date
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.support import ROOT
 from tests.support.audit_packages import LIST, accepted, read
@@ -86,3 +92,43 @@ def test_an_advisory_is_accepted_by_any_of_its_names_until_its_day() -> None:
 
 def test_the_list_of_accepted_advisories_can_be_read() -> None:
     accepted(LIST.read_text(encoding="utf-8"), date(2027, 1, 1))
+
+
+def packages_of(requirements: Iterable[str]) -> set[str]:
+    """What requirements install, with what that needs."""
+    found: set[str] = set()
+    left = [(Requirement(one), "") for one in requirements]
+    while left:
+        wanted, extra = left.pop()
+        name = canonicalize_name(wanted.name)
+        if wanted.marker and not wanted.marker.evaluate({"extra": extra}):
+            continue
+        found.add(name)
+        for each in {"", *wanted.extras}:
+            if (key := f"{name}[{each}]") not in found:
+                found.add(key)
+                left += [(Requirement(one), each) for one in requires(name) or ()]
+    return found
+
+
+def imported_by(file: Path) -> set[str]:
+    """What a module imports when it is imported itself, as whole packages."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    names = [alias.name for node in body if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in body if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize(("extra", "module"), [("mcp", "kgcheck.mcp.running"), ("service", "kgcheck.service.server")])
+def test_an_extra_has_every_package_that_its_modules_import(extra: str, module: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = packages_of([*project["dependencies"], *project["optional-dependencies"][extra]])
+    script = f"import sys, {module}; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('kgcheck')))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
+    owners = packages_distributions()
+
+    imported = set().union(*(imported_by(Path(file)) for file in done.stdout.split()))
+    lacking = {
+        name for name in imported if {canonicalize_name(one) for one in owners.get(name, ())}.isdisjoint(installed)
+    }
+    assert lacking - {"kgcheck"} - sys.stdlib_module_names == set()

@@ -1,6 +1,6 @@
 """HTTP API of findings (list, facets, detail, history, neighbours) and of decisions."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import PlainTextResponse
@@ -8,10 +8,10 @@ from fastapi.responses import Response as EmptyResponse
 from pydantic import Field
 
 from kgcheck.curation.decisions import Made
-from kgcheck.curation.findings import FACETS, Day, FindingPage, Occurrence
+from kgcheck.curation.findings import FACETS, DecisionOptions, FindingPage, Occurrence
 from kgcheck.errors import UsageError
 from kgcheck.graph.neighbourhood import Neighbourhood
-from kgcheck.ledger.decisions import Action, Decision, DecisionState
+from kgcheck.ledger.decisions import Decision, DecisionState
 from kgcheck.model import Value
 from kgcheck.options import Whole
 from kgcheck.service.access import Curator, Viewer
@@ -187,26 +187,13 @@ class SeenFinding(Value):
     )
 
 
-class _Choice(Value):
-    action: Action
-    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00]*$")] | None = Field(
-        default=None, description="with accept: of what is proposed, this id or value"
-    )
-    note: str = Field(default="", max_length=10_000, pattern=r"^[^\x00]*$", description="why; shown with the decision")
-    until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
-
-    @property
-    def details(self) -> dict[str, Any]:
-        return self.model_dump(include={"choose", "note", "until"})
-
-
-class Deciding(_Choice):
+class Deciding(DecisionOptions):
     """Decision about findings that are named."""
 
     findings: list[SeenFinding] = Field(min_length=1, max_length=1_000)
 
 
-class DecidingMany(_Choice):
+class DecidingMany(DecisionOptions):
     """Decision about all findings that fit filters."""
 
     filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
@@ -265,7 +252,7 @@ def decide(service: Served, asking: Curator, wanted: Deciding) -> MadeDecisions:
     seen = {one.fingerprint: one.seen for one in wanted.findings if one.seen}
     names = list(dict.fromkeys(one.fingerprint for one in wanted.findings))
     with service.reading() as workspace:
-        made = workspace.decide(names, wanted.action.value, by=asking.name, seen=seen, **wanted.details)
+        made = workspace.decide(names, by=asking.name, seen=seen, **wanted.options)
     return _made(made)
 
 
@@ -278,8 +265,8 @@ def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> 
     if wanted.filter.run == "latest":
         raise UsageError("the run of what is decided about is named by its id", "/v1/findings/count names it")
     with service.reading() as workspace:
-        listed, by = workspace.list_findings(wanted.filter.run, **wanted.filter.filters), asking.name
-        made = workspace.decide(listed, wanted.action.value, by=by, expected=wanted.expected, **wanted.details)
+        listed = workspace.list_findings(wanted.filter.run, **wanted.filter.filters)
+        made = workspace.decide(listed, by=asking.name, expected=wanted.expected, **wanted.options)
     return _made(made)
 
 

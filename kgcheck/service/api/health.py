@@ -14,9 +14,9 @@ from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
 from kgcheck.service.access import Admin, Open, Viewer
 from kgcheck.service.api.shapes import Shown
+from kgcheck.service.metrics import Metrics
 from kgcheck.service.problems import ProblemKind, problem_kinds
 from kgcheck.service.state import Served
-from kgcheck.service.telemetry import Metrics
 
 router = APIRouter(tags=["health"])
 

@@ -248,16 +248,9 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
-    finding, verdict = checked.finding, checked.finding.verdict
+    finding = checked.finding
     return Checked.of(
-        verdict,
-        run=finding.run,
-        fingerprint=finding.fingerprint,
-        about=f"{finding.task.type.value} {finding.task}",
-        graph=finding.mark.graph,
-        value=finding.task.value,
-        proposed_change=finding.change.model_dump(mode="json", exclude_none=True) if finding.change else None,
-        missing=[str(gap) for gap in verdict.missing],
+        {**finding.as_row(), "about": f"{finding.task.type.value} {finding.task}"},
         taken=[TakenName(**taken.as_row()) for taken in checked.taken],
         notes=checked.notes,
     )

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from kgcheck import __version__, clock
 from kgcheck.errors import KgcheckError
 from kgcheck.graph.neighbourhood import NearEnd, NearNode
+from kgcheck.ledger.accounts import Role
 from kgcheck.literature.documents import Document, place_of
 from kgcheck.literature.edge_reader import address
 from kgcheck.literature.verify import Opinion
@@ -25,7 +26,7 @@ from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import bar, html_environment
 from kgcheck.report.tables import shown_marks
 from kgcheck.report.wording import MARKS, TYPES
-from kgcheck.service.access import Principal, Role, caller_of, csrf_of
+from kgcheck.service.access import Principal, caller_of, csrf_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.visible import visible
 

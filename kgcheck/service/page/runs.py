@@ -145,7 +145,7 @@ def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
 def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css|js|svg)$")]) -> Response:
     """A file of the page: its address ends in its version, so that it may be kept."""
     if name not in static_files():
-        raise HTTPException(404, f"there is no file {name}")
+        raise HTTPException(404)
     file = static_files()[name]
     return Response(
         file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
