@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.support.collecting",
     "tests.support.sharing",
     "tests.support.spreading",
+    "tests.support.statements",
 ]
 
 # Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.

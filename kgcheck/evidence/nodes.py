@@ -44,8 +44,8 @@ class EvidenceJoin:
         self._dates = dates or {}
         attach(db, snapshot)
         db.execute("CREATE TEMP TABLE state_reason (state VARCHAR, reason VARCHAR)").fetchall()
-        for state, reason in STATE_REASONS.items():
-            db.execute("INSERT INTO state_reason VALUES (?, ?)", [state.value, reason.value]).fetchall()
+        reasons = ", ".join(f"({literal(state)}, {literal(reason)})" for state, reason in STATE_REASONS.items())
+        db.execute(f"INSERT INTO state_reason VALUES {reasons}").fetchall()
         db.execute(
             r"""
             CREATE TEMP MACRO folded(x) AS trim(regexp_replace(lower(nfc_normalize(x)), '[\s\p{Z}]+', ' ', 'g'));

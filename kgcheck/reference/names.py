@@ -10,7 +10,7 @@ from kgcheck.duck import connected
 from kgcheck.model import Ref
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Label, Schema
-from kgcheck.reference.snapshot import Snapshot, attach_snapshots, damage_named
+from kgcheck.reference.snapshot import attach_snapshots, damage_named, refuse_unserved, sources_of
 
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
 _ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
@@ -23,13 +23,13 @@ class SnapshotNames:
     """Names in a snapshot; keeps the protocol of kgcheck.literature.names."""
 
     def __init__(self, path: Path, schema: Schema) -> None:
-        Snapshot(path, schema).close()
         self._schema = schema
         self._path = path
         self._db = connected()
         self._of: LRUCache[Ref, tuple[str, ...]] = LRUCache(_KEPT)
         self._lock = Lock()
         attach_snapshots(self._db, {"ref": path})
+        refuse_unserved(sources_of(self._db, path), path, schema)
 
     @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:

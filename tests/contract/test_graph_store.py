@@ -502,7 +502,7 @@ EDGE = st.fixed_dictionaries(
 def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) -> None:
     numbers = count()
 
-    @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(24), suppress_health_check=[HealthCheck.too_slow])
     @given(ids=st.lists(IDS, min_size=2, max_size=2, unique=True), values=PROPERTIES, edge=EDGE, again=PROPERTIES)
     def check(ids: list[str], values: Properties, edge: Properties, again: Properties) -> None:
         # One store for all examples, so each must have ids of its own.

@@ -15,6 +15,7 @@ from kgcheck.curation.patches import apply_patch, check_patch, patches_in, undo_
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.graph.changes import StoreChanges, content_digest
 from kgcheck.graph.embedded import EmbeddedStore
+from tests.support import examples
 from tests.support.patches import (
     CKG,
     HOSTILE,
@@ -108,7 +109,7 @@ GRAPHS = {
 }
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(**GRAPHS)
 def test_undo_gives_back_any_graph(
     empty: Path, nodes: list[dict[str, Any]], edges: list[Any], operations: list[Operation], delete: bool

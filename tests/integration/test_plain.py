@@ -23,6 +23,7 @@ from kgcheck.profile.schema import Pattern
 from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.overlay import attach_overlay, attach_snapshot
 from kgcheck.settings import Settings
+from tests.support import examples
 from tests.support.audits import audited, comparable, demo
 from tests.support.facts import SCHEMA, Facts, triple, verdict_on
 from tests.support.snapshots import CROWDS, MANY, TERMS, crowded_snapshots
@@ -86,7 +87,7 @@ def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:
                 assert next(iter(found))[:2] == ("supported", "confirmed")
 
 
-@settings(max_examples=3, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3), suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
@@ -105,7 +106,7 @@ def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
     assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_under_live_answers_that_say_nothing_the_same_links_count(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]

@@ -22,7 +22,7 @@ from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import examples
 from tests.support.attacks import HONEST, Canaries, attacks
-from tests.support.audits import demo
+from tests.support.audits import audited, comparable, demo
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
 from tests.unit.test_llm_brain import Source
 
@@ -80,6 +80,17 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("text", [text for text, _ in HONEST])
 def test_both_stores_answer_alike(server: Neo4jStore, embedded: EmbeddedStore, text: str) -> None:
     assert rows(server, text) == rows(embedded, text)
+
+
+def test_nodes_are_judged_alike_in_both(server: Neo4jStore, embedded: EmbeddedStore, tmp_path: Path) -> None:
+    """Of the whole demo, tests/integration/test_stores_agree.py says the same."""
+    here, there = (
+        audited(store, tmp_path / f"{store.backend}.sqlite", demo().reference, ids=("MGEA5", "PARK2", "P15056"))
+        for store in (embedded, server)
+    )
+
+    assert len(here.findings) > 2
+    assert comparable(here) == comparable(there)
 
 
 @given(attack=attacks())

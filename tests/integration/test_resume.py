@@ -226,6 +226,7 @@ def killed(folder: Path, scope: Scope) -> Path:
     return ledger
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
     graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
     shutil.copy(demo().store, graph)

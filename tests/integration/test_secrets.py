@@ -18,6 +18,7 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.redact import redact
 from kgcheck.settings import Settings
 from tests.support import chat_server as play
+from tests.support import examples
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.chat_server import ChatServer, Fail
 from tests.support.impostors import Impostor
@@ -155,7 +156,7 @@ COMMANDS = [
 ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(command=st.sampled_from(COMMANDS), address=addresses())
 def test_a_password_in_an_option_is_seen_nowhere(
     tmp_path_factory: pytest.TempPathFactory, command: tuple[str, ...], address: str
@@ -171,7 +172,7 @@ def test_a_password_in_an_option_is_seen_nowhere(
 VARIABLES = ("KGCHECK_STORE", "KGCHECK_LLM_BASE_URL", "KGCHECK_UNIPROT_URL", "KGCHECK_STRING_URL")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(VARIABLES), address=addresses())
 def test_a_password_in_the_environment_is_seen_nowhere(
     tmp_path_factory: pytest.TempPathFactory, name: str, address: str

@@ -78,6 +78,7 @@ def server(clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> Neo4jTa
     return clean_neo4j
 
 
+@pytest.mark.slow
 def test_demo_is_the_same_in_both(server_ledger: Path) -> None:
     found = demo_audited()
 
@@ -86,6 +87,7 @@ def test_demo_is_the_same_in_both(server_ledger: Path) -> None:
     assert len(found.findings) == 93
 
 
+@pytest.mark.slow
 def test_a_check_is_the_same_in_both(demo_server: str, tmp_path: Path) -> None:
     for words in ("MGEA5 TRANSLATED_INTO O60502", "attribute Protein P15056 synonyms", "P15O56 ACTS_ON P04049"):
         here, there = (

@@ -30,6 +30,7 @@ from tests.support.audits import (
     MemoryStore,
     audited,
     comparable,
+    core_demo,
     demo,
     demo_audit,
     demo_audited,
@@ -88,8 +89,8 @@ def rows_kept(ledger: Path, run: str) -> list[tuple[object, ...]]:
 
 def test_small_units_are_judged_together_as_they_are_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def judged(name: str) -> tuple[Audited, list[tuple[object, ...]]]:
-        with EmbeddedStore(demo().store, SCHEMA) as store:
-            made = audited(store, tmp_path / name, demo().reference, types=(CheckType.TRIPLE,))
+        with EmbeddedStore(core_demo().store, SCHEMA) as store:
+            made = audited(store, tmp_path / name, core_demo().reference, types=(CheckType.TRIPLE,))
         return made, rows_kept(tmp_path / name, made.run.id)
 
     together, kept = judged("together.sqlite")

@@ -1,8 +1,6 @@
-"""The demo, audited once for all tests of a process, and a service over a copy of it."""
+"""The demo, audited once for all tests of a run, and a service over a copy of it."""
 
-import atexit
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,18 +14,20 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support.audits import demo
+from tests.support.sharing import made_once
 
 
 @cache
 def demo_ledger() -> Path:
     """A ledger with two audits of the demo, some of what they found, and what became of it."""
-    folder = tempfile.TemporaryDirectory(prefix="kgcheck-test-ledger-")
-    atexit.register(folder.cleanup)
-    place = Path(folder.name) / "ledger.sqlite"
-    with Workspace(store=str(demo().store), reference=demo().reference, ledger=place) as workspace:
-        for _ in range(2):
-            workspace.audit(types=["existence", "structure"])
-    return place
+
+    def make(folder: Path) -> None:
+        place = folder / "ledger.sqlite"
+        with Workspace(store=str(demo().store), reference=demo().reference, ledger=place) as workspace:
+            for _ in range(2):
+                workspace.audit(types=["existence", "structure"])
+
+    return made_once("two-audits", make) / "ledger.sqlite"
 
 
 @contextmanager
