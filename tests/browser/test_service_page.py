@@ -163,7 +163,15 @@ LABELS = """(kind) => [...document.querySelectorAll(`svg.drawing.${kind} text`)]
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom))"""
 
 
-@pytest.mark.parametrize(("width", "kind", "scheme"), [(390, "narrow", "light"), (1280, "wide", "dark")])
+@pytest.mark.parametrize(
+    ("width", "kind", "scheme"),
+    [
+        (390, "narrow", "light"),
+        (1280, "wide", "dark"),
+        pytest.param(390, "narrow", "dark", marks=pytest.mark.slow),
+        pytest.param(1280, "wide", "light", marks=pytest.mark.slow),
+    ],
+)
 def test_numbers_and_names_can_be_read_at_every_width(
     browser: Browser, served: Served, width: int, kind: str, scheme: str
 ) -> None:

@@ -138,19 +138,13 @@ CASES: dict[str, tuple[Seed, Callable[[dict[str, list[dict[str, Any]]]], None]]]
 READS: dict[str, Callable[[GraphStore], Any]] = {
     "node": lambda s: [s.node(Ref(label=label, id=i)) for label in ("Protein", "Disease") for i in IDS],
     "nodes": lambda s: [s.nodes(label, IDS) for label in (PROTEIN, DISEASE)],
-    "edges": lambda s: [
-        in_order(s.edges(triple(h, p, t)))
-        for p, _ in EDGES.values()
-        for h in IDS
-        for t in IDS
-        if t.startswith(("D", "n") if p is IN_DISEASE else ("P", "n"))
-    ],
+    "edges": lambda s: [in_order(s.edges(triple(h, p, t))) for p, _ in EDGES.values() for h in IDS for t in IDS],
     "neighbours": lambda s: [
         s.neighbours(Ref(label=p.head if way == "out" else p.tail, id=i), p, way, n)
         for p, _ in EDGES.values()
         for i in IDS
         for way in ("out", "in")
-        for n in (1, 9)
+        for n in (1, 2, 9)
     ],
     "hops": lambda s: [
         in_order(h._asdict() | {"properties": sorted(h.properties.items())} for h in s.hops(IDS[:n], p, way))
@@ -197,7 +191,7 @@ def test_nobody_can_know_whether_a_seeded_store_changed(plain: Path) -> None:
         assert seeded(store, next(iter(CASES.values()))[0]).state() is None
 
 
-@pytest.mark.parametrize("case", quick_of(CASES, *list(CASES)[::6]))
+@pytest.mark.parametrize("case", quick_of(CASES, "dropped", "named otherwise", "another id, earlier"))
 def test_a_seeded_store_reads_as_one_that_was_really_changed(case: str, plain: Path, tmp_path: Path) -> None:
     seed, change = CASES[case]
     with EmbeddedStore(built(tmp_path / "real.lbdb", change), CKG) as real, EmbeddedStore(plain, CKG) as store:

@@ -65,6 +65,7 @@ def test_what_is_verified_names_the_finding_and_the_record(brief: Brief) -> None
 
     assert fact.task is not None
     assert fact.rests_on == (f"finding {fact.task.fingerprint}", "string web-dsx TLR4-TNF")
+    assert f"{fact.text} [{'; '.join(fact.rests_on)}]\n" in page("brief", "markdown", brief=brief)
     assert fact.theme == "Protein ACTS_ON Protein"
     assert "TLR4 is expressed in kidney." in facts
     assert {fact.outcome for fact in facts.values()} == {Outcome.SUPPORTED}

@@ -130,6 +130,7 @@ def test_completion_names_commands_and_imports_none() -> None:
 
     assert done.stdout == "plain,audit\nplain,ask\n"
     assert "kgcheck.cli.audit" not in done.stderr
+    assert "kgcheck.cli.checks" not in done.stderr
 
 
 def test_quiet_leaves_errors_alone(audited: Path) -> None:
@@ -479,8 +480,14 @@ def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
 # --- signals and pipes, in processes of their own
 
 
-def test_a_reader_that_leaves_is_no_error(audited: Path) -> None:
-    arguments = ("report", "--format", "table", "--limit", "86")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "--format", "table", "--limit", "86"),
+        pytest.param(("report", "--format", "jsonl"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_reader_that_leaves_is_no_error(audited: Path, arguments: tuple[str, ...]) -> None:
     process = subprocess.Popen(
         [*PROGRAM, *arguments], cwd=audited, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -568,6 +575,43 @@ def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, mo
     assert said.refuses("interrupted", code=130)
     assert "the same command again" in said.err
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
+    """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
+    script = (
+        "import resource, sys\n"
+        "from kgcheck.ledger.ledger import Ledger\n"
+        "from pathlib import Path\n"
+        "from kgcheck.cli.main import run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
+        "sys.exit(run(sys.argv[2:]))\n"
+    )
+    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--keep-all"]
+    ledger = tmp_path / ".kgcheck/ledger.sqlite"
+    with Ledger(ledger):
+        pass
+    limit = 600_000
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(limit), "audit", *where],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "fault in kgcheck" not in done.stderr
+    assert re.search(r"^kgcheck: cannot write to ", done.stderr, re.MULTILINE)
+    assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
+    with Ledger(ledger) as kept:
+        run = kept.run("latest")
+        assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))
 
 
 def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:

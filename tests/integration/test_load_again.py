@@ -149,10 +149,11 @@ def test_a_dry_run_tells_what_the_load_then_does_and_writes_nothing(
     write_proteins(directory, P1="A2", P2="B", P4="D")
     write_edges(directory, ("P1", "P2", "string", "0.6"), ("P4", "P9", "string", "0.1"))
     before = edges(store)
-    dry = load(directory, store, tmp_path, dry_run=True, prune=True)
-    assert edges(store) == before
-    assert dry.dry_run
-    assert not (tmp_path / "q" / "quarantine.jsonl").exists()
+    for prune in (False, True):
+        dry = load(directory, store, tmp_path, dry_run=True, prune=prune)
+        assert edges(store) == before
+        assert dry.dry_run
+        assert not (tmp_path / "q" / "quarantine.jsonl").exists()
     done = load(directory, store, tmp_path, prune=True)
     assert (dry.removed, dry.left, counts(dry)) == (done.removed, done.left, counts(done))
     assert counts(done) == (1, 2, 1, 1)

@@ -263,7 +263,9 @@ def test_a_tool_without_its_source_is_not_available(name: str, tools: Tools) -> 
         assert found.why
 
 
-@pytest.mark.parametrize("fault", [f for _, f in FAULTS[::4]], ids=[n for n, _ in FAULTS[::4]])
+@pytest.mark.parametrize(
+    "fault", [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, (n, f) in enumerate(FAULTS)]
+)
 def test_a_service_that_is_down_is_not_available(world: World, tools: Tools, fault: Fault) -> None:
     world.uniprot.server.always = world.string.server.always = fault
     outside = Outside(tools.lookups(world, http_pause_s=60, **loopback.limits(fault)))

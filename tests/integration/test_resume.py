@@ -30,7 +30,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from tests.support import PYTHONPATH, ROOT
+from tests.support import PYTHONPATH, ROOT, quick_of
 from tests.support.audits import (
     Audited,
     MemoryStore,
@@ -297,6 +297,10 @@ def test_a_finished_run_does_not_go_on(tmp_path: Path) -> None:
 
     with Ledger(path) as ledger, pytest.raises(UsageError, match=f"run {run.id} is finished"):
         Audit(store, None, ledger, Settings()).resume(run)
+    for name in (run.id, run.id[:15]):
+        said = kgcheck("audit", "--resume", name, "--ledger", path, "--store", demo().store)
+        assert (said.code, said.out) == (2, "")
+        assert said.err == f"kgcheck: run {run.id} is finished\n  start a new one without --resume\n"
     said = kgcheck("audit", "--ledger", path, "--resume")
     assert said.err.startswith("kgcheck: there is no run 'that was cut off'\n  every run is finished")
 
@@ -337,18 +341,37 @@ def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) 
     assert {name for name in then if then[name] != now[name]} == {"Gene"}
 
 
-def test_a_store_that_was_moved_goes_on(tmp_path: Path) -> None:
-    store, moved, ledger = tmp_path / "graph.lbdb", tmp_path / "moved.lbdb", tmp_path / "ledger.sqlite"
+@pytest.mark.slow
+def test_a_load_that_changes_nothing_leaves_the_state(tmp_path: Path) -> None:
+    store = tmp_path / "graph.lbdb"
     shutil.copy(core_demo().store, store)
     with EmbeddedStore(store, load_schema()) as graph:
-        cut_off(graph, ledger, 1, types=(CheckType.ATTRIBUTE,), labels=("Gene",), piece_tasks=5)
+        state = json.loads(graph.state() or "")
+
+    assert kgcheck("load", core_import(), "--store", store, cwd=tmp_path).code == 0
+
+    with EmbeddedStore(store, load_schema()) as graph:
+        assert json.loads(graph.state() or "") == state
+
+
+@pytest.mark.parametrize("has_reference", quick_of([False, True], False))
+def test_a_store_that_was_moved_goes_on(tmp_path: Path, has_reference: bool) -> None:
+    store, moved, ledger = tmp_path / "graph.lbdb", tmp_path / "moved.lbdb", tmp_path / "ledger.sqlite"
+    shutil.copy(core_demo().store, store)
+    reference = core_demo().reference if has_reference else None
+    options: dict[str, Any] = {"types": (CheckType.ATTRIBUTE,), "labels": ("Gene",)}
+    with EmbeddedStore(store, load_schema()) as graph:
+        cut_off(graph, ledger, 1, reference, piece_tasks=5, **options)
     store.rename(moved)
 
     said = kgcheck("audit", "--resume", "--ledger", ledger, "--store", moved)
 
     assert said.code == 3, said.err
-    with Ledger(ledger) as kept:
-        assert kept.run("latest").finished
+    with EmbeddedStore(moved, load_schema()) as graph, Ledger(ledger) as kept:
+        run = kept.run("latest")
+        assert run.finished
+        undisturbed = audited(graph, tmp_path / "undisturbed.sqlite", reference, **options)
+        assert comparable(of_run(kept, run)) == comparable(undisturbed)
 
 
 def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
@@ -510,6 +533,14 @@ def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
 
     with pytest.raises(LedgerError, match="the graph has changed since run"):
         resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
+
+
+def test_a_graph_with_other_faults_does_not_go_on(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
+    cut_off(proteins("P04637", "WRONG1", "WRONG2"), tmp_path / "ledger.sqlite", 1, **options)
+
+    with pytest.raises(LedgerError, match="the graph has changed since run"):
+        resumed(proteins("P04637", "WRONG0", "WRONG2"), tmp_path / "ledger.sqlite")
 
 
 def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:

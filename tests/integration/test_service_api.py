@@ -440,8 +440,9 @@ def test_health_is_answered_while_the_ledger_is_away(tmp_path: Path) -> None:
 
         assert client.get("/v1/health/live").status_code == 200
         ready = client.get("/v1/health/ready")
-        refused(client.get("/v1/runs"), 503, "ledger-error")
+        problem = refused(client.get("/v1/runs"), 503, "ledger-error")
 
+    assert problem["hint"] == "name another ledger with --ledger"
     parts = {part["name"]: part["kind_of_error"] for part in ready.json()["parts"]}
     assert parts == {"ledger": "LedgerError", "store": "", "reference": ""}
 

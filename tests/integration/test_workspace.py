@@ -58,7 +58,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     audit = workspace.audit(types=["existence", "attribute", CheckType.STRUCTURE], labels=["Protein", "Gene"])
     table = audit.to_arrow()
@@ -77,6 +77,13 @@ def test_audit_as_an_arrow_table_is_what_the_command_line_prints(
     assert audit.exit_code() == 1
     assert audit.outcomes[Outcome.UNAVAILABLE] > 0
     assert audit.exit_code("never") == 3
+
+    elsewhere = tmp_path / "l.sqlite"
+    place = ("--store", core_demo().store, "--reference", core_demo().reference, "--ledger", elsewhere)
+    types = "--type existence --type attribute --type structure --label Protein --label Gene".split()
+    again = json.loads(command("audit", *types, *place, "--format", "json").out)
+    assert {finding.pop("state") for finding in again["findings"]} == {"new"}
+    assert [without_run(row) for row in again["findings"]] == [without_run(row) for row in printed["findings"]]
 
 
 def as_printed(row: dict[str, Any]) -> dict[str, Any]:
@@ -103,6 +110,12 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def without_run(row: dict[str, Any]) -> dict[str, Any]:
+    """A finding without what differs from run to run: its id, and when the graph was looked at."""
+    evidence = [{k: v for k, v in e.items() if k != "retrieved_at"} for e in row["evidence"]]
+    return {k: v for k, v in row.items() if k != "run"} | {"evidence": evidence}
+
+
 def test_evidence_has_every_field_of_the_model() -> None:
     assert [field.name for field in EVIDENCE] == list(kgcheck.Evidence.model_fields)
 
@@ -117,6 +130,17 @@ def test_findings_as_a_data_frame(workspace: Workspace) -> None:
     assert all(evidence[0]["source"] for evidence in frame["evidence"])
     refuted = workspace.findings(audit.run, outcomes=["refuted"])
     assert len(refuted.to_pandas()) == (frame["outcome"] == "refuted").sum() > 0
+
+
+@pytest.mark.slow
+def test_a_data_frame_of_everything_that_was_checked(workspace: Workspace) -> None:
+    few, everything = (
+        workspace.audit(types=["triple"], relations=["HAS_PARENT"], keep_all=keep_all).to_pandas()
+        for keep_all in (False, True)
+    )
+
+    assert len(few) < len(everything)
+    assert {*few["fingerprint"]} < {*everything["fingerprint"]}
 
 
 def test_a_data_frame_without_pandas(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +188,14 @@ def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.
     attribute = CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Protein", id="P02649"), attribute="accession")
     assert workspace.check(attribute).finding.task.attribute == "accession"
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_check_that_is_stopped_says_so_in_its_notes(workspace: Workspace) -> None:
+    stopped = workspace.check("APOE ACTS_ON APP", turns=1)
+
+    assert stopped.verdict.reason is Reason.BUDGET_SPENT
+    assert stopped.exit_code() == 3
+    assert "turns" in stopped.notes[0]
 
 
 def test_ask_reads_the_names_of_the_graph_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -262,6 +294,36 @@ def test_load_build_audit_and_report(tmp_path: Path, capfd: pytest.CaptureFixtur
         assert tuple(workspace.tallies()) == audit.tallies
 
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgcheck.audit.worker import Worker
+
+    real = Worker.work
+    worked: list[str] = []
+
+    def cut(self: Worker, unit: Any, done: Any) -> Any:
+        if len(worked) == 2:
+            raise KeyboardInterrupt
+        worked.append(unit.target)
+        return real(self, unit, done)
+
+    with over_the_demo(tmp_path) as workspace:
+        whole = workspace.audit(types=["existence"])
+        monkeypatch.setattr(Worker, "work", cut)
+        with pytest.raises(KeyboardInterrupt):
+            workspace.audit(types=["existence"])
+        monkeypatch.setattr(Worker, "work", real)
+        begun = workspace.cut_off()
+        resumed = workspace.resume()
+
+        assert resumed.run.id == begun.id != whole.run.id
+        assert resumed.run.finished
+        assert resumed.tallies == whole.tallies
+        assert [f.fingerprint for f in resumed.findings] == [f.fingerprint for f in whole.findings]
+        with pytest.raises(UsageError, match="is finished"):
+            workspace.resume(begun.id)
 
 
 def test_a_store_that_is_open_already_is_read_and_left_open(tmp_path: Path) -> None:

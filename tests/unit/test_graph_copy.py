@@ -43,6 +43,12 @@ def test_every_id_of_the_copy_can_be_shown(odd: str | None, whole: bool) -> None
         assert copied(*sides, whole=whole) == {(printable(h), printable(t)) for h, t in zip(*sides, strict=True)}
 
 
+def test_an_id_that_no_ref_can_hold_is_shown_with_its_digest() -> None:
+    assert [printable(id_) for id_ in ("", None, *CLEAN)] == ["(no id)", "(no id)", *CLEAN]
+    assert printable("a\tb") == "a\ufffdb… 6f7f0b43"
+    assert printable("b" * 513) == "b" * 472 + "… 6515a1ff"
+
+
 def test_of_a_part_of_a_table_only_that_part_is_looked_at() -> None:
     heads: list[str | None] = ["a\tb", None, *CLEAN]
     assert copied(heads, heads, first=2) == {(i, i) for i in CLEAN}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -67,6 +68,35 @@ def make(server: Loopback, tmp_path: Path) -> Iterator[Callable[..., Client]]:
     yield client
     for one in made:
         one.http.close()
+
+
+def exceptions(module: ModuleType) -> list[type[Exception]]:
+    found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Exception)]
+    return [c for c in found if c.__module__ == module.__name__ and not issubclass(c, Warning)]
+
+
+UNREACHABLE = {
+    requests.exceptions: "RequestException ConnectionError ProxyError SSLError ChunkedEncodingError RetryError",
+    urllib3.exceptions: "HTTPError PoolError RequestError SSLError ProxyError ProtocolError MaxRetryError "
+    "HostChangedError NewConnectionError NameResolutionError EmptyPoolError FullPoolError ClosedPoolError "
+    "IncompleteRead InvalidChunkLength",
+}
+"""Those that mean that nobody was reached: one that a new version brings is of these, or has a meaning of its own."""
+
+
+def meaning(kind: type[Exception]) -> type[KgcheckError]:
+    """The error that an exception becomes, whatever it is made with."""
+    wrong: type[Exception] = type("Wrong", (kind,), {"__str__": lambda self: "x"})
+    return type(error_for(wrong.__new__(wrong), "Test", "http://127.0.0.1/x"))
+
+
+@pytest.mark.parametrize("module", UNREACHABLE, ids=["requests", "urllib3"])
+def test_every_exception_of_the_two_libraries_has_an_error_of_its_own(module: ModuleType) -> None:
+    meanings = {kind.__name__: meaning(kind) for kind in exceptions(module)}
+
+    assert len(meanings) > 20
+    assert {name for name, error in meanings.items() if error is SourceUnreachable} == {*UNREACHABLE[module].split()}
+    assert {*meanings.values()} == {ConfigurationError, SourceAnswer, SourceTimeout, SourceUnreachable}
 
 
 def test_every_error_of_a_source_means_that_it_could_not_be_looked_at() -> None:

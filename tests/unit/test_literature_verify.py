@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
 from kgcheck.literature.documents import Document
-from kgcheck.literature.features import MAX_PASSAGES, claim_features, look, passage_features
+from kgcheck.literature.features import MAX_PASSAGES, claim_features, look, needs_vectors, passage_features
 from kgcheck.literature.llm_verifier import LlmVerifier
 from kgcheck.literature.trained_verifier import TrainedVerifier, Trees, load_weights
 from kgcheck.literature.verify import Opinion, Probabilities, Quote, together, verify
@@ -197,8 +197,12 @@ def test_features_have_their_names(trained: TrainedVerifier) -> None:
     rows = passage_features(seen)
     weights = load_weights()
 
-    assert weights.vectors["question"].selector.names == tuple(rows)
-    assert weights.vectors["statement"].stance.names == tuple(claim_features(seen, rows["coverage"]))
+    whole = claim_features(seen, rows["coverage"])
+    for head in weights.vectors.values():
+        assert (head.selector.names, head.stance.names) == (tuple(rows), tuple(whole))
+    for head in weights.words.values():
+        assert head.selector.names == tuple(name for name in rows if not needs_vectors(name))
+        assert head.stance.names == tuple(name for name in whole if not needs_vectors(name))
     assert set(weights.vectors) == set(weights.words) == {"statement", "question"}
 
 

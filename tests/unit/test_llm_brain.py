@@ -561,6 +561,10 @@ def test_transcripts_that_cannot_be_replayed(tmp_path: Path) -> None:
     whole = Played(team.agents()).transcript.events
     with pytest.raises(InputFormat, match="does not fit"):
         replay([whole[0], *whole[2:4], whole[-1]], SCHEMA)
+    older = [event.model_copy(update={"tool": "kg_ids_by_name"}) if event.tool else event for event in whole]
+    with pytest.raises(InputFormat, match="names the tool 'kg_ids_by_name', which is none of this version") as caught:
+        replay(older, SCHEMA)
+    assert caught.value.hint == "replay it with the version that wrote it"
 
 
 # --- the command line

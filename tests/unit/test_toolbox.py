@@ -1,4 +1,4 @@
-"""The one list of tools: prompts, documentation and the toolbox go by it, and transcripts of older names replay."""
+"""The one list of tools: prompts, documentation and the toolbox go by it."""
 
 import re
 from importlib.resources import files
