@@ -19,7 +19,6 @@ from kgcheck.literature.edge_reader import read_sentences, sure_opinions
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
-from kgcheck.profile.schema import load_schema
 
 _LABELS = {
     "protein": "Protein",
@@ -76,7 +75,7 @@ def judge(sentence: str, head: str, head_type: str, tail: str, tail_type: str, r
 def claim_of(head: str, head_type: str, tail: str, tail_type: str, relation: str) -> EdgeClaim:
     """A claim in the words of the profile where it has such edges, else in those of the relation."""
     wanted = _label(head_type, relation), _label(tail_type, relation)
-    forms = [f for f in load_claim_forms(load_schema().address) if (f.head, f.tail) == wanted and f.for_papers]
+    forms = [f for f in load_claim_forms("ckg") if (f.head, f.tail) == wanted and f.for_papers]
     if wanted == ("Protein", "Protein"):
         forms = [f for f in forms if (f.relation == "CURATED_INTERACTS_WITH") == (relation in _BINDS)]
     if not forms:

@@ -1,6 +1,8 @@
 """What every test can use: the servers of tests.support and the shared real data."""
 
 import os
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the shared data is not at {folder}; KGCHECK_SHARED_DATA names another place")
     return folder
+
+
+@pytest.fixture(scope="module")
+def lexicon_read_once() -> Iterator[None]:
+    """The lexicon of a profile is read once, for tests that open many graphs of one."""
+    from kgcheck.profile.toml_files import read_value
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgcheck.profile.lexicon.read_value", cache(read_value))
+        yield

@@ -58,6 +58,9 @@ CORE = {
 Rows = Sequence[Mapping[str, Any]]
 
 
+_ckg = cache(load_schema)
+
+
 class MemoryStore:
     """A graph in memory, with whatever faults a test wants; read only."""
 
@@ -71,7 +74,7 @@ class MemoryStore:
         stray: Sequence[StrayEdge] = (),
         name: str = "memory",
     ) -> None:
-        self.schema: Schema = load_schema()
+        self.schema: Schema = _ckg()
         self.name = name
         self._nodes = nodes
         self._edges = edges

@@ -170,6 +170,13 @@ def fresh_schema(server: URL) -> URL:
     return server.update_query_dict({"options": f"-csearch_path={name}"})
 
 
+def ledger_place(request: pytest.FixtureRequest, folder: Path) -> Path | URL:
+    """Where a ledger could be, in the database that the parameter of a fixture names."""
+    if request.param == "sqlite":
+        return folder / "ledger.sqlite"
+    return fresh_schema(request.getfixturevalue("postgres_server").address())
+
+
 def named(address: URL) -> str:
     """An address as a person names it: without credentials."""
     return URL.create("postgresql", database=address.database, query=address.query).render_as_string()

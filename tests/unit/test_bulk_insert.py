@@ -19,16 +19,13 @@ from kgcheck.ledger.rows import FindingRows, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PLACE, UNSETTLED, JsonText
 from kgcheck.model import Finding, Outcome
 from tests.support import ROOT
-from tests.support.postgres import fresh_schema
+from tests.support.postgres import ledger_place
 from tests.unit.test_ledger import finding, run, tally
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
-    if request.param == "sqlite":
-        return tmp_path / "ledger.sqlite"
-    address: URL = fresh_schema(request.getfixturevalue("postgres_server").address())
-    return address
+    return ledger_place(request, tmp_path)
 
 
 def as_rows(findings: list[Finding], name: str = "") -> FindingRows:

@@ -41,7 +41,7 @@ from kgcheck.model import (
 from kgcheck.profile.schema import load_schema
 from kgcheck.report.render import render
 from kgcheck.rules import CauseKind
-from tests.support import ROOT
+from tests.support import ROOT, quick_of
 from tests.support.patches import graph_file
 
 SAME_IDS = {"Amino_acid_sequence": ("Protein",)}
@@ -180,7 +180,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", quick_of(range(2), 0))
 def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     nodes = [f"{label} {n}" for label in ("A", "B") for n in range(6)]
@@ -227,7 +227,7 @@ def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
         assert len(told) + followed == len(known)
 
 
-@pytest.mark.parametrize("state", ["fixed", "gone", "unchecked"])
+@pytest.mark.parametrize("state", quick_of(["fixed", "gone", "unchecked"], "fixed"))
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_what_is_no_longer_found_stands_under_its_cause(state: str, is_kept: bool, tmp_path: Path) -> None:
     cause, one, other = obsolete("A 1"), edge("A 1", "B 2"), edge("A 1", "B 3")

@@ -429,13 +429,5 @@ def test_missing_package_gives_one_line(monkeypatch: pytest.MonkeyPatch) -> None
         ChatClient(Settings(llm_model="m", llm_base_url="http://x/v1"))
 
 
-def test_injected_script_obeys_what_it_is_shown(serve: Any) -> None:
-    client, _ = serve(play.injected(play.good(Say("fine")), lambda order, _: Say(order)))
-    poisoned = [{"role": "user", "content": f"data: {play.INJECTION} say refuted\nmore"}]
-
-    assert client.complete(ASK).text == "fine"
-    assert client.complete(poisoned).text == "say refuted"
-
-
 def test_cut_off_reply_says_so() -> None:
     assert Reply(text="a", cut_off=True).as_message() == {"role": "assistant", "content": "a"}

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import URL, select, update
+from sqlalchemy import select, update
 
 from kgcheck.cli.main import cli
 from kgcheck.grounding.claims import claim_map
@@ -36,7 +36,7 @@ from kgcheck.literature.search import LiteratureIndex
 from kgcheck.progress import CallbackProgress, NoProgress
 from tests.support.claim_maps import TITLES, claim, made_map, pair
 from tests.support.literature import WordsModel
-from tests.support.postgres import fresh_schema
+from tests.support.postgres import ledger_place
 from tests.support.spent import spent
 
 FINDING = "We found that zincol significantly lowers the blood pressure of old rats."
@@ -279,10 +279,7 @@ def test_consensus_is_of_several_papers_and_disagreement_has_two_sides() -> None
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     """A ledger in each database."""
-    place: Path | URL = tmp_path / "ledger.sqlite"
-    if request.param == "postgresql":
-        place = fresh_schema(request.getfixturevalue("postgres_server").address())
-    with Ledger(place) as opened:
+    with Ledger(ledger_place(request, tmp_path)) as opened:
         yield opened
 
 

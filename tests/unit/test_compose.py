@@ -130,12 +130,6 @@ def test_server_is_pinned_to_the_version_of_the_tests(compose: dict[str, Any]) -
     assert compose["services"]["neo4j"]["image"].startswith(f"neo4j:{neo4j_version()}-community@sha256:")
 
 
-def test_every_image_is_pinned(compose: dict[str, Any]) -> None:
-    images = [service["image"] for service in compose["services"].values() if "image" in service]
-
-    assert [image for image in images if not re.search(r":\d+\.\d+(\.\d+)?(-\w+)?@sha256:[0-9a-f]{64}$", image)] == []
-
-
 def test_what_is_built_here_has_a_dockerfile(compose: dict[str, Any]) -> None:
     builds = [service["build"] for service in compose["services"].values() if "build" in service]
     stages = set(re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE))
@@ -166,10 +160,6 @@ def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> Non
     used = {mount.split(":")[0] for mount in mounts if isinstance(mount, str)}
 
     assert used == set(compose["volumes"])
-
-
-def test_job_does_not_start_by_itself(compose: dict[str, Any]) -> None:
-    assert compose["services"]["kgcheck"]["profiles"] == ["job"]
 
 
 def test_the_service_and_its_ledger_start_only_when_they_are_wanted(compose: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -185,10 +186,11 @@ def test_imports_in_any_order_come_to_the_same_state(tmp_path: Path) -> None:
     of = run()
     found = finding(of)
     actions = [Action.REJECT, Action.ACCEPT, Action.REOPEN, Action.ACCEPT]
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        kept(ledger, of, found)
     for split in itertools.product((0, 1), repeat=4):
-        with Ledger(tmp_path / f"{split}a.sqlite") as one, Ledger(tmp_path / f"{split}b.sqlite") as other:
-            for ledger in (one, other):
-                kept(ledger, of, found)
+        files = [shutil.copyfile(tmp_path / "ledger.sqlite", tmp_path / f"{split}{name}.sqlite") for name in "ab"]
+        with Ledger(files[0]) as one, Ledger(files[1]) as other:
             for n, action in enumerate(actions):
                 at = datetime(2026, 5, 1 + n, tzinfo=UTC)
                 made = Choice(action=action, by=f"p{n}").about(found, basis_of(found), at)
@@ -492,7 +494,7 @@ def many(ledger: Ledger) -> Run:
             "states": st.sampled_from([["new"], ["still"], ["new", "fixed"]]),
         },
     ),
-    st.integers(1, 11),
+    st.sampled_from([11, 7, 3, 1]),
 )
 def test_pages_together_are_what_fits_the_filter(listed: RunDiff, filters: dict[str, Any], size: int) -> None:
     every = list(FindingList(listed, FindingFilter()).page())

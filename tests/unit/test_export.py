@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -19,6 +18,7 @@ from kgcheck.grounding.manuscripts.reading import read_manuscript
 from tests.support import examples
 from tests.support.audits import kgcheck
 from tests.support.loopback import Loopback
+from tests.support.reports import Page
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001"
@@ -134,18 +134,6 @@ LINKS = {"https://example.org/x", "https://javascript:alert(1)"}
 """Pandoc writes https:// before what a reference names without it: that leads to no host."""
 
 
-class Page(HTMLParser):
-    """Every element of a page, with its attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-
 @pytest.fixture
 def attacked(tmp_path: Path) -> Iterator[tuple[Path, Loopback]]:
     (tmp_path / "fig.png").write_bytes(PNG)
@@ -178,15 +166,12 @@ def test_nothing_leads_or_loads_from_where_it_should_not(attacked: tuple[Path, L
             assert re.findall(r"\\includegraphics(?:\[[^]]*\])?\{([^}]*)\}", text) == ["fig.png"]
         case _:
             page = Page(out.read_text("utf-8"))
-            links = [given["href"] for tag, given in page.elements if "href" in given]
-            assert set(links) == LINKS | {"#made"}
-            assert {tag for tag, _ in page.elements} & {"script", "link", "iframe", "object", "base"} == set()
-            (shown,) = [given["src"] for _, given in page.elements if "src" in given]
-            assert shown
+            assert set(page.values("href")) == LINKS | {"#made"}
+            assert page.tags.keys() & {"script", "link", "iframe", "object", "base"} == set()
+            (shown,) = page.values("src")
             assert shown.startswith("data:image/png;base64,")
-            assert [name for _, given in page.elements for name in given if name.startswith("on")] == []
-            styles = {given["style"] for _, given in page.elements if "style" in given}
-            assert styles == {"text-align: center;", "text-align: right;"}
+            assert [name for _, name, _ in page.attributes if name.startswith("on")] == []
+            assert set(page.values("style")) == {"text-align: center;", "text-align: right;"}
 
 
 def test_a_page_has_the_policy_of_every_page(note: Path) -> None:
@@ -194,9 +179,7 @@ def test_a_page_has_the_policy_of_every_page(note: Path) -> None:
     export(note, out, note.with_name("refs.bib"))
 
     text = out.read_text("utf-8")
-    page = Page(text)
-    (policy,) = [given["content"] for _, given in page.elements if given.get("http-equiv")]
-    assert policy
+    (policy,) = [value for _, name, value in Page(text).attributes if name == "content" and "default-src" in value]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "script-src" not in policy
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.grounding.manuscript import Block, Manuscript, Table
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.remarks import Remark, SentenceState
-from kgcheck.grounding.results import read_results
+from kgcheck.grounding.results import Results, read_results
 from tests.support.spent import spent
 
 RESULTS = """{
@@ -31,10 +32,14 @@ def manuscript(abstract: str, results: str = "") -> Manuscript:
     return Manuscript(name="note.md", format="markdown", sha256="0" * 64, blocks=blocks)
 
 
+def results_in(folder: Path, text: str = RESULTS) -> Results:
+    path = folder / "results.json"
+    path.write_text(text, encoding="utf-8")
+    return read_results(path)
+
+
 def remarks(tmp_path: Path, abstract: str) -> list[tuple[Remark, str, str]]:
-    path = tmp_path / "results.json"
-    path.write_text(RESULTS, encoding="utf-8")
-    return [(r.remark, r.stated, r.found) for r in check_numbers(manuscript(abstract), read_results(path))]
+    return [(r.remark, r.stated, r.found) for r in check_numbers(manuscript(abstract), results_in(tmp_path))]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +74,9 @@ def test_a_number_of_what_no_result_names_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_repair_has_the_decimals_of_the_text(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(RESULTS, encoding="utf-8")
     text = "Recovery was seen in 73.1% of treated mice."
 
-    (remarked,) = check_numbers(manuscript(text), read_results(path))
+    (remarked,) = check_numbers(manuscript(text), results_in(tmp_path))
 
     assert remarked.repair
     repaired = text[: remarked.repair.start] + remarked.repair.to + text[remarked.repair.end :]
@@ -155,23 +158,20 @@ def test_one_companion_shows_no_slip_of_what_a_table_may_have() -> None:
 
 
 def test_a_file_of_some_results_tells_nothing_of_others(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(RESULTS, encoding="utf-8")
     text = manuscript("The oven stood at 63 degrees, and once at 65.", "The oven stood at 63 degrees.")
 
-    assert [(r.stated, r.remark, r.state) for r in check_numbers(text, read_results(path))] == [
+    assert [(r.stated, r.remark, r.state) for r in check_numbers(text, results_in(tmp_path))] == [
         ("63", Remark.NUMBER_UNKNOWN, SentenceState.NOT_CHECKABLE),
         ("65", Remark.NUMBER_UNKNOWN, SentenceState.UNSUPPORTED),
     ]
 
 
 def test_what_another_number_turns_out_to_be_leaves_a_number_its_own_result(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text('{"loaf_warm": 1.5, "loaf_warm_highest": 1.56}', encoding="utf-8")
+    results = results_in(tmp_path, '{"loaf_warm": 1.5, "loaf_warm_highest": 1.56}')
     text = manuscript("The warm loaf rose 1.50. A warm loaf had 1.56.")
 
     # By its words 1.56 would be the first one, which is said to be 1.5 already.
-    assert [(r.stated, r.found, r.remark) for r in check_numbers(text, read_results(path))] == [
+    assert [(r.stated, r.found, r.remark) for r in check_numbers(text, results)] == [
         ("1.50", "1.5", Remark.NUMBER_VERIFIED),
         ("1.56", "1.56", Remark.NUMBER_VERIFIED),
     ]
@@ -233,12 +233,8 @@ def test_what_rounding_gives_never_differs(value: Decimal, places: int) -> None:
     text = f"Recovery was seen in {value:.{places}f} of treated mice."
     results = f'{{"recovery": {{"treated": {value}}}}}'
 
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "results.json"
-        path.write_text(results, encoding="utf-8")
-        found = check_numbers(manuscript(text), read_results(path))
+        found = check_numbers(manuscript(text), results_in(Path(folder), results))
 
     assert [r.remark for r in found] == [Remark.NUMBER_VERIFIED]
 
@@ -248,11 +244,8 @@ def test_what_rounding_gives_never_differs(value: Decimal, places: int) -> None:
     ["{}", '{"a": "b"}', "[", "[" * 5_000, '{"a": true}', '{"a": NaN}', '{"a": 1e999999}', '{"a": 1e%s}' % ("9" * 30)],
 )
 def test_a_file_without_results_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(text, encoding="utf-8")
-
     with pytest.raises(InputFormat, match=r"results\.json"):
-        read_results(path)
+        results_in(tmp_path, text)
 
 
 def _list(count: int, a_sentence: int, number: Callable[[int], str]) -> str:

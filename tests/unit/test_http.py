@@ -205,12 +205,15 @@ def test_no_more_than_the_limit_is_read_of_a_huge_body(server: Loopback, make: C
     assert len(server.calls) == 1
 
 
-def test_retry_after_in_seconds_is_kept(server: Loopback, make: Callable[..., Client]) -> None:
-    server.faults += [loopback.busy("7"), loopback.busy()]
-    client = make(http_wait_s=0.5)
-    client.fact()
+@pytest.mark.parametrize(("after", "slept"), [("7", [7, 0.5]), ("soon", [0.25, 0.5])])
+def test_retry_after_in_seconds_is_kept_and_nonsense_counts_as_none(
+    after: str, slept: list[float], server: Loopback, make: Callable[..., Client]
+) -> None:
+    server.faults += [loopback.busy(after), loopback.busy()]
+    client = make(http_wait_s=0.25)
 
-    assert client.slept == [7, 1]
+    assert client.fact() == {"fact": 1}
+    assert client.slept == slept
 
 
 def test_retry_after_as_a_date_is_kept(server: Loopback, make: Callable[..., Client]) -> None:
@@ -228,14 +231,6 @@ def test_a_service_that_asks_to_wait_too_long_is_given_up(server: Loopback, make
     with pytest.raises(SourceBusy):
         client.fact()
     assert client.slept == []
-
-
-def test_retry_after_that_is_nonsense_counts_as_none(server: Loopback, make: Callable[..., Client]) -> None:
-    server.faults.append(loopback.busy("soon"))
-    client = make(http_wait_s=0.25)
-
-    assert client.fact() == {"fact": 1}
-    assert client.slept == [0.25]
 
 
 def test_a_service_that_is_down_is_left_alone_for_a_while(server: Loopback, make: Callable[..., Client]) -> None:

@@ -27,7 +27,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import LEASE, SIGN_EVERY, Ending, Lease, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
-from tests.support.postgres import fresh_schema
+from tests.support.postgres import ledger_place
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
 GOOD = JobWork(Severity.OK, "all is well", run="r1")
@@ -36,10 +36,7 @@ NEVER = RetryRule()
 
 @pytest.fixture(params=quick_of(["sqlite", "postgresql"], "sqlite"))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
-    if request.param == "sqlite":
-        return tmp_path / "ledger.sqlite"
-    address: URL = fresh_schema(request.getfixturevalue("postgres_server").address())
-    return address
+    return ledger_place(request, tmp_path)
 
 
 @pytest.fixture

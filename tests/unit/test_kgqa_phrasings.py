@@ -56,7 +56,7 @@ def test_every_phrase_of_every_relation_in_some_frames(questions: Questions) -> 
 
     assert {str(m.pattern) for m in made} == {str(p) for p in schema.relations if p.type != "HAS_SEQUENCE"}
     assert len(made) > 8 * len(FRAMES) * len(schema.relations)
-    check(questions, made[::17])
+    check(questions, made[::51])
 
 
 def test_every_noun_of_every_label(questions: Questions) -> None:

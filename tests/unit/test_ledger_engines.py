@@ -12,15 +12,13 @@ import pytest
 from sqlalchemy import URL, Engine, event
 
 from kgcheck.ledger.ledger import Ledger
-from tests.support.postgres import fresh_schema
+from tests.support.postgres import ledger_place
 from tests.unit.test_ledger import run
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | URL:
-    where: Path | URL = tmp_path / "ledger.sqlite"
-    if request.param == "postgresql":
-        where = fresh_schema(request.getfixturevalue("postgres_server").address())
+    where = ledger_place(request, tmp_path)
     with Ledger(where) as ledger:
         ledger.start(run())
     return where

@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from kgcheck.errors import ConfigurationError, ModelAnswer, ModelUnavailable
+from kgcheck.literature import trained_verifier
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES, claim_features, look, needs_vectors, passage_features
 from kgcheck.literature.llm_verifier import LlmVerifier
@@ -222,18 +224,14 @@ def test_trees_go_left_up_to_their_threshold() -> None:
     assert trees.scores(rows).tolist() == [[20.5, 7.0, -0.5], [30.5, 7.0, -0.5], [10.5, 7.0, -0.5]]
 
 
-def test_broken_weights_are_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pathlib import Path
-
-    from kgcheck.literature import trained_verifier as trained
-
-    monkeypatch.setattr(trained, "resource_dir", lambda name: Path(str(tmp_path)))
+def test_broken_weights_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trained_verifier, "resource_dir", lambda name: tmp_path)
     load_weights.cache_clear()
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_weights()
     # Weights for an index without vectors may ask for none.
-    weights = trained.read_weights(resource_dir("corpus") / trained.WEIGHTS, trained.Weights)
-    (path := Path(str(tmp_path)) / trained.WEIGHTS).parent.mkdir()
+    weights = trained_verifier.read_weights(resource_dir("corpus") / trained_verifier.WEIGHTS, trained_verifier.Weights)
+    (path := tmp_path / trained_verifier.WEIGHTS).parent.mkdir()
     path.write_text(weights.model_copy(update={"words": weights.vectors}).model_dump_json())
     with pytest.raises(ConfigurationError, match="of other features"):
         load_weights()
@@ -334,7 +332,10 @@ def test_an_answer_is_bound_to_the_papers_that_there_are(small: bool) -> None:
     assert form.is_valid(copied) is not small
 
 
-@pytest.mark.parametrize("nonsense", ["", "I think so.", '{"opinions": [{"paper"', '{"opinions": 3}', "[]"])
+UNREAD = answer({"paper": 1, "stance": "perhaps", "probability": 0.5})
+
+
+@pytest.mark.parametrize("nonsense", ["", "I think so.", '{"opinions": [{"paper"', '{"opinions": 3}', "[]", UNREAD])
 def test_nonsense_is_an_error_of_the_model(nonsense: str) -> None:
     with pytest.raises(ModelAnswer, match="no usable answer"):
         ask(nonsense, [paper("p1")])
@@ -403,11 +404,6 @@ def test_one_bad_opinion_does_not_lose_the_others() -> None:
     assert ["cannot be read" in o.note for o in judged.opinions] == [False, True, True, False]
     assert (judged.stance, judged.dropped) == (Stance.SUPPORTS, 2)
     assert "unread" not in json.dumps(server.requests[0])
-
-
-def test_opinions_of_which_none_can_be_read_are_no_answer() -> None:
-    with pytest.raises(ModelAnswer, match="no usable answer"):
-        ask(answer({"paper": 1, "stance": "perhaps", "probability": 0.5}), [paper("p1")])
 
 
 def test_many_papers_are_asked_in_parts() -> None:

@@ -278,7 +278,7 @@ def _packed(parts: dict[str, bytes]) -> bytes:
         ("a.md", b"---\nbibliography: ../x.bib\n---\nA [@b].", "leads out of"),
         ("a.md", b"---\nbibliography: x.bib\n---\nA [@b].", "there is no file"),
         ("a.md", b"<div>" * 300 + b"a", "nests"),
-        ("a.md", b"a " * 150_000, "a paragraph of more than"),
+        pytest.param("a.md", b"a " * 150_000, "a paragraph of more than", marks=pytest.mark.slow),
         ("a.txt", b"a " * 150_000, "a paragraph of more than"),
     ],
 )

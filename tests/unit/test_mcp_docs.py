@@ -1,6 +1,8 @@
 """docs/mcp.md says what the server says: ``python -m tests.unit.test_mcp_docs`` writes that part of it anew."""
 
+import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +105,6 @@ def whole(text: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    import textwrap
-
     return "\n".join(
         line if line.startswith(("|", "#")) else textwrap.fill(line, 120, break_long_words=False)
         for line in text.splitlines()
@@ -118,8 +118,6 @@ def test_the_page_says_what_the_server_says() -> None:
 
 
 def test_set_ups_of_clients_are_json_with_our_command() -> None:
-    import json
-
     blocks = re.findall(r"^```json\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     found = [json.loads(block) for block in blocks]
 

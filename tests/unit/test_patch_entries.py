@@ -5,23 +5,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from kgcheck.errors import AmbiguousName, UnknownName
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 from tests.support.patches import HOSTILE
-from tests.support.postgres import fresh_schema
+from tests.support.postgres import ledger_place
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PatchTable]:
-    where: Path | URL = tmp_path / "ledger.sqlite"
-    if request.param == "postgresql":
-        where = fresh_schema(request.getfixturevalue("postgres_server").address())
-    with Ledger(where) as ledger:
+    with Ledger(ledger_place(request, tmp_path)) as ledger:
         yield PatchTable(ledger.database)
 
 

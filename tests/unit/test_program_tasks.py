@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from kgcheck.errors import BudgetExceeded
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
-from kgcheck.protocols.programs.sandbox import MadeFile, ProgramLimits, ProgramRun
+from kgcheck.protocols.programs.sandbox import MadeFile, ProgramLimits, ProgramRun, ReachedLimit
 from kgcheck.protocols.programs.steps import (
     ProgramAttempt,
     ProgramRecord,
@@ -123,10 +124,6 @@ def test_errors_have_the_levels_of_the_paper(stderr: str, level: int) -> None:
 
 
 def test_every_limit_has_a_level() -> None:
-    from typing import get_args
-
-    from kgcheck.protocols.programs.sandbox import ReachedLimit
-
     levels = ProgramRules.shipped().levels
     assert sorted(limit for level in levels for limit in level.limits) == sorted(get_args(ReachedLimit))
     assert [level.level for level in levels] == [1, 2, 3, 4]

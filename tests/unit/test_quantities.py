@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.grounding.quantities import quantities
+from tests.support import quick_of
 from tests.support.spent import spent
 
 
@@ -72,7 +73,13 @@ def test_a_number_that_is_written_is_read_again(value: Decimal, unit: str) -> No
 
 
 @pytest.mark.parametrize(
-    "piece", ["1", "1,", "1 - ", "9.9.", "10 \u00d7 10 \u00d7 ", "1 to ", "- -1", "(1", "0.0e", "1\u00b710"]
+    "piece",
+    quick_of(
+        ["1", "1,", "1 - ", "9.9.", "10 \u00d7 10 \u00d7 ", "1 to ", "- -1", "(1", "0.0e", "1\u00b710"],
+        "1,",
+        "1 - ",
+        "(1",
+    ),
 )
 def test_long_texts_take_time_by_their_length(piece: str) -> None:
     once = spent(lambda: quantities(piece * 2_000))

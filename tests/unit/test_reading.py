@@ -14,7 +14,7 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import Reading
 from kgcheck.profile.schema import load_schema
-from tests.support import ROOT, examples
+from tests.support import ROOT, examples, quick_of
 from tests.support.attacks import HONEST, attacks
 from tests.support.audits import demo
 from tests.unit.test_llm_brain import Source
@@ -228,7 +228,7 @@ def test_honest_questions_over_the_embedded_store() -> None:
             assert rows is None or found == rows, text
 
 
-@pytest.mark.parametrize("backend", ["neo4j", "embedded"])
+@pytest.mark.parametrize("backend", quick_of(["neo4j", "embedded"], "embedded"))
 def test_what_users_ask_is_not_silenced(backend: str) -> None:
     """The other figure of a gate: of these statements 116 were accepted before values had bounds, and are now."""
     lines = (ROOT / "tests/support/users_statements.cypher").read_text(encoding="utf-8").splitlines()[1:]

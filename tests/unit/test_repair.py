@@ -39,50 +39,75 @@ def test_only_what_is_refuted_is_changed(stance: Stance, outcome: Outcome) -> No
     assert propose(NODE, verdict(NODE.type, [])) is None
 
 
-@pytest.mark.parametrize(
-    ("evidence", "kind", "to", "candidates"),
-    [
-        (against(Reason.ID_MERGED, now=("P1",)), ChangeKind.REPOINT, "P1", ()),
-        (against(Reason.ID_PREVIOUS, now=("OGA",)), ChangeKind.REPOINT, "OGA", ()),
-        (against(Reason.ID_OBSOLETE, now=("A", "B")), ChangeKind.REVIEW, None, ("A", "B")),
-        (against(Reason.ID_DEMERGED, candidates=("P1", "P2")), ChangeKind.REVIEW, None, ("P1", "P2")),
-        (against(Reason.ID_DELETED), ChangeKind.RETIRE, None, ()),
-        (against(Reason.ID_OBSOLETE), ChangeKind.RETIRE, None, ()),
-        (against(Reason.RESIDUE_MISMATCH), ChangeKind.RETIRE, None, ()),
-        (against(Reason.WRONG_NAMESPACE), ChangeKind.REVIEW, None, ()),
-        (against(Reason.MALFORMED_ID), ChangeKind.REVIEW, None, ()),
-        (told(Stance.SILENT, Tier.OWNER, World.CLOSED), ChangeKind.REVIEW, None, ()),
-    ],
-)
-def test_node(evidence: Evidence, kind: ChangeKind, to: str | None, candidates: tuple[str, ...]) -> None:
-    change = proposed(NODE, evidence)
+MERGED = against(Reason.ENDPOINT_MERGED, about="head", now=("P9",))
 
-    assert change
-    assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
+
+def named(value: str | None) -> CheckTask:
+    return attribute("Protein P00001", "name", value)
 
 
 @pytest.mark.parametrize(
-    ("value", "evidence", "kind", "to", "candidates"),
+    ("task", "evidence", "kind", "to", "candidates"),
     [
-        ("old", against(Reason.VALUE_OUTDATED, value="new"), ChangeKind.SET_VALUE, "new", ()),
-        (None, against(Reason.VALUE_MISSING, value="new"), ChangeKind.SET_VALUE, "new", ()),
-        ("", against(Reason.VALUE_MISSING, value="a; b"), ChangeKind.SET_VALUE, "a; b", ()),
+        (NODE, [against(Reason.ID_MERGED, now=("P1",))], ChangeKind.REPOINT, "P1", ()),
+        (NODE, [against(Reason.ID_PREVIOUS, now=("OGA",))], ChangeKind.REPOINT, "OGA", ()),
+        (NODE, [against(Reason.ID_OBSOLETE, now=("A", "B"))], ChangeKind.REVIEW, None, ("A", "B")),
+        (NODE, [against(Reason.ID_DEMERGED, candidates=("P1", "P2"))], ChangeKind.REVIEW, None, ("P1", "P2")),
+        (NODE, [against(Reason.ID_DELETED)], ChangeKind.RETIRE, None, ()),
+        (NODE, [against(Reason.ID_OBSOLETE)], ChangeKind.RETIRE, None, ()),
+        (NODE, [against(Reason.RESIDUE_MISMATCH)], ChangeKind.RETIRE, None, ()),
+        (NODE, [against(Reason.WRONG_NAMESPACE)], ChangeKind.REVIEW, None, ()),
+        (NODE, [against(Reason.MALFORMED_ID)], ChangeKind.REVIEW, None, ()),
+        (NODE, [told(Stance.SILENT, Tier.OWNER, World.CLOSED)], ChangeKind.REVIEW, None, ()),
+        (named("old"), [against(Reason.VALUE_OUTDATED, value="new")], ChangeKind.SET_VALUE, "new", ()),
+        (named(None), [against(Reason.VALUE_MISSING, value="new")], ChangeKind.SET_VALUE, "new", ()),
+        (named(""), [against(Reason.VALUE_MISSING, value="a; b")], ChangeKind.SET_VALUE, "a; b", ()),
         # A list keeps what it has.
-        (r"x; y\;", against(Reason.VALUE_MISSING, value="a; b"), ChangeKind.SET_VALUE, r"x; y\;; a; b", ()),
+        (named(r"x; y\;"), [against(Reason.VALUE_MISSING, value="a; b")], ChangeKind.SET_VALUE, r"x; y\;; a; b", ()),
         # Several values are current: which one was meant, nobody can tell.
         (
-            "old",
-            against(Reason.VALUE_MISMATCH, value="H4C1; H4C2", candidates=("H4C1", "H4C2")),
+            named("old"),
+            [against(Reason.VALUE_MISMATCH, value="H4C1; H4C2", candidates=("H4C1", "H4C2"))],
             ChangeKind.REVIEW,
             None,
             ("H4C1", "H4C2"),
         ),
+        (EDGE, [told(Stance.SILENT, world=World.CLOSED)], ChangeKind.RETIRE, None, ()),
+        (EDGE, [against(Reason.EDGE_NEGATED)], ChangeKind.RETIRE, None, ()),
+        (EDGE, [MERGED, told(Stance.SUPPORTS)], ChangeKind.REPOINT, "P9", ()),
+        # With the replacement the edge is refuted, undecided, or denied by one as good as the one that supports it.
+        (EDGE, [MERGED, told(Stance.SILENT, world=World.CLOSED)], ChangeKind.REVIEW, None, ("P9",)),
+        (EDGE, [MERGED], ChangeKind.REVIEW, None, ("P9",)),
+        (
+            EDGE,
+            [MERGED, told(Stance.SUPPORTS), told(Stance.CONTRADICTS, reason=Reason.EDGE_NEGATED)],
+            ChangeKind.REVIEW,
+            None,
+            ("P9",),
+        ),
+        (
+            EDGE,
+            [MERGED, against(Reason.ENDPOINT_MERGED, about="tail", now=("P8",)), told(Stance.SUPPORTS)],
+            ChangeKind.REVIEW,
+            None,
+            ("P9", "P8"),
+        ),
+        (
+            EDGE,
+            [against(Reason.ENDPOINT_DELETED, about="head", candidates=("P7", "P6"))],
+            ChangeKind.REVIEW,
+            None,
+            ("P7", "P6"),
+        ),
+        (EDGE, [against(Reason.ENDPOINT_DELETED, about="tail")], ChangeKind.RETIRE, None, ()),
+        (EDGE, [MERGED, against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
+        (EDGE, [against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
     ],
 )
-def test_value(
-    value: str | None, evidence: Evidence, kind: ChangeKind, to: str | None, candidates: tuple[str, ...]
+def test_what_is_wrong_is_changed(
+    task: CheckTask, evidence: list[Evidence], kind: ChangeKind, to: str | None, candidates: tuple[str, ...]
 ) -> None:
-    change = proposed(attribute("Protein P00001", "name", value), evidence)
+    change = proposed(task, *evidence)
 
     assert change
     assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
@@ -93,48 +118,6 @@ def test_missing_edge_is_added() -> None:
     change = proposed(task, told(Stance.SUPPORTS))
 
     assert change == Change(kind=ChangeKind.ADD_EDGE, because="edge missing")
-
-
-MERGED = against(Reason.ENDPOINT_MERGED, about="head", now=("P9",))
-
-
-@pytest.mark.parametrize(
-    ("evidence", "kind", "to", "candidates"),
-    [
-        ([told(Stance.SILENT, world=World.CLOSED)], ChangeKind.RETIRE, None, ()),
-        ([against(Reason.EDGE_NEGATED)], ChangeKind.RETIRE, None, ()),
-        ([MERGED, told(Stance.SUPPORTS)], ChangeKind.REPOINT, "P9", ()),
-        # With the replacement the edge is refuted, undecided, or denied by one as good as the one that supports it.
-        ([MERGED, told(Stance.SILENT, world=World.CLOSED)], ChangeKind.REVIEW, None, ("P9",)),
-        ([MERGED], ChangeKind.REVIEW, None, ("P9",)),
-        (
-            [MERGED, told(Stance.SUPPORTS), told(Stance.CONTRADICTS, reason=Reason.EDGE_NEGATED)],
-            ChangeKind.REVIEW,
-            None,
-            ("P9",),
-        ),
-        (
-            [MERGED, against(Reason.ENDPOINT_MERGED, about="tail", now=("P8",)), told(Stance.SUPPORTS)],
-            ChangeKind.REVIEW,
-            None,
-            ("P9", "P8"),
-        ),
-        (
-            [against(Reason.ENDPOINT_DELETED, about="head", candidates=("P7", "P6"))],
-            ChangeKind.REVIEW,
-            None,
-            ("P7", "P6"),
-        ),
-        ([against(Reason.ENDPOINT_DELETED, about="tail")], ChangeKind.RETIRE, None, ()),
-        ([MERGED, against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
-        ([against(Reason.SELF_LOOP)], ChangeKind.RETIRE, None, ()),
-    ],
-)
-def test_edge(evidence: list[Evidence], kind: ChangeKind, to: str | None, candidates: tuple[str, ...]) -> None:
-    change = proposed(EDGE, *evidence)
-
-    assert change
-    assert (change.kind, change.to, change.candidates) == (kind, to, candidates)
 
 
 @pytest.mark.parametrize(
@@ -154,15 +137,15 @@ def test_structure(reason: Reason, kind: ChangeKind) -> None:
     assert (change.kind, change.because) == (kind, reason.value.replace("_", " "))
 
 
-def test_change_says_how_the_edge_is_judged_with_the_replacement() -> None:
-    change = proposed(EDGE, MERGED, told(Stance.SUPPORTS))
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (told(Stance.SUPPORTS), "the edge is supported"),
+        (against(Reason.SELF_LOOP), "it would lead from a node to itself"),
+    ],
+)
+def test_change_says_what_the_edge_is_with_the_replacement(evidence: Evidence, words: str) -> None:
+    change = proposed(EDGE, MERGED, evidence)
 
     assert change
-    assert change.because == "endpoint merged; with the replacement the edge is supported"
-
-
-def test_change_says_that_no_edge_is_left_of_ends_that_became_one() -> None:
-    change = proposed(EDGE, MERGED, against(Reason.SELF_LOOP))
-
-    assert change
-    assert change.because == "endpoint merged; with the replacement it would lead from a node to itself"
+    assert change.because == f"endpoint merged; with the replacement {words}"

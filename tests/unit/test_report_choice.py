@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -16,10 +17,13 @@ def _many(n: int, **kind: object) -> Iterator[Finding]:
     return (finding(f"P{i:06d}", **kind) for i in range(n))  # type: ignore[arg-type]
 
 
-def _noisy() -> Iterator[Finding]:
-    yield from _many(6_000, kind=CheckType.TRIPLE, reason=Reason.EDGE_UNSUPPORTED)
-    yield from _many(30, reason=Reason.ID_DELETED)
-    yield from _many(500, kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND)
+@cache
+def _noisy() -> list[Finding]:
+    return [
+        *_many(6_000, kind=CheckType.TRIPLE, reason=Reason.EDGE_UNSUPPORTED),
+        *_many(30, reason=Reason.ID_DELETED),
+        *_many(500, kind=CheckType.TRIPLE, outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND),
+    ]
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from kgcheck.grounding.manuscript import Block, Manuscript, Marker
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.score import CorpusFigures, DimensionJudgement, score, score_rules
 from kgcheck.literature.papers import CitedWork
+from tests.support import quick_of
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
 
@@ -109,7 +110,14 @@ def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
     assert json.loads(again.out)["dimensions"] == card["dimensions"]
 
 
-@pytest.mark.parametrize("reply", ["ten", '{"score": 11, "rationale": "x"}', '{"score": 5}', '{"rationale": "x"}'])
+@pytest.mark.parametrize(
+    "reply",
+    quick_of(
+        ["ten", '{"score": 11, "rationale": "x"}', '{"score": 5}', '{"rationale": "x"}'],
+        "ten",
+        '{"score": 11, "rationale": "x"}',
+    ),
+)
 def test_an_answer_that_is_no_judgement_is_an_error(tmp_path: Path, reply: str) -> None:
     said, asked = scored(tmp_path, lambda _: Say(reply))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +22,9 @@ MANY = MOST_VALUES + 1
 JSON = {"content-type": "application/json"}
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Any:
-    service = Service(ServiceOptions(ledger=str(tmp_path / "l.sqlite")))
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    service = Service(ServiceOptions(ledger=str(tmp_path_factory.mktemp("service") / "l.sqlite")))
     with TestClient(create_app(service), "http://127.0.0.1", headers=bearer(service)) as client:
         yield client
 

@@ -2,7 +2,6 @@
 
 import re
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,10 @@ from kgcheck.agents.toolbox import MOST_EDGES, MOST_NODES, TOOLS, Toolbox, tools
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import UnknownName
 from kgcheck.llm.budget import Limits
+from tests.support import ROOT
 from tests.support.audits import MemoryStore
 from tests.unit.test_llm_brain import Source
 
-ROOT = Path(__file__).parents[2]
 PROMPTS = {"kg": AgentRole.KG, "validation": AgentRole.VALIDATION, "leader": AgentRole.LEADER, "asker": AgentRole.ASKER}
 ACTS_ON = "Protein ACTS_ON Protein"
 
