@@ -16,8 +16,6 @@ from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.literature.pdf import read_pdf
 from kgcheck.literature.xml_records import xml_records
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
-from kgcheck.providers.openalex import work_record
-from kgcheck.providers.pubmed import article_record
 
 Record = Document | WholePaper | Rejected
 _Raw = tuple[str, dict[str, Any] | WholePaper | Rejected]
@@ -215,6 +213,9 @@ def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    # The clients of services import many modules, which no other format needs.
+    from kgcheck.providers.pubmed import article_record
+
     for number, element in enumerate(xml_records(path, "PubMed XML", {"PubmedArticle"}), 1):
         record = article_record(element)
         yield f"{path}, record {number}", {**record._asdict(), "id": record.key} if record else {}
@@ -235,6 +236,8 @@ def read_retractions(path: Path) -> Iterable[str]:
 
 
 def _openalex(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
+    from kgcheck.providers.openalex import work_record
+
     for place, raw in json_lines(path):
         if not isinstance(raw, dict):
             yield place, raw

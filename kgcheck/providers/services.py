@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import jiter
-import requests
 
 from kgcheck.errors import SourceAnswer
 from kgcheck.settings import Settings
+
+if TYPE_CHECKING:
+    import requests
 
 _UNTOLD = ("text/plain", "application/octet-stream")
 """Content types from servers that know no type of a body."""
@@ -71,7 +73,7 @@ class ServiceAnswer(NamedTuple):
         )
 
 
-def answer_of(response: requests.Response, release: str, at: datetime, *, cached: bool) -> ServiceAnswer:
+def answer_of(response: "requests.Response", release: str, at: datetime, *, cached: bool) -> ServiceAnswer:
     """An answer as it came, or as it was kept."""
     return ServiceAnswer(
         status=response.status_code,
