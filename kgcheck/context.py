@@ -242,13 +242,13 @@ class Context(Closing):
 
     def names_of(self, label: str, ids: Iterable[str]) -> dict[str, str]:
         """Names of nodes of a label by id, as the graph or the snapshot has them; nodes need not be in the graph."""
-        names, found = self.names(), dict[str, str]()
+        refs = list[Ref]()
         for identifier in dict.fromkeys(ids):
             with suppress(ValidationError):
-                known = names.of(Ref(label=label, id=identifier))
-                if name := next((name for name in known if name != identifier), None):
-                    found[identifier] = name
-        return found
+                refs.append(Ref(label=label, id=identifier))
+        known = self.names().of_many(refs)
+        named = {ref.id: next((name for name in known.get(ref, ()) if name != ref.id), "") for ref in refs}
+        return {identifier: name for identifier, name in named.items() if name}
 
     # Models
 

@@ -72,7 +72,7 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -
     # DuckDB compares names as they are written: where one is a pattern, it is written as one.
     (before,) = connection.execute("SELECT current_setting('allowed_directories')").fetchall()[0]
     named = [name for path in paths for name in dict.fromkeys((str(path), escape(str(path))))]
-    for setting in (
+    settings = (
         f"allowed_paths = [{', '.join(map(literal, named))}]",
         f"allowed_directories = [{', '.join(literal(str(folder)) for folder in before)}]",
         "autoinstall_known_extensions = false",
@@ -80,8 +80,8 @@ def confine(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path] = ()) -
         "python_enable_replacements = false",
         "enable_external_access = false",
         "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}").fetchall()
+    )
+    connection.execute("; ".join(f"SET {setting}" for setting in settings)).fetchall()
 
 
 def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:

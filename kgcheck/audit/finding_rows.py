@@ -25,6 +25,8 @@ from kgcheck.ledger.tables import FINDING_COLUMNS, OPEN_SEVERITIES
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, TallyMark
 from kgcheck.quoting import literal
 
+_ENDS = ("head", "tail")
+
 _TOGETHER = 10_000
 """Rows that are handed over together."""
 
@@ -76,11 +78,9 @@ def finding_rows(
     completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
         _complete(db)
-    for end in ("head", "tail"):
-        labels = db.execute(f"SELECT DISTINCT {end}_label FROM found_piece WHERE {end}_label IS NOT NULL").fetchall()
-        for (label,) in sorted(labels):
-            of_label = f"FROM found_piece WHERE {end}_label = {literal(label)}"
-            names.put(db, label, f"SELECT {end} FROM found WHERE place IN (SELECT place {of_label})")
+    names.put(
+        db, " UNION ".join(f"SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)" for end in _ENDS)
+    )
     rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, kind, completes)}) ORDER BY task").to_arrow_table()
     places, rows = rows.column("place").to_numpy(), rows.drop_columns("place")
     ends = np.searchsorted(places, np.arange(len(pieces) + 1))

@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import duckdb
+import pyarrow as pa
 
 from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
+from kgcheck.duck import insert_arrow
 from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill
 from kgcheck.model import (
     CheckType,
@@ -44,6 +46,17 @@ _SIGNATURES = f"""
 
 _Ended = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 
+_SIGNATURE_VERDICT = pa.schema(
+    [
+        ("number", pa.int32()),
+        *((name, pa.string()) for name in ("signature", "outcome", "reason")),
+        ("confidence", pa.float64()),
+        ("note", pa.string()),
+        ("sources", pa.list_(pa.string())),
+        ("gaps", pa.list_(pa.list_(pa.string()))),
+    ]
+)
+
 _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
 
 _SIGNATURES_OF_ONE = f"""
@@ -68,9 +81,9 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
         judged = judge(signature)
         gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
         ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
-        rows.append([number, text, *ended, list(signature.sources), gaps])
-    if rows:
-        db.executemany("INSERT INTO signature_verdict VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows).fetchall()
+        values = (number, text, *ended, list(signature.sources), gaps)
+        rows.append(dict(zip(_SIGNATURE_VERDICT.names, values, strict=True)))
+    insert_arrow(db, SIGNATURE_VERDICT.name, pa.Table.from_pylist(rows, _SIGNATURE_VERDICT))
     fill(db, JUDGED, "SELECT *, number AS verdict FROM task_signature JOIN signature_verdict USING (signature)")
 
 
@@ -150,14 +163,14 @@ def not_listed(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[T
     return tallied
 
 
-def least_decided(db: duckdb.DuckDBPyConnection, most: int) -> list[tuple[int, str, str, Outcome]]:
-    """Judged tasks about edges: the refuted first, then those that nothing decides, and what is supported last."""
+def least_decided(db: duckdb.DuckDBPyConnection, piece: Piece, most: int) -> list[tuple[int, str, str, Outcome]]:
+    """Judged tasks of a piece about edges: the refuted first, then what nothing decides, and what is supported last."""
     rows = db.execute(
         """
-        SELECT task, head, tail, outcome FROM judged JOIN task USING (task)
+        SELECT task, head, tail, outcome FROM judged JOIN task USING (task) WHERE task BETWEEN $first AND $last
         ORDER BY list_position(['refuted', 'insufficient', 'unavailable'], outcome) NULLS LAST, task LIMIT $most
         """,
-        {"most": most},
+        {"most": most, "first": piece.first, "last": piece.last},
     ).fetchall()
     return [(task, head, tail, Outcome(outcome)) for task, head, tail, outcome in rows]
 

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 import duckdb
 import pyarrow as pa
@@ -47,23 +48,26 @@ class NodeNames:
                 head, tail = (self._known.get(ref) if ref else None for ref in ends)
                 yield finding.model_copy(update={"names": (head, tail)})
 
-    def put(self, db: duckdb.DuckDBPyConnection, label: str, ids: str) -> None:
-        """Put what the graph calls some nodes into the table ``node_name``, each once."""
+    def put(self, db: duckdb.DuckDBPyConnection, wanted: str) -> None:
+        """Put what the graph calls the nodes of a select of label and id into the table ``node_name``, each once."""
         db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {NODE_NAME.definition}").fetchall()
-        if label not in self._labels or label in self._whole:
-            return
-        known = "SELECT id FROM node_name WHERE label = $label"
         rows = db.execute(
-            f"SELECT DISTINCT id FROM ({ids}) AS wanted(id) ANTI JOIN ({known}) USING (id) ORDER BY id",
-            {"label": label},
+            f"""
+            SELECT DISTINCT label, id FROM ({wanted}) AS wanted(label, id) ANTI JOIN node_name USING (label, id)
+            WHERE list_contains($labels, label) ORDER BY ALL
+            """,
+            {"labels": [name for name in self._labels if name not in self._whole]},
         ).fetchall()
-        if _FEW < len(rows) and self._counts.get(label, 0) < _OF_ALL * len(rows):
-            self._put_all(db, label)
-            return
-        for start in range(0, len(rows), _TOGETHER):
-            some = [id_ for (id_,) in rows[start : start + _TOGETHER]]
-            names = self._named(label, some)
-            columns = {"label": [label] * len(some), "id": list(names), "name": list(names.values())}
+        stated: list[tuple[str, str, str | None]] = []
+        for label, of_label in groupby(rows, key=itemgetter(0)):
+            ids = [id_ for _, id_ in of_label]
+            if _FEW < len(ids) and self._counts.get(label, 0) < _OF_ALL * len(ids):
+                self._put_all(db, label)
+                continue
+            for start in range(0, len(ids), _TOGETHER):
+                stated += ((label, *named) for named in self._named(label, ids[start : start + _TOGETHER]).items())
+        if stated:
+            columns = dict(zip(("label", "id", "name"), zip(*stated, strict=True), strict=True))
             insert_arrow(db, NODE_NAME.name, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
 
     def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:

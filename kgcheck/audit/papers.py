@@ -1,10 +1,11 @@
 """Papers: ask a literature index about an audit's edges, those least confirmed first."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgcheck.audit.judging import least_decided
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import Piece, Unit
 from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.profile.claims import form_of
@@ -40,26 +41,32 @@ class Papers:
         if self.reads(unit):
             self._left -= min(max(self._left, 0), tasks)
 
-    def add(self, tables: WorkingTables, unit: Unit) -> bool:
-        """Add what papers say of the judged tasks to the table ``evidence``, or that they are silent."""
-        pattern = unit.pattern
-        if pattern is None or self._left <= 0 or not self.reads(unit):
+    def add(self, tables: WorkingTables, pieces: Iterable[Piece]) -> bool:
+        """Add what papers say of the judged tasks of pieces to the table ``evidence``, or that they are silent."""
+        asked = {task: (triple, outcome) for piece in pieces for task, triple, outcome in self._next(tables, piece)}
+        if not asked:
             return False
-        rows = least_decided(tables.db, self._left)
-        self._left -= len(rows)
-        self.edges_read += len(rows)
-        triples = [
-            Triple(head=Ref(label=pattern.head, id=head), relation=pattern.type, tail=Ref(label=pattern.tail, id=tail))
-            for _, head, tail, _ in rows
-        ]
-        evidence, observations = self.reader.evidence_of_many(triples), dict[int, tuple[Evidence, ...]]()
-        for (task, *_, outcome), triple in zip(rows, triples, strict=True):
+        evidence = self.reader.evidence_of_many(triple for triple, _ in asked.values())
+        observations: dict[int, tuple[Evidence, ...]] = {}
+        for task, (triple, outcome) in asked.items():
             observed = counted(evidence.get(triple, ()), partial(retracted_among, tables.db))
             observations[task] = observed
             if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):
                 self.found.append(PapersOnEdge(triple, outcome, spoken))
         tables.add_observations(observations)
         return any(observations.values())
+
+    def _next(self, tables: WorkingTables, piece: Piece) -> Iterator[tuple[int, Triple, Outcome]]:
+        """The tasks of a piece about which papers are to be read, as far as the limit allows."""
+        pattern = piece.unit.pattern
+        if pattern is None or self._left <= 0 or not self.reads(piece.unit):
+            return
+        rows = least_decided(tables.db, piece, self._left)
+        self._left -= len(rows)
+        self.edges_read += len(rows)
+        for task, head, tail, outcome in rows:
+            ends = {"head": Ref(label=pattern.head, id=head), "tail": Ref(label=pattern.tail, id=tail)}
+            yield task, Triple(relation=pattern.type, **ends), outcome
 
     def reads(self, unit: Unit) -> bool:
         """Tell whether edges of this kind are said in words."""

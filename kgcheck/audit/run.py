@@ -32,7 +32,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
-from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named
+from kgcheck.reference.snapshot import SourceRelease, damage_named, releases_of
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Audit:
 
     def start(self, options: AuditOptions, since: Run | None = None, run_id: str | None = None) -> Run:
         """Audit the graph from the beginning; while it is as it was in an earlier run, it is read from its extract."""
-        releases = _releases(self._snapshot, self._store.schema)
+        releases = releases_of(self._snapshot, self._store.schema)
         # Before anything is read of the graph: what others change from here on is told.
         made = describe_inputs(self._store, self._snapshot, releases)
         counts = self._store.counts()
@@ -247,7 +247,7 @@ def check_store(run: Run, store: GraphStore) -> None:
 
 def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
     """The releases of a snapshot, as runs keep them."""
-    return _pinned(_releases(snapshot, schema))
+    return _pinned(releases_of(snapshot, schema))
 
 
 def _pinned(releases: Iterable[SourceRelease]) -> tuple[PinnedRelease, ...]:
@@ -255,13 +255,6 @@ def _pinned(releases: Iterable[SourceRelease]) -> tuple[PinnedRelease, ...]:
         PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
         for r in releases
     )
-
-
-def _releases(snapshot: Path | None, schema: Schema) -> list[SourceRelease]:
-    if not snapshot:
-        return []
-    with Snapshot(snapshot, schema) as opened:
-        return opened.releases()
 
 
 def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Schema) -> list[SourceRelease]:

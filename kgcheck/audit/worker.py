@@ -122,8 +122,7 @@ class Worker:
         if len(self._looked_up) > 1:
             self._join.tables.recall()
         pieces = [piece for piece, *_ in self._looked_up]
-        papers = self._papers if len(pieces) == 1 else None
-        self._judge(pieces[0].unit, papers)
+        self._judge(pieces, self._papers)
         self._keep(pieces, [alike for _, alike, _ in self._looked_up])
         keep_all = self._options.keep_all
         found = finding_rows(self._join.tables, self._names, self._run.id, pieces, keep_all=keep_all)
@@ -153,8 +152,8 @@ class Worker:
             if not (selected.chosen or selected.plain):
                 self._write(self._ledger.record, self._run, name, FindingRows(()), counted, selected.digest)
                 continue
-            is_alone = pieces > 1 or self._live or (self._papers and self._papers.reads(unit))
-            before = self._begin(unit, selected.chosen, is_alone=bool(is_alone))
+            is_alone = pieces > 1 or self._live is not None
+            before = self._begin(unit, selected.chosen, is_alone=is_alone)
             # Number 0 stands for those that are plainly supported: it is judged and counted with the first piece.
             first, last = number * size + (number > 0), min((number + 1) * size, selected.chosen)
             self._look_up(unit, first, last, before)
@@ -206,8 +205,9 @@ class Worker:
         ended: dict[tuple[str, str | None], tuple[Outcome, Reason]] = {}
         for first in range(1, count + 1, size):
             self._join.tables.reset()
-            self._look_up(unit, first, first + size - 1)
-            self._judge(unit, papers)
+            last = first + size - 1
+            self._look_up(unit, first, last)
+            self._judge([Piece(unit, unit.piece(0, last=True), "", first, last)], papers)
             rows = self._db.execute("SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)").fetchall()
             ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
         return ended
@@ -283,10 +283,11 @@ class Worker:
         if self._live:
             tables.set_causes(self._live.causes)
 
-    def _judge(self, unit: Unit, papers: Papers | None) -> None:
-        judging.judge_tasks(self._db, unit.type)
-        if papers and papers.add(self._join.tables, unit):
-            judging.judge_tasks(self._db, unit.type)
+    def _judge(self, pieces: Sequence[Piece], papers: Papers | None) -> None:
+        kind = pieces[0].unit.type
+        judging.judge_tasks(self._db, kind)
+        if papers and papers.add(self._join.tables, pieces):
+            judging.judge_tasks(self._db, kind)
 
     def _cited(self, pattern: Pattern) -> str:
         """A select of the sources that the edges of a pattern name; only asked for where it may matter."""

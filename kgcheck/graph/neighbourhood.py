@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kgcheck.graph.store import Direction, GraphStore
-from kgcheck.model import Ref, Value
+from kgcheck.model import Finding, Ref, Triple, Value
 from kgcheck.profile.schema import Pattern
 
 MOST_NODES = 200
@@ -42,6 +42,17 @@ class Neighbourhood(Value):
     edges: tuple[NearEdge, ...]
     more: tuple[str, ...] = ()
     """Patterns with a direction along which there are more than are here: an id, a relation and a label."""
+
+
+def refs_of(about: Finding | Triple | Ref) -> list[Ref]:
+    """The nodes that a finding, an edge or a node is about."""
+    match about:
+        case Finding(task=task):
+            return [task.subject, *([task.object] if task.object else [])]
+        case Triple(head=head, tail=tail):
+            return [head, tail]
+        case Ref() as ref:
+            return [ref]
 
 
 def neighbourhood(store: GraphStore, refs: Iterable[Ref], each: int) -> Neighbourhood:

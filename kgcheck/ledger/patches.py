@@ -6,11 +6,12 @@ The store is the record of what was done in it (`kgcheck.curation.patches`); thi
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 
 from pydantic import Field
 from sqlalchemy import Column, ForeignKey, Index, Integer, String, delete, insert, select, update
 
-from kgcheck.errors import AmbiguousName, UnknownName
+from kgcheck.errors import AmbiguousName, InputMissing, UnknownName
 from kgcheck.ledger.rows import batches
 from kgcheck.ledger.tables import LedgerTable, read_row, table_of
 from kgcheck.model import Value
@@ -121,3 +122,10 @@ class PatchTable(LedgerTable):
         ordered = select(OPERATION).where(OPERATION.c.patch == found[0].id).order_by(OPERATION.c.number)
         with self._database.reading() as connection:
             return found[0], [read_row(OperationEntry, row) for row in connection.execute(ordered)]
+
+    def folder(self, name: str) -> Path:
+        """The folder of a patch by its id, or the beginning of it, where it is still there."""
+        patch, _ = self.one(name)
+        if not (folder := Path(patch.folder)).is_dir():
+            raise InputMissing(f"the files of the patch {patch.id} are not there any more", "make it again")
+        return folder

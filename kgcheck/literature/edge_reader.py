@@ -1,6 +1,6 @@
 """TripleReader: search papers for an edge, judge sentences that name both ends, give evidence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote as quoted
@@ -10,12 +10,12 @@ from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.names import Names
 from kgcheck.literature.pairs import EdgeClaim, PairVerifier
-from kgcheck.literature.search import LiteratureIndex, SearchHit
+from kgcheck.literature.search import LiteratureIndex, ReadDocuments, SearchHit
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
-from kgcheck.model import Evidence, Stance, Tier, Triple, World
+from kgcheck.model import Evidence, Ref, Stance, Tier, Triple, World
 from kgcheck.plurals import how_many
-from kgcheck.profile.claims import form_of, load_claim_forms
+from kgcheck.profile.claims import ClaimForm, form_of, load_claim_forms
 from kgcheck.profile.corpus_files import load_corpus_recipes
 from kgcheck.profile.schema import Schema
 
@@ -42,18 +42,16 @@ class TripleReader:
         self.schema = schema
 
     def claim(self, triple: Triple) -> EdgeClaim:
+        form = self._form(triple)
+        return _claim(triple, form, self._names.of_many((triple.head, triple.tail)))
+
+    def _form(self, triple: Triple) -> ClaimForm:
         form = form_of(triple, self.schema)
         if form is None:
             known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address) if f.for_papers]
             pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
             raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
-        head, tail = self._names.of(triple.head), self._names.of(triple.tail)
-        for ref, names in ((triple.head, head), (triple.tail, tail)):
-            if not names:
-                raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
-        return EdgeClaim(
-            form.claim.format(head=head[0], tail=tail[0]), head, tail, form.words, form.cues + form.wider_cues
-        )
+        return form
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """Judge an edge by papers, and return those that were read."""
@@ -61,10 +59,10 @@ class TripleReader:
         return judged, read
 
     def _read(
-        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None
+        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None, before: ReadDocuments | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
-        hits = self._search(claim, vector)
+        hits = self._search(claim, vector, before)
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
         for hit in hits:
@@ -106,9 +104,11 @@ class TripleReader:
             retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
         )
 
-    def _search(self, claim: EdgeClaim, vector: Vectors | None = None) -> list[SearchHit]:
+    def _search(
+        self, claim: EdgeClaim, vector: Vectors | None = None, before: ReadDocuments | None = None
+    ) -> list[SearchHit]:
         also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
-        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector)
+        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector, read=before)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """Collect what papers say of an edge, as evidence of the tier `text` in an open world."""
@@ -116,18 +116,25 @@ class TripleReader:
 
     def evidence_of_many(self, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
         """Collect what papers say of edges, as `evidence` gives it; edges that have no words are left out."""
+        forms: dict[Triple, ClaimForm] = {}
         claims: dict[Triple, EdgeClaim] = {}
         for triple in triples:
             with suppress(UnknownName):
-                claims[triple] = self.claim(triple)
-        vectors = self._index.embed([claim.claim for claim in claims.values()])
+                forms[triple] = self._form(triple)
+        names = self._names.of_many(ref for triple in forms for ref in (triple.head, triple.tail))
+        for triple, form in forms.items():
+            with suppress(UnknownName):
+                claims[triple] = _claim(triple, form, names)
+        vectors, before = self._index.embed([claim.claim for claim in claims.values()]), ReadDocuments()
         return {
-            triple: self._evidence(triple, claim, vector)
+            triple: self._evidence(triple, claim, vector, before)
             for (triple, claim), vector in zip(claims.items(), vectors, strict=True)
         }
 
-    def _evidence(self, triple: Triple, claim: EdgeClaim, vector: Vectors | None) -> tuple[Evidence, ...]:
-        judged, read, looked = self._read(triple, claim, vector)
+    def _evidence(
+        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None, before: ReadDocuments
+    ) -> tuple[Evidence, ...]:
+        judged, read, looked = self._read(triple, claim, vector, before)
         spoken = sure_opinions(judged)
         if spoken:
             return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)
@@ -147,6 +154,15 @@ class TripleReader:
             value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
+
+
+def _claim(triple: Triple, form: ClaimForm, names: Mapping[Ref, tuple[str, ...]]) -> EdgeClaim:
+    head, tail = names.get(triple.head, ()), names.get(triple.tail, ())
+    for ref, known in ((triple.head, head), (triple.tail, tail)):
+        if not known:
+            raise UnknownName("name", str(ref), [], "neither the graph nor the snapshot knows what it is called")
+    claim = form.claim.format(head=head[0], tail=tail[0])
+    return EdgeClaim(claim, head, tail, form.words, form.cues + form.wider_cues)
 
 
 def sure_opinions(judged: ClaimVerdict) -> list[Opinion]:

@@ -1,14 +1,13 @@
 """Names and synonyms of nodes, and patterns that find them in papers."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from operator import attrgetter
-from threading import Lock
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Protocol
 
-from cachetools import LRUCache, cachedmethod
-
+from kgcheck.caching import BatchCache
 from kgcheck.graph.names import NameIndex, tokens
 from kgcheck.graph.store import GraphStore
 from kgcheck.model import Ref
@@ -21,6 +20,9 @@ _MOST_MEANT = 4
 _KEPT = 10_000
 """Nodes whose names are kept: an edge after the other of one node asks for them again."""
 
+_PATTERNS = 2_000
+"""Compiled patterns that are kept: to compile one takes longer than to search a hundred sentences with it."""
+
 _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[A-Z0-9]+_HUMAN$|\d+$)")
 """Cross-references that graphs keep among the synonyms."""
 
@@ -30,6 +32,9 @@ class Names(Protocol):
 
     def of(self, ref: Ref) -> tuple[str, ...]:
         """Names of a node, the one that is used most first."""
+
+    def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
+        """Names of nodes, as `of` has them; a node that has none may be left out."""
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Other names of what a text names, none of them in the text."""
@@ -47,12 +52,22 @@ class StoreNames:
         return self._open_index()
 
     def of(self, ref: Ref) -> tuple[str, ...]:
-        node = self._store.node(ref)
-        if node is None:
-            return ()
-        label = self._store.schema.label(ref.label)
-        stated = [ref.id if name == label.key else node.get(name) for name in label.names]
-        return good_names([one for value in stated for one in (value if isinstance(value, list) else [value])])
+        return self.of_many([ref]).get(ref, ())
+
+    def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
+        by_label: defaultdict[str, list[Ref]] = defaultdict(list)
+        for ref in refs:
+            by_label[ref.label].append(ref)
+        found: dict[Ref, tuple[str, ...]] = {}
+        for label_name, wanted in by_label.items():
+            label = self._store.schema.label(label_name)
+            nodes = self._store.nodes(label, [ref.id for ref in wanted])
+            for ref in wanted:
+                if node := nodes.get(ref.id):
+                    stated = [ref.id if name == label.key else node.get(name) for name in label.names]
+                    listed = [value if isinstance(value, list) else [value] for value in stated]
+                    found[ref] = good_names(chain.from_iterable(listed))
+        return found
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         found: list[str] = []
@@ -71,12 +86,17 @@ class AllNames:
 
     def __init__(self, places: Sequence[Names]) -> None:
         self._places = places
-        self._of: LRUCache[Ref, tuple[str, ...]] = LRUCache(_KEPT)
-        self._lock = Lock()
+        self._of = BatchCache[Ref, tuple[str, ...]](_KEPT)
 
-    @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:
-        return good_names(name for place in self._places for name in place.of(ref))
+        return self.of_many([ref])[ref]
+
+    def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
+        return self._of.get_many(refs, self._look_up)
+
+    def _look_up(self, refs: list[Ref]) -> dict[Ref, tuple[str, ...]]:
+        found = [place.of_many(refs) for place in self._places]
+        return {ref: good_names(name for names in found for name in names.get(ref, ())) for ref in refs}
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         return others([name for place in self._places for name in place.mentioned(text)], text)
@@ -104,8 +124,11 @@ def others(names: Iterable[str], text: str) -> tuple[str, ...]:
 
 def naming(names: Sequence[str], *, joined: bool = False) -> re.Pattern[str] | None:
     """Compile a pattern that finds any of the names as whole words, or joined by a hyphen; symbols by their case."""
-    if not names:
-        return None
+    return _naming(tuple(names), joined=joined) if names else None
+
+
+@lru_cache(_PATTERNS)
+def _naming(names: tuple[str, ...], *, joined: bool) -> re.Pattern[str]:
     parts = []
     for name in sorted(names, key=len, reverse=True):
         exact = len(name) <= 5 and " " not in name

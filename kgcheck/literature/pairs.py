@@ -258,7 +258,8 @@ class EdgeClaim:
         head, tail = self._naming
         if not head or not tail:
             return []
-        ones, twos = ([m.span() for m in names.finditer(sentence)] for names in (head, tail))
+        ones = [m.span() for m in head.finditer(sentence)]
+        twos = [m.span() for m in tail.finditer(sentence)] if ones else []
         apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
         return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
 
@@ -268,13 +269,18 @@ class EdgeClaim:
 
     @cached_property
     def relates(self) -> re.Pattern[str]:
-        general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
-        return word_pattern([cue.split()[0].lower() for cue in self.cues] or general)
+        return _relation_words(self.cues)
 
     @cached_property
     def has_direction(self) -> bool:
         """Direction of the claim: one end does something to the other."""
         return any(not act.mutual for act in acts(self.claim))
+
+
+@cache
+def _relation_words(cues: tuple[str, ...]) -> re.Pattern[str]:
+    general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
+    return word_pattern([cue.split()[0].lower() for cue in cues] or general)
 
 
 def _are_apart(sentence: str, first: Span, second: Span) -> bool:
@@ -304,6 +310,10 @@ class PairVerifier:
         self._sure = _SURE_OF_UNLIKE if unlike else _SURE_OF_LIKE
         self._weights = load_pair_weights()
 
+    @cached_property
+    def _directed(self) -> bool:
+        return self._claim.has_direction
+
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         return [self._opinion(document) for document in documents]
 
@@ -328,16 +338,15 @@ class PairVerifier:
 
     def _around(self, document: Document) -> tuple[Around, tuple[Span, ...]] | None:
         """Find how an abstract names the two, and its sentences; nothing for a paragraph of a whole paper."""
-        if document.paper or not self._head or not self._tail:
+        head, tail = naming(self._claim.head), naming(self._claim.tail)
+        if document.paper or not head or not tail:
             return None
         # Those of the document may be the ones alone that are to be read.
         spans = sentences(document.abstract)
         if len(spans) < _ABSTRACT:
             return None
         texts = [document.title, *(document.abstract[a:b] for a, b in spans)]
-        ones, twos = (
-            tuple(i for i, text in enumerate(texts) for _ in names.finditer(text)) for names in (self._head, self._tail)
-        )
+        ones, twos = (tuple(i for i, text in enumerate(texts) for _ in names.finditer(text)) for names in (head, tail))
         return Around(len(texts), ones, twos, 0), spans
 
     def _reading(

@@ -1,12 +1,14 @@
 """LiteratureIndex: hybrid search (BM25 and cosine) over an index, given documents or passages."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgcheck.caching import BatchCache
 from kgcheck.choices import SECTIONS
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.closing import Closing
@@ -34,6 +36,9 @@ _POOL = 200
 _POOL_OF_PARAGRAPHS = 2_000
 """The same, where there are whole papers."""
 
+_KEPT = 2_000
+"""Documents that are kept while many queries are searched for."""
+
 MAX_QUERY = 2_000
 """Characters of a query that are read; a model reads far fewer."""
 
@@ -52,6 +57,14 @@ class SearchHit(NamedTuple):
     words: float
     cosine: float | None
     nearest: int | None = None
+
+
+class ReadDocuments:
+    """The documents that one search after the other finds, each with its sentences read once."""
+
+    def __init__(self) -> None:
+        self.documents = BatchCache[int, Document](_KEPT)
+        self.vectors = BatchCache[int, Vectors](_KEPT)
 
 
 class LiteratureIndex(Closing):
@@ -106,9 +119,13 @@ class LiteratureIndex(Closing):
         sections: Sequence[str] = (),
         every: bool = False,
         vector: Vectors | None = None,
+        read: "ReadDocuments | None" = None,
     ) -> list[SearchHit]:
-        """The documents that fit a query best, best first; of a whole paper, its best paragraph."""
-        query = query[:MAX_QUERY]
+        """The documents that fit a query best, best first; of a whole paper, its best paragraph.
+
+        Of many queries, each may be given its vector, see `embed`, and what those before it read.
+        """
+        query, read = query[:MAX_QUERY], read or ReadDocuments()
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         if vector is None and query.strip():
             (vector,) = self.embed([query])
@@ -118,6 +135,7 @@ class LiteratureIndex(Closing):
         rows = self._candidates(words, vector) if within is None else self._rows(within)
         if chosen is not None:
             rows = rows[chosen[rows]]
+        numbers: list[int] = self._numbers[rows].tolist()
         cosines = None
         if vector is not None and self._vectors is not None:
             cosines = np.asarray(self._vectors[rows].astype(np.float32) @ vector, dtype=np.float32)
@@ -125,9 +143,9 @@ class LiteratureIndex(Closing):
         best = np.argsort(-scores, kind="stable")
         if vector is not None and cosines is not None:
             again, rest = np.split(best, [max(limit, _RANKED_AGAIN)])
-            kept = self.sentence_vectors([int(self._numbers[rows[i]]) for i in again])
+            kept = read.vectors.get_many((numbers[i] for i in again), self.sentence_vectors)
             for i in again:
-                own = kept.get(int(self._numbers[rows[i]]))
+                own = kept.get(numbers[i])
                 if own is None or not len(own):
                     continue
                 near = own @ vector
@@ -135,17 +153,17 @@ class LiteratureIndex(Closing):
                 scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
             best = np.concatenate([again[np.argsort(-scores[again], kind="stable")], rest])
         best = (best if every else self._once_a_paper(rows, best))[:limit]
-        documents = self._read([int(self._numbers[rows[i]]) for i in best], kept)
+        documents = read.documents.get_many((numbers[i] for i in best), partial(self._read, known=kept))
         return [
             SearchHit(
-                documents[int(self._numbers[rows[i]])],
+                documents[numbers[i]],
                 float(scores[i]),
                 float(words[rows[i]]),
                 None if cosines is None else float(cosines[i]),
                 nearest.get(int(i)),
             )
             for i in best
-            if scores[i] > 0 and int(self._numbers[rows[i]]) in documents
+            if scores[i] > 0 and numbers[i] in documents
         ]
 
     def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:

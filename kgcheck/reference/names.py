@@ -1,16 +1,14 @@
 """SnapshotNames: current and former names and synonyms of nodes in a reference snapshot."""
 
-from operator import attrgetter
+from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
+from typing import Any
 
-from cachetools import LRUCache, cachedmethod
-
-from kgcheck.duck import connected
+from kgcheck.caching import BatchCache
 from kgcheck.model import Ref
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Label, Schema
-from kgcheck.reference.snapshot import attach_snapshots, damage_named, refuse_unserved, sources_of
+from kgcheck.reference.snapshot import Snapshot, damage_named
 
 _ATTRIBUTES = ("name", "gene_name", "protein_name")
 _ORDER = "CASE status WHEN 'current' THEN 0 WHEN 'synonym' THEN 1 ELSE 2 END"
@@ -24,18 +22,19 @@ class SnapshotNames:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
-        self._path = path
-        self._db = connected()
-        self._of: LRUCache[Ref, tuple[str, ...]] = LRUCache(_KEPT)
-        self._lock = Lock()
-        attach_snapshots(self._db, {"ref": path})
-        refuse_unserved(sources_of(self._db, path), path, schema)
+        self._snapshot = Snapshot(path, schema)
+        self._names_of = BatchCache[str, list[str]](_KEPT)
 
-    @cachedmethod(attrgetter("_of"), lock=attrgetter("_lock"))
     def of(self, ref: Ref) -> tuple[str, ...]:
-        label = self._schema.label(ref.label)
-        own = (ref.id,) if label.key in label.names else ()
-        return tuple(dict.fromkeys([*own, *self._names([ref.id])]))
+        return self.of_many([ref])[ref]
+
+    def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
+        wanted = {ref: self._schema.label(ref.label) for ref in refs}
+        known = self._names_of.get_many((ref.id for ref in wanted), self._look_up)
+        return {
+            ref: tuple(dict.fromkeys([*([ref.id] if label.key in label.names else []), *known.get(ref.id, ())]))
+            for ref, label in wanted.items()
+        }
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Other names of what a text names."""
@@ -95,10 +94,27 @@ class SnapshotNames:
             {"ids": ids},
         )
 
+    def _look_up(self, ids: list[str]) -> dict[str, list[str]]:
+        """The names of each of some nodes; none of one that the snapshot does not know."""
+        rows = self._ask(
+            f"""
+            SELECT id, list(value ORDER BY place, value)[:{_LIMIT}] FROM (
+                SELECT id, value, min({_ORDER}) AS place FROM ref.value
+                WHERE id IN (SELECT unnest($ids)) AND attribute IN {_ATTRIBUTES} AND value <> '' GROUP BY id, value)
+            GROUP BY id
+            """,
+            {"ids": ids},
+        )
+        names: dict[str, list[str]] = {id_: [] for id_ in ids}
+        return names | dict(rows)
+
     def _rows(self, statement: str, parameters: dict[str, list[str]]) -> list[str]:
+        return [str(row[0]) for row in self._ask(statement, parameters)]
+
+    def _ask(self, statement: str, parameters: dict[str, list[str]]) -> list[tuple[Any, ...]]:
         # A cursor each: batches ask from several threads.
-        with damage_named(self._path):
-            return [str(row[0]) for row in self._db.cursor().execute(statement, parameters).fetchall()]
+        with damage_named(self._snapshot.path):
+            return self._snapshot.cursor().execute(statement, parameters).fetchall()
 
     def close(self) -> None:
-        self._db.close()
+        self._snapshot.close()

@@ -124,6 +124,10 @@ class Snapshot(Closing):
             listed = self._db.execute(select).fetchall()
         return [SourceRelease(**dict(zip(names, row[1:], strict=True)), rows=rows.get(row[0], {})) for row in listed]
 
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own to what is attached as ``ref``, for one thread."""
+        return self._db.cursor()
+
     def check(self) -> None:
         with damage_named(self.path):
             for kind, table in _expected(int(self.meta["format"])):
@@ -133,6 +137,14 @@ class Snapshot(Closing):
 
     def close(self) -> None:
         self._db.close()
+
+
+def releases_of(path: Path | None, schema: Schema) -> tuple[SourceRelease, ...]:
+    """The releases in a snapshot; none where there is none."""
+    if path is None:
+        return ()
+    with Snapshot(path, schema) as snapshot:
+        return tuple(snapshot.releases())
 
 
 def sources_of(db: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
@@ -264,15 +276,16 @@ def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> Non
 
 def catalog_of(db: duckdb.DuckDBPyConnection, name: str) -> dict[tuple[str, str], tuple[object, ...]]:
     """Everything that the catalog of an attached file lists, by kind and name, with what it is like."""
-    found: dict[tuple[str, str], tuple[object, ...]] = {}
-    for kind, names, form, source in _KINDS:
-        rows = db.execute(
-            f"SELECT {names}, list(({form})::VARCHAR ORDER BY ({form})::VARCHAR) FROM {source} "
-            "WHERE database_name = $name GROUP BY ALL",
-            {"name": name},
-        ).fetchall()
-        found |= {(kind, str(called)): tuple(forms) for called, forms in rows}
-    return found
+    selects = " UNION ALL ".join(
+        f"SELECT {place} AS place, '{kind}' AS kind, {names} AS called, ({form})::VARCHAR AS form "
+        f"FROM {source} WHERE database_name = $name"
+        for place, (kind, names, form, source) in enumerate(_KINDS)
+    )
+    rows = db.execute(
+        f"SELECT kind, called, list(form ORDER BY form) FROM ({selects}) GROUP BY place, kind, called ORDER BY place",
+        {"name": name},
+    ).fetchall()
+    return {(kind, str(called)): tuple(forms) for kind, called, forms in rows}
 
 
 _KINDS = (

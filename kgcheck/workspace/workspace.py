@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgcheck.choices import FORMATS, THRESHOLDS, chosen
 from kgcheck.context import Context, noting
-from kgcheck.errors import InputMissing, UsageError
+from kgcheck.errors import UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
 from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
@@ -139,24 +139,15 @@ class Workspace(Context):
 
     def releases(self) -> "tuple[SourceRelease, ...]":
         """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""
-        from kgcheck.reference.snapshot import Snapshot
+        from kgcheck.reference.snapshot import releases_of
 
-        if self.reference is None:
-            return ()
-        with Snapshot(self.reference, self.schema) as snapshot:
-            return tuple(snapshot.releases())
+        return releases_of(self.reference, self.schema)
 
     def neighbourhood(self, centre: str | Finding | Ref | Triple, each: int = 5) -> "Neighbourhood":
         """A few neighbours along each relation of a node, an edge, or what a finding is about, with names."""
-        from kgcheck.graph.neighbourhood import neighbourhood
+        from kgcheck.graph.neighbourhood import neighbourhood, refs_of
 
-        match self.finding(centre) if isinstance(centre, str) else centre:
-            case Finding(task=task):
-                refs = [task.subject, *([task.object] if task.object else [])]
-            case Triple(head=head, tail=tail):
-                refs = [head, tail]
-            case Ref() as ref:
-                refs = [ref]
+        refs = refs_of(self.finding(centre) if isinstance(centre, str) else centre)
         return neighbourhood(self.graph, refs, each)
 
     # Checks
@@ -656,11 +647,10 @@ class Workspace(Context):
 
     def patch_folder(self, name: str) -> Path:
         """The folder of a patch in the ledger, by its id or the beginning of it, where it is still there."""
-        entry, _ = self.patch(name)
-        folder = Path(entry.folder)
-        if not folder.is_dir():
-            raise InputMissing(f"the files of the patch {entry.id} are not there any more", "make it again")
-        return folder
+        from kgcheck.ledger.patches import PatchTable
+
+        with self.reading() as ledger:
+            return PatchTable(ledger.database).folder(name)
 
     # The ledger itself
 

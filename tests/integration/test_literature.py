@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from kgcheck.literature.edge_reader import TripleReader, address
 from kgcheck.literature.names import AllNames, StoreNames, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
+from kgcheck.model import CheckType, Evidence, Ref, Stance, Tier, Triple, World
 from kgcheck.options import AuditOptions
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import load_schema
@@ -224,6 +225,8 @@ def test_names_come_from_graph_and_snapshot(tmp_path: Path) -> None:
         both = AllNames([known, names])
         assert both.of(Ref(label="Protein", id="P00441"))[0] == "SOD1"
         assert "ALS1" in both.mentioned("SOD1")
+        refs = [Ref(label="Disease", id="DOID:332"), Ref(label="Disease", id="DOID:4467"), Ref(label="Gene", id="SOD1")]
+        assert AllNames([known, names]).of_many(refs) == {ref: both.of(ref) for ref in refs}
     finally:
         names.close()
 
@@ -358,6 +361,30 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
         )
 
     assert asked.found == []
+
+
+def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, schema = Settings(home=tmp_path), load_schema()
+    batches: list[set[str]] = []
+    read = TripleReader.evidence_of_many
+
+    def counted(reader: TripleReader, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
+        wanted = list(triples)
+        batches.append({triple.relation for triple in wanted})
+        return read(reader, wanted)
+
+    monkeypatch.setattr(TripleReader, "evidence_of_many", counted)
+    with (
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_store(str(graph / "graph.lbdb"), schema, settings) as store,
+        LiteratureIndex(graph / "literature") as index,
+    ):
+        asked = Papers(TripleReader(index, TrainedVerifier(), StoreNames(store), schema))
+        options = AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
+        Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(options)
+
+    (together,) = batches
+    assert len(together) > 1
 
 
 def test_synonyms_help_a_search(graph: Path) -> None:

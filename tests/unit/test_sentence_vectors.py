@@ -1,6 +1,7 @@
 """Vectors of sentences, kept in the index: for the order of what is found, and for the verifier."""
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import packed, unpacked
 from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
-from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex
+from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex, ReadDocuments
 from kgcheck.literature.store import SENTENCES, DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from tests.support.literature import WordsModel, build_index, paper, papers
@@ -67,6 +68,31 @@ def test_the_nearest_sentence_counts(tmp_path: Path) -> None:
         )
     with LiteratureIndex(folder) as index:
         assert index.search("kinase")[0].nearest is None
+
+
+def test_one_search_after_the_other_reads_each_document_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, read = WordsModel(), list[int]()
+    folder = build_index(tmp_path / "index", papers(), model)
+    queries = ["Kinase A binds kinase B.", "kinase", "vitamin D"]
+
+    with LiteratureIndex(folder, model) as index:
+        alone = [index.search(query) for query in queries]
+        documents = index.store.documents
+
+        def noted(numbers: Sequence[int]) -> dict[int, Document]:
+            read.extend(numbers)
+            return documents(numbers)
+
+        monkeypatch.setattr(index.store, "documents", noted)
+        before = ReadDocuments()
+        vectors = index.embed(queries)
+        hits = [index.search(q, vector=v, read=before) for q, v in zip(queries, vectors, strict=True)]
+
+    assert [[(h.document.id, *h[1:]) for h in found] for found in hits] == [
+        [(h.document.id, *h[1:]) for h in found] for found in alone
+    ]
+    assert read
+    assert len(read) == len(set(read))
 
 
 def test_the_verifier_embeds_no_sentence_of_the_index_again(tmp_path: Path) -> None:
