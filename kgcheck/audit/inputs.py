@@ -1,4 +1,4 @@
-"""Describe an audit's inputs (graph state, snapshot digest), and find the earlier run to reuse."""
+"""Describe an audit's inputs; find the run that --changed-since names, if it still serves."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""NodeNames: look up the names of nodes (TP53) to show beside the ids of findings (P04637)."""
+"""NodeNames: look up names of nodes (TP53) in the graph and put them into findings as recorded."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

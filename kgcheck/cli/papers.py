@@ -1,4 +1,4 @@
-"""``kgcheck corpus``, ``search``, ``verify`` and ``claims``: index papers, search, check claims."""
+"""``kgcheck corpus``: add, gather, list, show, remove; ``search``, ``verify`` one claim, ``claims``."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Collect the nodes and edges that applied patches changed in a store; quick where none were."""
+"""Collect facts that patches changed, before and after, from a store's records; quick if none."""
 
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore

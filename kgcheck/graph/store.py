@@ -1,4 +1,4 @@
-"""GraphStore and other protocols that stores implement; their value types and Arrow schemas."""
+"""Graph store protocols, value types and Arrow schemas; shared reading of values, checks of meta."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The quarantine file of rejected rows, load warnings, and the rejection limit."""
+"""Write the quarantine file or keep its old rows; say what a load lacks and if it is too much."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

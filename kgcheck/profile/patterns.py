@@ -1,4 +1,4 @@
-"""Compile and match a profile's regular expressions by RE2, in linear time.
+"""Check a profile's regular expressions, match texts and read named groups, by RE2.
 
 A profile may come from anybody, and Python's own engine can take ages for `(a+)+`. So they are matched by RE2, the
 engine that DuckDB has too: what is an id in a statement is one here.

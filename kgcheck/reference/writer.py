@@ -1,4 +1,4 @@
-"""SnapshotWriter: write releases, their topics and rows into a new snapshot."""
+"""SnapshotWriter: fill a DuckDB connection with releases, topics and rows; derive and hash all."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""ComparisonSummary: states and decisions of a run's findings, as report writers take them.
+"""ComparisonSummary: state and decision of each finding, handed to report writers; their words.
 
 Reports know no comparison and no decision by themselves: whoever asks for one hands them over in this form.
 """

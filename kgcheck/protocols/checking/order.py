@@ -1,4 +1,4 @@
-"""Order of a protocol's steps: their data flow, and the usual order by stages and words.
+"""Remarks on a protocol's data flow, and how far its steps agree with the usual order, 0 to 1.
 
 The likely order is told of two steps at a time: by the stage of what they do, by what goes before what, and by their
 words. The order that agrees best with all pairs is taken. Rules and weights stand in corpus/protocols/order.toml.

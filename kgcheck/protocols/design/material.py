@@ -1,4 +1,4 @@
-"""DesignMaterial: facts, papers and reports that a design is made of; its rules and folder.
+"""Material of a design, choice of what fits from it, design rules, folder with model answers.
 
 It is kept as one value beside the protocol, with the answers of a model, so that the protocol can be made again from
 it, byte by byte.

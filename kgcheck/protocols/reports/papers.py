@@ -1,4 +1,4 @@
-"""Report a paper's experiments as quoted steps, by rules or a model, and grade each section.
+"""Report papers' experiments as quoted steps; grade each section's use for an objective.
 
 Steps are told by rules, or by a model, whose answers are data: it only points at words, and what is not words of the
 paper, exactly, is dropped and counted. Settings, software, statistics and data sets are read from them by the rules.
