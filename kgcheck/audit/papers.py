@@ -43,12 +43,12 @@ class Papers:
 
     def add(self, tables: WorkingTables, pieces: Iterable[Piece]) -> bool:
         """Add what papers say of the judged tasks of pieces to the table ``evidence``, or that they are silent."""
-        asked = {task: (triple, outcome) for piece in pieces for task, triple, outcome in self._next(tables, piece)}
-        if not asked:
+        to_read = {task: (triple, outcome) for piece in pieces for task, triple, outcome in self._next(tables, piece)}
+        if not to_read:
             return False
-        evidence = self.reader.evidence_of_many(triple for triple, _ in asked.values())
+        evidence = self.reader.evidence_of_many(triple for triple, _ in to_read.values())
         observations: dict[int, tuple[Evidence, ...]] = {}
-        for task, (triple, outcome) in asked.items():
+        for task, (triple, outcome) in to_read.items():
             observed = counted(evidence.get(triple, ()), partial(retracted_among, tables.db))
             observations[task] = observed
             if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):

@@ -44,9 +44,9 @@ class Neighbourhood(Value):
     """Patterns with a direction along which there are more than are here: an id, a relation and a label."""
 
 
-def refs_of(about: Finding | Triple | Ref) -> list[Ref]:
+def refs_of(centre: Finding | Triple | Ref) -> list[Ref]:
     """The nodes that a finding, an edge or a node is about."""
-    match about:
+    match centre:
         case Finding(task=task):
             return [task.subject, *([task.object] if task.object else [])]
         case Triple(head=head, tail=tail):
