@@ -110,7 +110,7 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
 
     options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"
     show_step(f"kgcheck protocol design {objective} --out {folder} {options}")
-    made, _ = workspace.design_protocol(read_objective(objective), folder)
+    made = workspace.design_protocol(read_objective(objective), folder).protocol
     note(*made.notes)
     show_step(f"kgcheck protocol check {folder / FILE} {options} --reference {workspace.reference}")
     (checked,), _ = workspace.check_protocols([folder / FILE])

@@ -207,7 +207,7 @@ def design(
 
     wanted, given = read_objective(objective), read_reports(reports)
     made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
-    note(*made.protocol.notes)
+    note(*made.protocol.notes, *made.notes)
     steps = sum(1 for _ in made.protocol.steps)
     result(f"{how_many(len(made.protocol.sections), 'section')}, {how_many(steps, 'step')}: {out / 'protocol.json'}")
     if made.unavailable:
@@ -426,6 +426,7 @@ def _run(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions
     for outcome in run_steps(workspace, read_protocol(protocol), out, options):
         where = f" {outcome.folder}" if outcome.folder else ""
         result(f"{outcome.step} {outcome.state}{where}{': ' if outcome.message else ''}{outcome.message}")
+        note(*outcome.notes)
         states.append(outcome.state)
         records += [outcome.record] if outcome.record else []
     result(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))

@@ -58,7 +58,7 @@ _DISPENSABLE = (
 """Parameters without which a request still asks the same."""
 
 _FORM = "response_format"
-_REFUSED = (400, 404, 415, 422, 501)
+_REFUSED = (400, 415, 422, 501)
 """Statuses with which endpoints refuse a parameter; a form also without naming it."""
 
 
@@ -110,7 +110,7 @@ class ChatClient:
     """One model at one endpoint. May be used from several threads."""
 
     def __init__(self, settings: Settings, notes: list[str] | None = None) -> None:
-        """Open a client; `notes` takes a line for each parameter that the endpoint refuses."""
+        """Open a client; `notes` takes a line for each parameter that is left out since the endpoint refuses it."""
         try:
             import httpx2
             import openai
@@ -131,6 +131,7 @@ class ChatClient:
         self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
         self._key = key
         self._notes: list[str] = [] if notes is None else notes
+        self._noted: set[str] = set()
         self._sampling = {
             "temperature": settings.llm_temperature,
             "reasoning_effort": settings.llm_reasoning_effort,
@@ -249,17 +250,25 @@ class ChatClient:
         """Send a request, without what the endpoint refuses; what that is, it says one at a time."""
         if on_text:
             request = request | {"stream": True, "stream_options": {"include_usage": True}}
+        tried_without: set[str] = set()
         while True:
-            sent = {name: value for name, value in request.items() if name not in self._refused}
+            left_out = self._refused | tried_without
+            sent = {name: value for name, value in request.items() if name not in left_out}
             try:
                 made = self._client.chat.completions.create(**sent)
                 break
             except self._openai.APIStatusError as error:
-                name = _refused_parameter(error, sent)
-                if not name:
+                if name := _named_parameter(error, sent):
+                    self._refused.add(name)
+                elif _FORM in sent and _may_refuse(error):
+                    # It may have another reason: what comes without a form tells.
+                    tried_without.add(_FORM)
+                else:
                     raise
-                self._refused.add(name)
-                self._notes.append(f"{self.model} at {self._address} takes no {name}: it was left out")
+        self._refused.update(tried_without)
+        for name in sorted(self._refused & request.keys() - self._noted):
+            self._noted.add(name)
+            self._notes.append(f"{self.model} at {self._address} takes no {name}: it was left out")
         return self._streamed(made, on_text, meter, request) if on_text else made
 
     def _streamed(self, stream: Any, on_text: Callable[[str], None], meter: Meter, request: Mapping[str, Any]) -> Any:
@@ -363,13 +372,20 @@ def refused_parameters(address: str, model: str) -> set[str]:
     return set()
 
 
-def _refused_parameter(error: "openai.APIStatusError", sent: Mapping[str, Any]) -> str | None:
-    """Find the parameter of a request that an endpoint does not take, and without which it can be asked."""
-    if error.status_code not in _REFUSED or _is_context(error, error.message):
+def _may_refuse(error: "openai.APIStatusError") -> bool:
+    return error.status_code in _REFUSED and not _is_context(error, error.message)
+
+
+def _named_parameter(error: "openai.APIStatusError", sent: Mapping[str, Any]) -> str | None:
+    """Find the parameter of a request that an endpoint does not take by its own words, if it can be asked without."""
+    if not _may_refuse(error):
         return None
-    text = f"{error.param} {error.body}"
-    named = [name for name in (*_DISPENSABLE, _FORM) if name in sent and re.search(rf"\b{name}\b", text)]
-    return named[0] if named else _FORM if _FORM in sent else None
+    names = [name for name in (*_DISPENSABLE, _FORM) if name in sent]
+    if error.param:
+        return next((name for name in names if error.param.partition(".")[0] == name), None)
+    # A word that prompts have, too, is meant only where it is quoted.
+    forms = {name: rf"\b{name}\b" if "_" in name else rf"[\"'`.]{name}[\"'`]" for name in names}
+    return next((name for name, form in forms.items() if re.search(form, str(error.body))), None)
 
 
 def _estimated(request: Mapping[str, Any], written: int) -> Usage:

@@ -228,7 +228,21 @@ def test_another_client_of_the_endpoint_knows_what_it_refuses(serve: Any, notes:
         other.complete(ASK)
 
     assert [parameter in request for request in server.requests] == [True, False, False]
-    assert len(notes) == 1
+    # Each says what it left out, and once.
+    assert notes == [f"{play.MODEL} at {server.url} takes no {parameter}: it was left out"] * 2
+
+
+def test_a_form_that_was_not_named_is_given_up_only_where_it_was_the_reason(serve: Any, notes: list[str]) -> None:
+    filtered = Fail(400, "the prompt was filtered; it says that cells stand at a temperature of 37", None)
+    client, server = serve(play.good(filtered, filtered, Say('{"city": "Bern"}')), llm_temperature=0)
+
+    with pytest.raises(ModelError, match="filtered"):
+        client.complete(ASK, answer=Answer)
+    client.complete(ASK, answer=Answer)
+
+    assert ["response_format" in request for request in server.requests] == [True, False, True]
+    assert ["temperature" in request for request in server.requests] == [True, True, True]
+    assert notes == []
 
 
 def test_why_it_was_refused_is_said_also_where_it_is_no_text(serve: Any) -> None:

@@ -39,10 +39,11 @@ MOST_PAPERS = 10
 
 
 class DesignedProtocol(NamedTuple):
-    """A protocol, and the sources that could not be looked at."""
+    """A protocol, the sources that could not be looked at, and notes about the model that designed it."""
 
     protocol: StudyProtocol
     unavailable: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def design_protocol(
@@ -62,11 +63,11 @@ def design_protocol(
         if context.brain == "rules":
             material = gather()
             folder.begin(material)
-            protocol = design_by_rules(material)
+            made = DesignedProtocol(design_by_rules(material), material.unavailable)
         else:
-            material, protocol = _by_model(context, objective, gather, folder, spending or Spending())
-        write(protocol, folder.path)
-    return DesignedProtocol(protocol, material.unavailable)
+            made = _by_model(context, objective, gather, folder, spending or Spending())
+        write(made.protocol, folder.path)
+    return made
 
 
 def _by_model(
@@ -75,7 +76,7 @@ def _by_model(
     gather: Callable[[], DesignMaterial],
     folder: DesignFolder,
     spending: Spending,
-) -> tuple[DesignMaterial, StudyProtocol]:
+) -> DesignedProtocol:
     from kgcheck.llm.client import ChatClient
 
     with noting() as notes, ChatClient(context.settings, notes) as client:
@@ -91,9 +92,10 @@ def _by_model(
         total = RunMeter(Limits.of(spending), client.prices)
         try:
             talk = DesignConversation(folder, client, total)
-            return material, ModelDesigner(material, talk, context.progress).design()
+            protocol = ModelDesigner(material, talk, context.progress).design()
         finally:
             notes += spent_note(total)
+    return DesignedProtocol(protocol, material.unavailable, tuple(notes))
 
 
 def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tuple[StudyNode, ...]:

@@ -42,6 +42,7 @@ RESULTS = "results.json"
 class TaskFile(StepItem):
     """Input or output of a program with its file, and the step that made it, if any."""
 
+    kind: ItemKind
     file: str
     step: str = Field(default="", description="id of the step that leaves it; empty where it is given")
 
@@ -278,6 +279,7 @@ class StepOutcome(NamedTuple):
     folder: Path | None
     message: str = ""
     record: ProgramRecord | None = None
+    notes: tuple[str, ...] = ()
 
 
 class RunOptions(NamedTuple):
@@ -320,22 +322,24 @@ class StepPrograms:
         if is_kept(folder, key):
             return StepOutcome(step, "kept", folder)
         forget(folder)
-        text, record = self._tried(task, text, inputs, folder)
+        notes: list[str] = []
+        text, record = self._tried(task, text, inputs, folder, notes)
         write_text(folder / f"program.{'py' if task.language == 'python' else 'R'}", text)
         write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
         if not record.success:
             last = record.attempts[-1]
             why = (*last.problems, *last.lacks, _last_line(last))
-            return StepOutcome(step, "failed", folder, f"level {last.level}: {next(filter(None, why), '')}", record)
+            message = f"level {last.level}: {next(filter(None, why), '')}"
+            return StepOutcome(step, "failed", folder, message, record, tuple(notes))
 
         # What a program left is data of others: it goes on only as what it was read as.
         results = read_program_results(folder / FILES)
         write_text(folder / RESULTS, json.dumps(results, indent=2, allow_nan=False) + "\n")
         write_text(folder / KEY, key)
-        return StepOutcome(step, "done", folder, record=record)
+        return StepOutcome(step, "done", folder, record=record, notes=tuple(notes))
 
     def _tried(
-        self, task: ProgramTask, text: str, inputs: Mapping[str, Path], folder: Path
+        self, task: ProgramTask, text: str, inputs: Mapping[str, Path], folder: Path, notes: list[str]
     ) -> tuple[str, ProgramRecord]:
 
         def attempt(program: str) -> ProgramAttempt:
@@ -348,7 +352,7 @@ class StepPrograms:
             return write_program(task, *self._given.writer, attempt)
         from kgcheck.llm.client import ChatClient
 
-        with ChatClient(self._context.settings) as client:
+        with ChatClient(self._context.settings, notes) as client:
             meter = Meter(Limits.of(self._given.spending), client.prices, self._meter)
             return write_program(task, client, meter, attempt)
 
