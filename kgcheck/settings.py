@@ -13,6 +13,9 @@ from kgcheck.redact import carries_credentials, is_secret_path
 
 _OF_A_MODEL = ("base_url", "api_key", "model", "price_input", "price_output", "price_cached")
 
+SAMPLING = ("temperature", "reasoning_effort", "max_output_tokens")
+"""Settings of a language model, after ``llm_``, that change what it answers."""
+
 
 class Settings(BaseSettings):
     """Read from variables named ``KGCHECK_<FIELD>``."""

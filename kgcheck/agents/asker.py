@@ -388,8 +388,10 @@ class ReactAgent:
         conversation = _Conversation(question, self._store, self._toolbox, self._offers, self._client.small)
         try:
             answer = None
-            while not answer and meter.spent.turns < MOST_ACTIONS:
+            for _ in range(MOST_ACTIONS):
                 answer = conversation.take(self._next(conversation, meter), meter)
+                if answer or meter.spent.turns >= MOST_ACTIONS:
+                    break
             if not answer:
                 answer = conversation.without_answer(f"no answer after {MOST_ACTIONS} actions")
         except BudgetExceeded as error:
@@ -482,7 +484,7 @@ class _Conversation:
             if number and meter.spent.turns >= MOST_ACTIONS:
                 break
             if number:
-                meter.take_turn()
+                meter.count_turn()
             if answer := self._take(call, in_words):
                 return answer
         return None

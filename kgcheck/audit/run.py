@@ -143,7 +143,7 @@ class Audit:
             verified = self._verified(db, run)
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
             copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
-            # What services and readers of papers bring is dear: it is in the ledger before more is asked.
+            # What services and readers of papers bring is dear: it is in the ledger before much more is asked.
             waits = (None, None) if live or self._papers else (executor, prefetcher)
             parts = (db, self._store, copy, join, self._ledger, run, before)
             worker = Worker(*parts, live, self._papers, verified, *waits)
@@ -155,8 +155,9 @@ class Audit:
                 for unit in units:
                     worker.work(unit, done)
                     run = self._noted(run)
+                    if unit is units[-1]:
+                        worker.finish()
                     step.advance()
-                worker.finish()
                 executor.wait()
             if options.team_budget:
                 run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))

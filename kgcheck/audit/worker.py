@@ -43,6 +43,7 @@ LIVE_PIECE_TASKS = 2_000
 """Tasks that services are asked for together."""
 
 TASKS_TOGETHER = 20_000
+READ_TOGETHER = 200
 """Tasks of small units, which are judged and written together: hardly anything of that takes longer for more tasks."""
 
 EDGES_AHEAD = 16_000_000
@@ -169,7 +170,9 @@ class Worker:
         if self._looked_up:
             (first, *_), (last, *_) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
-            most = min(self._options.piece_tasks, TASKS_TOGETHER)
+            # What papers say is dear: it is written down before more is read.
+            reads_papers = self._papers is not None and self._papers.reads(unit)
+            most = min(self._options.piece_tasks, READ_TOGETHER if reads_papers else TASKS_TOGETHER)
             if is_alone or first.unit.type is not unit.type or together > most:
                 self.finish()
         if self._looked_up:

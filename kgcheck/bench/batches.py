@@ -15,6 +15,7 @@ from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import Value
 from kgcheck.options import BatchOptions, ClaimOptions
 from kgcheck.outputs import write_text
+from kgcheck.settings import SAMPLING
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -262,7 +263,12 @@ def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
 
 def _brain(context: Context) -> dict[str, Any]:
     """Return a batch's record of its brain."""
-    return {"brain": context.brain} | ({"model": context.settings.llm_model} if context.brain == "llm" else {})
+    if context.brain != "llm":
+        return {"brain": context.brain}
+    settings = context.settings
+    sampling = {name: getattr(settings, f"llm_{name}") for name in SAMPLING}
+    set_ones = {name: value for name, value in sampling.items() if value is not None}
+    return {"brain": context.brain, "model": settings.llm_model, **set_ones}
 
 
 def _papers(context: Context) -> dict[str, str]:

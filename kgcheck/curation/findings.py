@@ -63,8 +63,8 @@ Day = Annotated[
     date, BeforeValidator(_whole_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY.pattern})
 ]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
-_RULE_NAME = "^[a-z][a-z0-9_]{0,63}$"
-RuleName = Annotated[str, Field(pattern=_RULE_NAME)]
+_RULE_NAME = "^[a-z][a-z0-9_]*$"
+RuleName = Annotated[str, Field(max_length=64, pattern=_RULE_NAME)]
 KeptReason = Annotated[Reason | RuleName, Field(union_mode="left_to_right")]
 """A reason, or that of a rule which is not installed any more and whose findings a ledger has."""
 
@@ -170,7 +170,7 @@ def wanted(**filters: Any) -> FindingFilter:
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             names = tuple(chosen(_CALLED.get(name, name.removesuffix("s")), value, list(kind)) for value in names)
         elif name == "reasons":
-            names = tuple(v if re.match(_RULE_NAME, v) else chosen("reason", v, list(all_reasons())) for v in names)
+            names = tuple(v if re.fullmatch(_RULE_NAME, v) else chosen("reason", v, list(all_reasons())) for v in names)
         found[name] = names
     try:
         return FindingFilter(**found | {"since": day_of(found.get("since"))})

@@ -147,16 +147,17 @@ class CypherServerStore(CatalogueReads):
         found = self._rows(degrees, places | self._kept(end))
         pieces = _pieces(row for row in found if row[1] <= HUB_EDGES)
         hubs = [row[0] for row in found if row[1] > HUB_EDGES]
-        with closing(self._side_by_side(lambda ends: list(self._read(together, {"ends": ends})), pieces)) as results:
+        read = self._side_by_side(lambda ends: list(self._read(together, {"ends": ends})), pieces)
+        with closing(read) as results, closing(self._in_parts(alone, hubs)) as parts:
             # Of a piece, everything may be retired.
-            for rows in chain(filter(None, results), self._in_parts(alone, hubs)):
+            for rows in chain(filter(None, results), parts):
                 ends = list(chain.from_iterable(repeat(row[0], row[1]) for row in rows))
                 columns = zip(*(row[2:] for row in rows), strict=True)
                 others, *listed = (list(chain.from_iterable(column)) for column in columns)
                 keys = [others, ends] if by_tail else [ends, others]
                 yield typed_table(keys, pattern.properties, listed, wanted)
 
-    def _in_parts(self, text: str, hubs: Sequence[str]) -> Iterator[list[Row]]:
+    def _in_parts(self, text: str, hubs: Sequence[str]) -> Generator[list[Row]]:
         for hub in hubs:
             with closing(self._read(text, {"ends": [hub]})) as rows:
                 while gathered := list(islice(rows, SCAN_ROWS)):

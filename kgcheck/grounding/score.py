@@ -377,7 +377,7 @@ def _judged(name: str, read: str, title: str, client: ChatClient, meter: Meter) 
     sent = _cut(read, FEW_CHARACTERS if small else MOST_CHARACTERS)
     given = {"question": score_rules().dimensions[name].question, "title": title, "sections": sent}
     messages = messages_of(_SHORT_TASK if small else _TASK, given if small else {"dimension": name, **given})
-    answer, _ = client.answer(messages, _form_of(sent, small), meter=meter)
+    answer, _ = client.answer(messages, _form_of(sent, small), meter=meter, temperature=0)
     return DimensionJudgement(
         raw=answer.score, **answer.model_dump(exclude={"score"}), judge=client.model, of=_digest(read)
     )

@@ -121,7 +121,7 @@ class DecisionTable(LedgerTable):
             states |= dict.fromkeys((name for _, name, _ in some), CurrentDecision(state=DecisionState.OPEN))
             with self._database.reading() as connection:
                 # Of most nothing was decided, and the query for the others is compiled anew each time.
-                about = _decided_among(connection, [name for _, name, _ in some])
+                about = _decided_among(connection, {run for run, *_ in some}, [name for _, name, _ in some])
                 if not about:
                     continue
                 rows = named.data([one for one in some if one[1] in about]).cte()
@@ -186,11 +186,14 @@ def _numbered(connection: Connection, numbers: Sequence[int]) -> dict[int, Decis
     return {row.number: decision_of(row) for row in rows}
 
 
-def _decided_among(connection: Connection, fingerprints: Sequence[str]) -> set[str]:
+def _decided_among(connection: Connection, runs: Iterable[str], fingerprints: Sequence[str]) -> set[str]:
     """Those of some findings of which something was decided, or of whose causes."""
-    about, of = select(DECISION.c.fingerprint), CONSEQUENCE.c
-    of_causes = select(of.fingerprint).where(of.fingerprint.in_(fingerprints), of.cause.in_(about))
-    return set(connection.scalars(union(about.where(DECISION.c.fingerprint.in_(fingerprints)), of_causes)))
+    of = CONSEQUENCE.c
+    # By the runs, too, with which the key of the table begins: there may be millions of consequences.
+    found = select(of.fingerprint).where(of.run.in_(runs), of.fingerprint.in_(fingerprints))
+    of_causes = found.where(select(DECISION.c.number).where(DECISION.c.fingerprint == of.cause).exists())
+    own = select(DECISION.c.fingerprint).where(DECISION.c.fingerprint.in_(fingerprints))
+    return set(connection.scalars(union(own, of_causes)))
 
 
 def decision_of(row: Row[Any]) -> Decision:

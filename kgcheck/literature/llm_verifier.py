@@ -109,7 +109,7 @@ class LlmVerifier:
         for at in range(0, len(documents), together):
             part = documents[at : at + together]
             messages = _messages(claim, part, self._client.small)
-            answer, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter)
+            answer, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter, temperature=0)
             by_paper = {s.paper: s for s in reversed(answer.opinions)}
             unread = {n: why for n, why in answer.unread if n is not None}
             found += [_opinion(document, by_paper.get(n), unread.get(n)) for n, document in enumerate(part, 1)]

@@ -127,6 +127,12 @@ class Meter:
             self._within.take_turn()
         self._turns += 1
 
+    def count_turn(self) -> None:
+        """Count one more turn of what is paid already: a call that came with others."""
+        if self._within:
+            self._within.count_turn()
+        self._turns += 1
+
     def add(self, usage: Usage, money: float | None = None) -> None:
         """Count the tokens of a call."""
         self._input += usage.input_tokens

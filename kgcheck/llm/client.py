@@ -52,10 +52,13 @@ _CHARACTERS_PER_TOKEN = 3
 """Cautious: English has about four. Used only where a server does not count."""
 
 _DISPENSABLE = (
-    *("temperature", "reasoning_effort", "max_completion_tokens"),
-    *("tool_choice", "parallel_tool_calls", "stream_options"),
+    *("temperature", "reasoning_effort", "max_completion_tokens", "max_tokens"),
+    *("parallel_tool_calls", "stream_options"),
 )
-"""Parameters without which a request still asks the same."""
+"""Parameters without which a request still asks the same question."""
+
+_VALUE = re.compile(r"too (?:large|high|small|low)|at (?:most|least)|must be|less than|greater than|between")
+"""Words by which an endpoint refuses a value, and not the parameter."""
 
 _FORM = "response_format"
 _REFUSED = (400, 415, 422, 501)
@@ -170,7 +173,6 @@ class ChatClient:
         *,
         tools: Sequence[ToolSpec] = (),
         answer: type[BaseModel] | None = None,
-        must_call: bool = False,
         one_call: bool = False,
         on_text: Callable[[str], None] | None = None,
         meter: Meter | None = None,
@@ -178,14 +180,12 @@ class ChatClient:
     ) -> Reply:
         """Send a conversation and wait for the reply; its text has a form if the endpoint can bind it to one.
 
-        With `must_call` it is to call a tool, with `one_call` not several at once, as far as the endpoint can bind it.
+        With `one_call` it is not to call several tools at once, as far as the endpoint can bind it.
         """
         meter = meter or Meter(Limits())
         meter.take_turn()
         request = self._request(messages, tools, answer, temperature)
-        if tools:
-            request |= {"tool_choice": "required"} if must_call else {}
-            request |= {"parallel_tool_calls": False} if one_call else {}
+        request |= {"parallel_tool_calls": False} if tools and one_call else {}
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
             with deadline.until(meter.deadline):
@@ -224,6 +224,11 @@ class ChatClient:
             try:
                 return parse_answer(reply.text, form), used
             except ModelAnswer as error:
+                if reply.cut_off:
+                    raise ModelAnswer(
+                        f"the answer of {self.model} was cut off after {reply.usage.output_tokens:,} tokens",
+                        "raise KGCHECK_LLM_MAX_OUTPUT_TOKENS, or the limit of the endpoint",
+                    ) from None
                 wrong = error.message
             conversation += [reply.as_message(), {"role": "user", "content": f"{wrong}. Answer with that JSON alone."}]
         message = f"the model {self.model} gave no usable answer in {tries} tries: {wrong}"
@@ -253,6 +258,9 @@ class ChatClient:
         tried_without: set[str] = set()
         while True:
             left_out = self._refused | tried_without
+            if "max_completion_tokens" in left_out & request.keys():
+                # Its older name, which some servers alone know.
+                request = request | {"max_tokens": request["max_completion_tokens"]}
             sent = {name: value for name, value in request.items() if name not in left_out}
             try:
                 made = self._client.chat.completions.create(**sent)
@@ -286,8 +294,10 @@ class ChatClient:
                     state.handle_chunk(chunk)
                 except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError) as error:
                     raise ValueError(f"a piece does not go with those before it: {error}") from error
-                if text := "".join(part.delta.content or "" for part in piece.choices):
-                    written += len(text)
+                text = "".join(part.delta.content or "" for part in piece.choices)
+                calls = [call for part in piece.choices for call in part.delta.tool_calls or ()]
+                written += len(text) + sum(len(call.function.arguments or "") for call in calls)
+                if text:
                     on_text(text)
             unfinished.pop_all()
         try:
@@ -381,16 +391,27 @@ def _named_parameter(error: "openai.APIStatusError", sent: Mapping[str, Any]) ->
     if not _may_refuse(error):
         return None
     names = [name for name in (*_DISPENSABLE, _FORM) if name in sent]
+    if error.code == "invalid_value" or _VALUE.search(error.message):
+        return None
     if error.param:
         return next((name for name in names if error.param.partition(".")[0] == name), None)
-    # A word that prompts have, too, is meant only where it is quoted.
+    # A word that prompts have, too, is meant only where it is quoted; a body may quote the whole request.
+    text = str(_without_request(error.body))
     forms = {name: rf"\b{name}\b" if "_" in name else rf"[\"'`.]{name}[\"'`]" for name in names}
-    return next((name for name, form in forms.items() if re.search(form, str(error.body))), None)
+    named = [name for name, form in forms.items() if re.search(form, text)]
+    return named[0] if len(named) == 1 else None
+
+
+def _without_request(body: object) -> object:
+    """The body of an error without what it repeats of the request, as FastAPI does."""
+    if isinstance(body, Mapping):
+        return {key: _without_request(part) for key, part in body.items() if key not in ("input", "ctx")}
+    return [_without_request(part) for part in body] if isinstance(body, list) else body
 
 
 def _estimated(request: Mapping[str, Any], written: int) -> Usage:
     """The usage of a request that the endpoint did not count, by the characters that were sent and written."""
-    sent = len(json.dumps(request["messages"]))
+    sent = len(json.dumps([request.get(part) for part in ("messages", "tools", _FORM)]))
     return Usage(
         input_tokens=sent // _CHARACTERS_PER_TOKEN + 1,
         output_tokens=written // _CHARACTERS_PER_TOKEN + 1,
@@ -410,11 +431,10 @@ def _reply(completion: "Completion", request: dict[str, Any]) -> Reply:
     text = choice.message.content or ""
     counted = completion.usage
     if counted:
-        cached = (counted.prompt_tokens_details and counted.prompt_tokens_details.cached_tokens) or 0
         usage = Usage(
             input_tokens=counted.prompt_tokens,
             output_tokens=counted.completion_tokens,
-            cached_tokens=min(cached, counted.prompt_tokens),
+            cached_tokens=counted.cached_tokens,
         )
     else:
         written = len(text) + sum(len(c.arguments) for c in calls)

@@ -97,18 +97,19 @@ class CompletionChoice(BaseModel):
     finish_reason: str | None = None
 
 
-class InputDetails(BaseModel):
-    """Tokens of the input that are counted apart."""
-
-    cached_tokens: Tokens | None = None
-
-
 class TokenCounts(BaseModel):
     """Tokens, as the endpoint counts them; many endpoints give no details."""
 
     prompt_tokens: Tokens
     completion_tokens: Tokens
-    prompt_tokens_details: InputDetails | None = None
+    prompt_tokens_details: Any = None
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the input that the endpoint had kept; 0 where what it says of that has another form."""
+        details = self.prompt_tokens_details
+        cached = details.get("cached_tokens") if isinstance(details, dict) else None
+        return min(cached, self.prompt_tokens) if isinstance(cached, int) and cached > 0 else 0
 
 
 class Completion(BaseModel):

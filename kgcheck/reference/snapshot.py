@@ -166,28 +166,37 @@ def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None
 
 def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path]) -> None:
     """Attach snapshots to a connection, which reaches no other file from then on."""
-    states = {}
+    states: dict[str, _FileState | None] = {}
     for name, path in snapshots.items():
         refuse_place(path)
-        states[name] = _state_of(path)
+        before = _state_of(path)
         with attaching(path):
             # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
             db.execute(f"ATTACH {literal(str(path.absolute()))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
+        # A path that led elsewhere meanwhile says nothing of the file that was opened.
+        states[name] = before if before == _state_of(path) else None
     confine(db)
     for name, path in snapshots.items():
-        if states[name] not in _looked_at:
+        state = states[name]
+        if state not in _looked_at:
             with attaching(path):
                 _refuse_foreign(db, name, path)
-            _looked_at.add(states[name])
+            if state:
+                _looked_at.add(state)
 
 
-_looked_at: set[tuple[int, ...]] = set()
+_FileState = tuple[int, ...]
+
+_looked_at: set[_FileState] = set()
 """States of files that hold what a snapshot holds: a command opens one four times, and to look takes a tenth second."""
 
 
-def _state_of(path: Path) -> tuple[int, ...]:
-    """A file, and when it was changed or moved last."""
-    file = path.stat()
+def _state_of(path: Path) -> _FileState | None:
+    """A file, and when it was changed or moved last; None where it is not there any more."""
+    try:
+        file = path.stat()
+    except OSError:
+        return None
     return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns
 
 

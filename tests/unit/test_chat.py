@@ -85,10 +85,10 @@ def test_text_and_tokens(serve: Any, streamed: bool) -> None:
 def test_tool_calls_come_as_they_were_written(serve: Any, streamed: bool) -> None:
     client, server = serve(play.good(Say(calls=(Call("look", {"at": "P04637"}), Call("look", "{broken")))))
 
-    reply = client.complete(ASK, tools=[TOOL], must_call=True, on_text=(lambda _: None) if streamed else None)
+    reply = client.complete(ASK, tools=[TOOL], one_call=True, on_text=(lambda _: None) if streamed else None)
 
     assert [(c.name, c.arguments) for c in reply.calls] == [("look", '{"at": "P04637"}'), ("look", "{broken")]
-    assert server.requests[0]["tool_choice"] == "required"
+    assert server.requests[0]["parallel_tool_calls"] is False
     assert reply.as_message()["tool_calls"][0]["function"]["name"] == "look"
 
 
@@ -179,7 +179,7 @@ REFUSALS: dict[str, tuple[str, Move]] = {
         "reasoning_effort",
         Fail(400, "Unrecognized request argument supplied: reasoning_effort", None),
     ),
-    "Azure": ("tool_choice", Fail(400, "'$.tool_choice' is invalid. Please check the API reference.")),
+    "Azure": ("parallel_tool_calls", Fail(400, "'$.parallel_tool_calls' is invalid. Please check the reference.")),
     "Mistral": (
         "stream_options",
         Raw(
@@ -210,12 +210,14 @@ def test_a_parameter_that_is_refused_is_left_out_from_then_on(name: str, serve: 
     meter = Meter(Limits(turns=2))
 
     for _ in range(2):
-        reply = client.complete(ASK, tools=[TOOL], must_call=True, answer=Answer, on_text=lambda _: None, meter=meter)
+        reply = client.complete(ASK, tools=[TOOL], one_call=True, answer=Answer, on_text=lambda _: None, meter=meter)
         assert reply.text.strip() == "Bern"
 
     first, *others = server.requests
     assert parameter in first
     assert [set(first) - set(request) for request in others] == [{parameter}] * 2
+    instead = {"max_tokens"} if parameter == "max_completion_tokens" else set()
+    assert [set(request) - set(first) for request in others] == [instead] * 2
     assert notes == [f"{play.MODEL} at {server.url} takes no {parameter}: it was left out"]
 
 
@@ -243,6 +245,44 @@ def test_a_form_that_was_not_named_is_given_up_only_where_it_was_the_reason(serv
     assert ["response_format" in request for request in server.requests] == [True, False, True]
     assert ["temperature" in request for request in server.requests] == [True, True, True]
     assert notes == []
+
+
+WRONG_VALUES = [
+    Fail(400, "Invalid value: 'hihg'. Supported are 'low' and 'high'.", "invalid_value", param="reasoning_effort"),
+    Fail(400, "max_completion_tokens is too large: 99999, at most 16384", param="max_completion_tokens"),
+]
+
+
+@pytest.mark.parametrize("refusal", WRONG_VALUES)
+def test_a_wrong_value_is_told_and_not_left_out(refusal: Fail, serve: Any, notes: list[str]) -> None:
+    client, server = serve(play.stubborn(refusal), llm_reasoning_effort="hihg", llm_max_output_tokens=99999)
+
+    with pytest.raises(ModelError, match=refusal.message[:12]):
+        client.complete(ASK)
+
+    assert (len(server.requests), notes) == (1, [])
+
+
+def test_a_refusal_that_repeats_the_request_drops_only_what_it_names(serve: Any) -> None:
+    repeated = {"loc": ["body", "stream_options"], "input": {"temperature": 0, "reasoning_effort": "low"}}
+    body = json.dumps({"detail": [repeated]}).encode()
+    refusal = play.refusing("stream_options", Raw(body, "application/json", 422), play.good(Say("yes")))
+    client, server = serve(refusal, llm_temperature=0, llm_reasoning_effort="low")
+
+    client.complete(ASK, on_text=lambda _: None)
+
+    assert set(server.requests[0]) - set(server.requests[1]) == {"stream_options"}
+
+
+def test_an_answer_that_is_cut_off_is_told_as_that_and_asked_for_once(serve: Any) -> None:
+    cut = {"choices": [{"message": {"content": '{"city": "Be'}, "finish_reason": "length"}]}
+    client, server = serve(play.stubborn(Raw(json.dumps(cut).encode(), "application/json")))
+
+    with pytest.raises(ModelAnswer, match="cut off") as caught:
+        client.answer(ASK, Answer)
+
+    assert "KGCHECK_LLM_MAX_OUTPUT_TOKENS" in caught.value.hint
+    assert len(server.requests) == 1
 
 
 def test_why_it_was_refused_is_said_also_where_it_is_no_text(serve: Any) -> None:
@@ -399,11 +439,18 @@ def test_turns_tokens_and_money_are_limited(serve: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("details", "cached"), [({"cached_tokens": 8}, 8), ({}, 0), (None, 0), ({"cached_tokens": 99}, 10)]
+    ("details", "cached"),
+    [
+        ({"cached_tokens": 8}, 8),
+        ({}, 0),
+        (None, 0),
+        ({"cached_tokens": 99}, 10),
+        ({"cached_tokens": -1}, 0),
+        ({"cached_tokens": 0.0}, 0),
+        ([], 0),
+    ],
 )
-def test_what_the_endpoint_has_kept_of_the_input_may_cost_less(
-    details: dict[str, int] | None, cached: int, serve: Any
-) -> None:
+def test_what_the_endpoint_has_kept_of_the_input_may_cost_less(details: object, cached: int, serve: Any) -> None:
     counted = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": details}
     body = json.dumps({"choices": [{"message": {"content": "yes"}}], "usage": counted}).encode()
     prices = {"llm_price_input": 1_000_000, "llm_price_output": 0, "llm_price_cached": 100_000}

@@ -116,10 +116,12 @@ class LlmBrain:
         seen: TeamResults,
         tools: list[Tool],
     ) -> Action:
+        if not seen.refused:
+            self._wrong = 0
         if self._pending[role] and self._stage.get(role) is stage:
             self._continued(stage, role, request, task, seen)
             return self._step(stage, role, self._pending[role].pop(0), {})
-        self._wrong = self._wrong + 1 if seen.refused else 0
+        self._wrong += bool(seen.refused)
         if self._wrong >= MOST_WRONG:
             raise ModelAnswer(
                 f"the model {self._client.model} took {MOST_WRONG} steps in a row that were refused,"

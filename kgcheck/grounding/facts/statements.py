@@ -746,7 +746,7 @@ class ModelReader:
         ids = list(range(1, len(candidates) + 1))
         form = with_schema(ChosenStatements, lambda schema: narrowed(schema, {"stated": ids, "denied": ids}))
         try:
-            answer, _ = self._client.answer(messages, form, meter=self.meter)
+            answer, _ = self._client.answer(messages, form, meter=self.meter, temperature=0)
         except BudgetExceeded:
             self.left = 1
             return []

@@ -195,12 +195,14 @@ def judge_protocol(
             }
             form = _form_for(steps)
             messages = messages_of(model_task("judge a section"), question)
-            answers.append(client.answer(messages, _bound(form, steps) if small else form, meter=meter)[0])
+            answers.append(
+                client.answer(messages, _bound(form, steps) if small else form, meter=meter, temperature=0)[0]
+            )
             shown.advance()
         room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
         outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
         messages = messages_of(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
-        whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter)
+        whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter, temperature=0)
         shown.advance()
     return StudyJudgement(
         judge=client.model,

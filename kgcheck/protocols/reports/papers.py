@@ -369,7 +369,7 @@ def _quoted(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterat
             parts.append(sentence.text[:MOST_CHARACTERS])
     for text in parts:
         messages = messages_of(model_task("report steps"), {"heading": method.section.heading, "text": text})
-        answer, _ = client.answer(messages, QuotedSteps, meter=meter)
+        answer, _ = client.answer(messages, QuotedSteps, meter=meter, temperature=0)
         yield text, [quoted.words.strip() for quoted in answer.steps]
 
 
@@ -383,7 +383,7 @@ def _chosen(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterat
             return {"title": schema["title"], "type": "object", "properties": parts, "required": list(parts)}
 
         messages = messages_of(model_task("report steps, in short"), {"sentences": own})
-        answer, _ = client.answer(messages, with_schema(ChosenSentences, narrow), meter=meter)
+        answer, _ = client.answer(messages, with_schema(ChosenSentences, narrow), meter=meter, temperature=0)
         yield " ".join(own.values()), [own.get(number, "") for number, is_step in answer.root.items() if is_step]
 
 
