@@ -607,7 +607,7 @@ def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert "fault in kgcheck" not in done.stderr
-    assert re.search(r"^kgcheck: cannot write to ", done.stderr, re.MULTILINE)
+    assert re.search(r"^kgcheck: cannot write to the ledger ", done.stderr, re.MULTILINE)
     assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
     with Ledger(ledger) as kept:
         run = kept.run("latest")

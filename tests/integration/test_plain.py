@@ -128,6 +128,15 @@ def test_under_live_answers_that_say_nothing_the_same_links_count(
         assert observed[0] == observed[1]
 
 
+def test_a_pair_scored_above_the_cut_off_is_plainly_supported(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("uniprot", complete=True).entities("Protein", "P10001", "P10002")
+    facts.release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.9, record="r1")
+    plain, verdicts = plain_and_verdicts(facts.build(tmp_path), SCHEMA.pattern("Protein", "ACTS_ON", "Protein"))
+    assert plain
+    assert {verdicts[pair][:2] for pair in plain} == {("supported", "confirmed")}
+
+
 def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:
     facts = Facts()
     string = facts.release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.399, record="r1")

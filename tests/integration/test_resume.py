@@ -133,6 +133,20 @@ def test_a_run_cut_off_after_any_piece_ends_the_same(
         assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
 
 
+@pytest.mark.parametrize("scope", ["genes"], indirect=True)
+def test_the_command_goes_on_from_another_folder(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
+    ledger, elsewhere = tmp_path / "ledger.sqlite", tmp_path / "elsewhere"
+    with embedded() as store:
+        cut_off(store, ledger, 1, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
+    elsewhere.mkdir()
+
+    said = kgcheck("audit", "--resume", "--ledger", ledger, cwd=elsewhere)
+
+    assert said.code == 1, said.err
+    with Ledger(ledger) as kept:
+        assert comparable(of_run(kept, kept.run("latest"))) == comparable(undisturbed)
+
+
 @pytest.mark.slow
 def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"sample": 90, "seed": 3, "keep_all": True, "piece_tasks": 5, **SCOPES["genes"].options}

@@ -156,8 +156,9 @@ COMMANDS = [
 ]
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(command=st.sampled_from(COMMANDS), address=addresses())
+@pytest.mark.parametrize("command", COMMANDS)
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(address=addresses())
 def test_a_password_in_an_option_is_seen_nowhere(
     tmp_path_factory: pytest.TempPathFactory, command: tuple[str, ...], address: str
 ) -> None:

@@ -1,7 +1,7 @@
 """What was judged is kept, right or wrong: by which record, in which run; who was not looked at is not known."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from kgcheck import Workspace
+from kgcheck.audit import judging
+from kgcheck.audit.plan import Piece
 from kgcheck.audit.run import Audit
 from kgcheck.audit.verified_facts import verified_of
 from kgcheck.errors import LedgerError, UnknownName, UsageError
@@ -17,16 +19,18 @@ from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.verified import KEPT_TYPES, Verified, VerifiedFiles, VerifiedReader, _File
-from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance
+from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Stance, Tally
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.resolver import NameResolver
 from kgcheck.settings import Settings
 from tests.integration.test_plain import ENDS
 from tests.integration.test_resume import BrittleLedger, CutOff
+from tests.support import quick_of
 from tests.support.audits import (
     LEDGER,
     Audited,
+    Demo,
     MemoryStore,
     audited,
     comparable,
@@ -87,15 +91,30 @@ def rows_kept(ledger: Path, run: str) -> list[tuple[object, ...]]:
         return db.execute(f"SELECT parse_filename(filename), * EXCLUDE (filename) FROM {read} ORDER BY ALL").fetchall()
 
 
-def test_small_units_are_judged_together_as_they_are_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("graph", quick_of([core_demo, demo], core_demo))
+def test_small_units_are_judged_together_as_they_are_alone(
+    graph: Callable[[], Demo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    tallies = judging.tallies
+
+    def counted(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]) -> list[list[Tally]]:
+        counts.append(len(pieces))
+        return tallies(db, pieces)
+
     def judged(name: str) -> tuple[Audited, list[tuple[object, ...]]]:
-        with EmbeddedStore(core_demo().store, SCHEMA) as store:
-            made = audited(store, tmp_path / name, core_demo().reference, types=(CheckType.TRIPLE,))
+        with EmbeddedStore(graph().store, SCHEMA) as store:
+            made = audited(store, tmp_path / name, graph().reference, types=(CheckType.TRIPLE,))
         return made, rows_kept(tmp_path / name, made.run.id)
 
+    monkeypatch.setattr(judging, "tallies", counted)
     together, kept = judged("together.sqlite")
-    monkeypatch.setattr("kgcheck.audit.worker.TASKS_TOGETHER", 0)
+    assert max(counts) >= 2
+    counts.clear()
+    # Units of plainly supported edges alone have no tasks.
+    monkeypatch.setattr("kgcheck.audit.worker.TASKS_TOGETHER", -1)
     alone, kept_alone = judged("alone.sqlite")
+    assert max(counts) == 1
 
     assert comparable(together) == comparable(alone)
     assert kept == kept_alone

@@ -228,10 +228,14 @@ def test_another_client_of_the_endpoint_knows_what_it_refuses(serve: Any, notes:
 
     with ChatClient(Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_temperature=0), notes) as other:
         other.complete(ASK)
+    with ChatClient(Settings(llm_base_url=server.url, llm_model="another", llm_temperature=0), notes) as other:
+        other.complete(ASK)
 
-    assert [parameter in request for request in server.requests] == [True, False, False]
+    # What is refused for one model may be taken for another.
+    assert [parameter in request for request in server.requests] == [True, False, False, True, False]
     # Each says what it left out, and once.
-    assert notes == [f"{play.MODEL} at {server.url} takes no {parameter}: it was left out"] * 2
+    models = (play.MODEL, play.MODEL, "another")
+    assert notes == [f"{model} at {server.url} takes no {parameter}: it was left out" for model in models]
 
 
 def test_a_form_that_was_not_named_is_given_up_only_where_it_was_the_reason(serve: Any, notes: list[str]) -> None:

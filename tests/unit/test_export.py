@@ -179,7 +179,9 @@ def test_a_page_has_the_policy_of_every_page(note: Path) -> None:
     export(note, out, note.with_name("refs.bib"))
 
     text = out.read_text("utf-8")
-    (policy,) = [value for _, name, value in Page(text).attributes if name == "content" and "default-src" in value]
+    attributes = Page(text).attributes
+    assert ("meta", "http-equiv", "Content-Security-Policy") in attributes
+    (policy,) = [value for _, name, value in attributes if name == "content" and "default-src" in value]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "script-src" not in policy
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)

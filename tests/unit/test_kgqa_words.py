@@ -85,6 +85,7 @@ def placed(question: str, word: str) -> list[tuple[int, str]]:
     return [(n, " ".join([*words[:n], word, *words[n:]])) for n in range(len(words) + 1)]
 
 
+@pytest.mark.seeded
 @pytest.mark.parametrize(("number", "word"), [*enumerate([*CHANGE, *PHRASES])])
 def test_a_word_that_changes_the_question_is_refused_wherever_it_stands(
     questions: Questions, number: int, word: str
@@ -103,6 +104,7 @@ def test_a_word_that_changes_the_question_is_refused_wherever_it_stands(
 NAMED = "exactly only predicted experimentally directly overexpressed average first other same both mouse".split()
 
 
+@pytest.mark.seeded
 @pytest.mark.parametrize(("number", "word"), [*enumerate(NAMED)])
 def test_the_refusal_names_the_word(questions: Questions, number: int, word: str) -> None:
     for question in some_of(list(ASKED), number):

@@ -422,6 +422,7 @@ def test_instructions_in_the_graph_or_a_source_are_data(poisoned: tuple[str, str
     source = Source(poison if place == "source" else None, poison if place == "paper" else None)
     played = Played(script, graph(poison) if place == "graph" else None, source)
 
+    assert play.INJECTION in json.dumps(played.server.requests)
     assert played.outcome in (Outcome.REFUTED, None)
     if played.checked is None:
         assert isinstance(played.error, ModelAnswer)
@@ -514,6 +515,7 @@ def test_transcripts_that_cannot_be_replayed(tmp_path: Path) -> None:
     with pytest.raises(InputFormat, match="line 1"):
         read_transcript(path)
     cut = Played(team.agents(), team_limits=Limits(turns=3)).transcript
+    assert [event.tool for event in cut.events] == [None, "node", "node"]
     with pytest.raises(InputFormat, match="whole check"):
         replay(cut.events, SCHEMA)
     whole = Played(team.agents()).transcript.events

@@ -168,7 +168,14 @@ PLACES = ["RETURN {0} AS x", "WHERE {0} = 'x' RETURN p.id", "RETURN p.id ORDER B
 
 
 @pytest.mark.parametrize("expression", GROWING)
-@pytest.mark.parametrize(("place", "backend"), [(PLACES[0], "embedded"), *((place, "neo4j") for place in PLACES)])
+@pytest.mark.parametrize(
+    ("place", "backend"),
+    [
+        (PLACES[0], "embedded"),
+        *(pytest.param(place, "embedded", marks=pytest.mark.slow) for place in PLACES[1:]),
+        *((place, "neo4j") for place in PLACES),
+    ],
+)
 def test_a_value_that_can_grow_is_refused(expression: str, place: str, backend: str) -> None:
     fills = {"{long}": "x" * 100, "{sum}": "+".join(["p.id"] * 65), "{list}": ",".join(["p.id"] * 33)}
     for name, filling in fills.items():

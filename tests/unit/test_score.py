@@ -116,6 +116,7 @@ def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
         ["ten", '{"score": 11, "rationale": "x"}', '{"score": 5}', '{"rationale": "x"}'],
         "ten",
         '{"score": 11, "rationale": "x"}',
+        '{"score": 5}',
     ),
 )
 def test_an_answer_that_is_no_judgement_is_an_error(tmp_path: Path, reply: str) -> None:
