@@ -180,7 +180,9 @@ def verify_claims(
             except BudgetSpent as error:
                 stopped = error.message
         results = read_results(out / "results.jsonl")
-        metrics = measure(items, results, lambda name: index.documents([name])[0].spans if index else ())
+        metrics = measure(
+            items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
+        )
         write_report(out, metrics, kept)
         notes += spent_note(spent)
     left = sum(item.id not in results for item in items)

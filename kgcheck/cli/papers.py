@@ -243,7 +243,8 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
             hint = "it is here by its abstract alone" if known else all_ids
             raise UnknownName("whole paper", paper, [], hint)
         number = store.number_of(found.id)
-        retracted = number is not None and store.documents([number])[number].retracted
+        heads = store.documents([number] if number is not None else [])
+        retracted = any(head.retracted for head in heads.values())
     cited = found.citations
     facts = facts_table(
         (

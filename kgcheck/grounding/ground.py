@@ -57,7 +57,7 @@ FAILING = {
 class Grounded(Value):
     """Result of grounding a manuscript.
 
-    ``not_looked`` says by check why nothing was looked at there. ``penalty`` is none where one of its parts is.
+    ``not_looked`` says by check why nothing, or not all, was looked at. ``penalty`` is none where one of its parts is.
     """
 
     manuscript: Manuscript
@@ -245,6 +245,11 @@ class Grounder:
         if self._papers and (left := self._papers.left(text)):
             lacking["papers"] = left
         return ground(text, self._checks, self._works, results or self._results, lacking, self.context.progress)
+
+    def partly_looked(self, found: Grounded) -> list[str]:
+        """List what was not looked at in this text alone, as notes."""
+        own = sorted(found.not_looked.items() - self.not_looked.items())
+        return [f"{check} not looked at: {why}" for check, why in own]
 
 
 @contextmanager

@@ -263,8 +263,9 @@ def improve_manuscript(
         log = ImprovementLog(out, source)
         roles = ModelRole.within(judging, total), ModelRole.within(working, total)
         runner = experiments(context, working, ModelRole.within(working, total).meter)
-        Improver(path, log, grounder, options.results, *roles, total, runner).run(rounds)
-    return log, (*dict.fromkeys(grounder.notes), *notes, *spent_note(total))
+        improver = Improver(path, log, grounder, options.results, *roles, total, runner)
+        improver.run(rounds)
+    return log, (*dict.fromkeys(grounder.notes), *improver.partly_looked, *notes, *spent_note(total))
 
 
 class Improver:
@@ -285,6 +286,7 @@ class Improver:
         self._context, self._given_results = grounder.context, results
         self._judging, self._working = judging, working
         self._costs = CostByPart(total, log.costs())
+        self.partly_looked: list[str] = []
         models = (judging.client.model, working.client.model)
         if log.start and (log.start.judge, log.start.worker) != models:
             raise InputFormat(
@@ -317,7 +319,10 @@ class Improver:
         return self._log.results_file(self._given_results)
 
     def _look(self, text: Manuscript, results: Results | None) -> tuple[Grounded, CorpusFigures | None]:
-        return self._grounder.ground(text, results), corpus_of(self._context, text, self._grounder.notes)
+        found = self._grounder.ground(text, results)
+        # Once for all rounds: each has a few sentences more or less.
+        self.partly_looked = self.partly_looked or self._grounder.partly_looked(found)
+        return found, corpus_of(self._context, text, self._grounder.notes)
 
     def _aim(self, now: _Standing, *, deep: bool) -> Aim | None:
         if deep:

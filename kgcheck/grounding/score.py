@@ -132,7 +132,7 @@ def score_manuscript(
     text = read_manuscript(path)
     with open_grounder(context, options) as grounder:
         found = grounder.ground(text)
-        notes = grounder.notes
+        notes = [*grounder.notes, *grounder.partly_looked(found)]
     corpus = corpus_of(context, text, notes)
     judgements = None
     if context.brain == "llm":

@@ -306,13 +306,8 @@ class PairVerifier:
     def __init__(self, claim: EdgeClaim, *, unlike: bool) -> None:
         self._claim = claim
         self._unlike = unlike
-        self._head, self._tail = naming(claim.head), naming(claim.tail)
         self._sure = _SURE_OF_UNLIKE if unlike else _SURE_OF_LIKE
         self._weights = load_pair_weights()
-
-    @cached_property
-    def _directed(self) -> bool:
-        return self._claim.has_direction
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         return [self._opinion(document) for document in documents]

@@ -5,7 +5,7 @@ term, and the words of more and less; what is left when both sides are compared 
 """
 
 from collections.abc import Set
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,7 +166,7 @@ def _parts(word: str) -> list[str]:
     return [head, tail] if cue_of(tail, _KINDS) in ("gone", "deny_all") else [word]
 
 
-@cache
+@lru_cache(100_000)
 def cue_of(word: str, kinds: tuple[str, ...]) -> str:
     """The first of some kinds of cues that a word is; empty where it is none."""
     return next((kind for kind in kinds if pattern_of_list("cues", kind).match(word)), "")

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from kgcheck.text.tokens import compounds
-from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
+from kgcheck.text.words import verifier_rules, words_of_list
 
 _JOINTS = "-'/."
 """Marks within a word: JAK2/STAT3 is one agent."""
@@ -124,7 +124,12 @@ def opposite_words(text: str) -> list[tuple[str, str]]:
 def _known(word: str) -> _Known | None:
     if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
         return None
-    return next((known for begins, known in _beginnings() if begins.match(word)), None)
+    return next((known for begins, known in _beginnings() if _begins(word, begins)), None)
+
+
+def _begins(word: str, begins: str) -> bool:
+    """Tell if a word begins so; one that ends with a stop is a whole word."""
+    return word == begins[:-1] if begins.endswith(".") else word.startswith(begins)
 
 
 def _form(lower: Sequence[str], at: int) -> _Form | None:
@@ -243,7 +248,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 @cache
-def _beginnings() -> list[tuple[re.Pattern[str], _Known]]:
+def _beginnings() -> list[tuple[str, _Known]]:
     """Beginnings of words, the longest first: "inactivat" is no "activat", and "reduc" no "re"."""
     known = [
         (begins, _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual"))
@@ -251,7 +256,7 @@ def _beginnings() -> list[tuple[re.Pattern[str], _Known]]:
         for name, sign, *beginnings in map(str.split, verifier_rules("acts")[key])
         for begins in beginnings
     ]
-    return [(word_pattern([begins]), one) for begins, one in sorted(known, key=lambda pair: -len(pair[0]))]
+    return sorted(known, key=lambda pair: -len(pair[0]))
 
 
 @cache

@@ -293,11 +293,11 @@ class DocumentStore(Closing):
             names.setdefault(number, []).append(name)
             if retracted:
                 gone.add(number)
-        # A paragraph is retracted with its paper; what has no name was removed meanwhile.
+        # A paragraph is retracted with its paper; what has no name, or whose paper has none, was removed meanwhile.
         return {
             row[0]: _document(row, names, retracted=not gone.isdisjoint((row[0], row[-1])))
             for row in rows
-            if row[0] in names
+            if row[0] in names and (row[-1] is None or row[-1] in names)
         }
 
     def number_of(self, name: str) -> int | None:
@@ -429,7 +429,7 @@ def _document(row: Sequence[Any], names: Mapping[int, Sequence[str]], *, retract
         "ids": tuple(names[stored["number"]]),
         "types": tuple(json.loads(stored["types"])),
         "retracted": bool(stored["retracted"]) or retracted,
-        "paper": names.get(stored["paper"], ("",))[0],
+        "paper": names[stored["paper"]][0] if stored["paper"] is not None else "",
     }
     fields = {name: value for name, value in stored.items() if name in Document.model_fields}
     # The sentences as they were when the document came, whatever the splitter does today.

@@ -565,7 +565,7 @@ class TextGiven(Given):
     )
     out_of_range: float | None = Field(default=None, description="share of citations that the list does not have")
     coverage: float | None = Field(default=None, description="share of its references that the text cites")
-    not_looked: Reasons = Field(default={}, description="by check, why nothing was looked at there")
+    not_looked: Reasons = Field(default={}, description="by check, why nothing, or not all, was looked at")
     notes: Notes = ()
     left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 

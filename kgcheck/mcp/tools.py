@@ -301,8 +301,8 @@ class Tools:
 
         What does each sentence of a text rest on? Holds what it states against the audited graph, the papers and the
         reference, and its citations against its list of references. Gives sentences with remarks and their evidence,
-        alarms first; `not_looked` says what there was nothing for. A sentence without a remark states nothing that
-        could be looked up, and is only counted in `states`. Nothing is kept.
+        alarms first; `not_looked` says by check why nothing, or not all, was looked at. A sentence without a remark
+        states nothing that could be looked up, and is only counted in `states`. Nothing is kept.
         """
         found, notes = self._workspace.ground_text(text, form, **self._sources._asdict())
         return text_given(found, notes, limit)

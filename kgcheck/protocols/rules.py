@@ -53,7 +53,7 @@ def model_task(name: str) -> str:
     return ModelTasks.shipped().tasks[name]
 
 
-def either(spellings: Iterable[str]) -> str:
+def either_begun(spellings: Iterable[str]) -> str:
     """A pattern of any of some spellings, the longest first; a ``*`` at the end stands for the rest of a word."""
     longest = sorted(set(spellings), key=len, reverse=True)
     return "|".join(re.escape(s[:-1]) + r"\w{0,20}" if s.endswith("*") else re.escape(s) for s in longest)

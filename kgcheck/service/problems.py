@@ -174,9 +174,10 @@ def add_handlers(app: FastAPI) -> None:
         if error.status_code == 405 and (methods := _methods(app, request.scope["path"])):
             # The router names those of the first route of the path alone.
             headers["Allow"] = ", ".join(methods)
-        return paged(request, error.status_code, error) or problem(
-            request, name, error.status_code, detail, hint=hint, headers=headers
-        )
+        if made := paged(request, error.status_code, error):
+            made.headers.update(headers)
+            return made
+        return problem(request, name, error.status_code, detail, hint=hint, headers=headers)
 
     @app.exception_handler(Exception)
     def unforeseen(request: Request, error: Exception) -> Response:

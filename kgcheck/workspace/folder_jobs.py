@@ -62,8 +62,7 @@ def ground_folder(
             more += [f"{name}: {line}" for line in found.exceeded(limits)]
             if found.incomplete:
                 more.append(f"{name}: something could not be looked at")
-            own = sorted(found.not_looked.items() - grounder.not_looked.items())
-            more += [f"{name}: {check} not looked at: {why}" for check, why in own]
+            more += [f"{name}: {line}" for line in grounder.partly_looked(found)]
             for remarked in _failing(found, limits):
                 wrong[_key(found, name, remarked)] = _remark_example(found, name, remarked)
                 counts[remarked.remark.value] += 1

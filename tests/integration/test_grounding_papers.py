@@ -110,3 +110,16 @@ def test_a_job_names_the_manuscript_of_which_not_all_claims_are_looked_up(
         f"a.md: papers not looked at: for 1 of {MOST_SENTENCES + 1} sentences that claim something",
         "results not looked at: no canonical results are named",
     ]
+
+
+def test_a_score_says_that_not_all_claims_are_looked_up(index: LiteratureIndex, tmp_path: Path) -> None:
+    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
+    (tmp_path / "a.md").write_text("# Results\n\n" + " ".join(claims), encoding="utf-8")
+    with Workspace(literature=index.folder) as workspace:
+        _, notes = workspace.score(tmp_path / "a.md")
+    with Workspace() as workspace:
+        _, none = workspace.score(tmp_path / "a.md")
+
+    lacking = f"papers not looked at: for 1 of {MOST_SENTENCES + 1} sentences that claim something"
+    assert [note for note in notes if "not looked at" in note] == [lacking]
+    assert not [note for note in none if "not looked at" in note]

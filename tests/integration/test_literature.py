@@ -21,6 +21,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address
 from kgcheck.literature.names import AllNames, StoreNames, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.store import DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckType, Evidence, Ref, Stance, Tier, Triple, World
 from kgcheck.options import AuditOptions
@@ -488,6 +489,20 @@ def test_a_batch_of_claims(tmp_path: Path, scope: str) -> None:
     assert "accuracy" in again.out
     other = scv(claims, "--index", folder, "--scope", scope, "--out", out, "--top", "7")
     assert (other.code, "other options: top" in other.err) == (2, True)
+
+
+def test_a_batch_is_measured_without_a_paper_that_is_removed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, claims = scifact_files(tmp_path)
+    folder, out = tmp_path / "index", tmp_path / "out"
+    kgcheck("corpus", "add", corpus, "--index", folder, "--model", "none")
+    scv(claims, "--index", folder, "--out", out)
+    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    said = scv(claims, "--index", folder, "--out", out, "--format", "json")
+
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["right_quotes"] == 0.0
 
 
 def test_a_batch_of_passages_needs_no_index(tmp_path: Path) -> None:

@@ -289,6 +289,13 @@ def test_a_saved_filter_that_cannot_be_read_is_no_filter_at_all(page: TestClient
     assert "remove one first" in more.text
 
 
+def test_a_page_that_takes_other_methods_names_them(read: TestClient) -> None:
+    answer = read.put("/findings", headers={"accept": "text/html"})
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    assert "takes no such request" in answer.text
+
+
 @pytest.mark.parametrize(
     ("address", "status"),
     [("/no/such", 404), ("/runs/20260101-000000-0000", 404), ("/nodes/Nothing/x", 404), ("/findings?since=x", 400)],

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import SOURCE
+from kgcheck.literature.store import DocumentStore
 from kgcheck.resources import resource_dir
 from tests.support.api import ledger_of, served
 from tests.support.jats import article
@@ -88,7 +89,7 @@ def test_the_page_names_the_section_that_a_text_stands_in(api: TestClient) -> No
     assert 'class="section"' not in page(search="SOD1 mutations in amyotrophic lateral sclerosis")
 
 
-def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient) -> None:
+def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = asked(api, "/v1/search", query="kinase B in yeast cells at night", limit=1)["papers"]
     made = finding(run("20260101-000000-cccc"), "P00001")
     (seen,) = made.verdict.evidence
@@ -101,6 +102,11 @@ def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient) -
         text = api.get(f"/findings/{made.fingerprint}", headers=headers).text
         assert '<small class="section">in results</small></summary>' in text
         assert "<mark>Kinase A binds kinase B in yeast cells" in text
+    # Another process takes the paper out.
+    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    text = api.get(f"/findings/{made.fingerprint}", headers={"accept": "text/html"}).text
+    assert "Kinase A binds kinase B in yeast cells" in text
+    assert "in results" not in text
 
 
 def test_the_api_names_the_section_that_a_text_stands_in(api: TestClient) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from kgcheck.errors import UnknownName
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.store import DocumentStore
+from kgcheck.protocols.reports.papers import whole_papers
 from tests.support.audits import kgcheck
 from tests.support.chance import new_seed
 from tests.support.jats import article, related
@@ -217,6 +219,18 @@ def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
     assert "Results of staining" in text
     assert "10.1234/abc.1" in text
     assert kgcheck("corpus", "show", "x", "--index", index).refuses("there is no whole paper 'x'")
+
+
+def test_a_paper_that_is_removed_meanwhile_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = added(folder)
+    assert len(list(whole_papers(index, [], []))) == 2
+    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+
+    assert list(whole_papers(index, [], [])) == []
+    with pytest.raises(UnknownName, match="no whole paper"):
+        list(whole_papers(index, ["doi:10.5555/one"], []))
+    shown = json.loads(run("corpus", "show", "doi:10.5555/one", "--index", index, "--format", "json"))
+    assert shown["retracted"] is False
 
 
 def test_meaning_is_searched_by_paragraph(folder: Path) -> None:

@@ -26,6 +26,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import CitedWork, WholePaper
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.store import DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.works import Work, WorksFound, silent
 from kgcheck.model import Evidence
@@ -209,6 +210,15 @@ def test_a_sentence_is_read_against_the_paper_that_it_cites(index: LiteratureInd
 def test_a_paper_says_nothing_for_itself(index: LiteratureIndex) -> None:
     blocks = [cited("Kinase A binds kinase B in yeast [].", "1")]
     text = manuscript(blocks, [entry("1", "10.5555/k")], ids=("doi:10.5555/k",))
+
+    assert CitedPapers(index, TrainedVerifier()).remarks(text) == []
+
+
+def test_a_cited_paper_that_is_removed_meanwhile_is_left_out(
+    index: LiteratureIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    text = manuscript([cited("Kinase A binds kinase B in yeast [].", "1")], [entry("1", "10.5555/k")])
 
     assert CitedPapers(index, TrainedVerifier()).remarks(text) == []
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -33,6 +34,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.store import DocumentStore
 from kgcheck.progress import CallbackProgress, NoProgress
 from tests.support.claim_maps import TITLES, claim, made_map, pair
 from tests.support.literature import WordsModel
@@ -347,6 +349,30 @@ def test_an_index_is_mapped_once_and_then_taken_from_the_ledger(
         assert {c.quote for p in changed.papers if p.id == "p2" for c in p.claims} == {
             "We found that zincol lowers the risk of gout in women."
         }
+
+
+@pytest.mark.parametrize("claims_known", [False, True])
+def test_a_paper_that_is_removed_meanwhile_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claims_known: bool
+) -> None:
+    folder, documents, read = written(tmp_path / "papers", model=WordsModel()), DocumentStore.documents, claim_map._read
+
+    def left(store: DocumentStore, numbers: Sequence[int]) -> dict[int, Document]:
+        return {n: document for n, document in documents(store, numbers).items() if document.id != "p2"}
+
+    def reading(index: LiteratureIndex, *others: Any) -> Any:
+        found, ids = read(index, *others) if claims_known else None, index.store.ids()
+        monkeypatch.setattr(DocumentStore, "ids", lambda *_: ids)
+        monkeypatch.setattr(DocumentStore, "documents", left)
+        return found or read(index, *others)
+
+    monkeypatch.setattr(claim_map, "_read", reading)
+    with LiteratureIndex(folder, WordsModel()) as index, Ledger(tmp_path / "l.sqlite") as ledger:
+        found = map_claims(index, ClaimTable(ledger.database), NoProgress())
+
+    assert {"p1", "p3"} <= {paper.id for paper in found.papers}
+    assert ("p2" in {paper.id for paper in found.papers}) == claims_known
+    assert found.pairs == ()
 
 
 def test_what_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

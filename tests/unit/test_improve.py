@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from kgcheck.errors import BudgetExceeded, InputFormat
 from kgcheck.grounding import improvement_log
 from kgcheck.grounding.improve import deep_every, memory_of
 from kgcheck.grounding.improvement_log import ImprovementLog, ImprovementRound
+from kgcheck.grounding.paper_support import PaperSupport
 from kgcheck.grounding.results import read_results
 from kgcheck.grounding.revising import (
     MOST_CHARACTERS,
@@ -92,6 +93,7 @@ class Bench:
 
     def __init__(self, folder: Path, index: Path, server: ChatServer) -> None:
         self.folder, self.index, self.server = folder, index, server
+        self.notes: tuple[str, ...] = ()
         (folder / "note.md").write_text(NOTE, encoding="utf-8")
         (folder / "results.json").write_text(json.dumps(RESULTS), encoding="utf-8")
 
@@ -104,7 +106,7 @@ class Bench:
         with Workspace(
             brain="llm", settings=Settings(**given), literature=self.index if literature else None
         ) as workspace:
-            log, _ = workspace.improve(
+            log, self.notes = workspace.improve(
                 self.folder / "note.md", self.folder / out, results=self.folder / "results.json", rounds=rounds, **more
             )
         assert (self.folder / "note.md").read_text(encoding="utf-8") == NOTE
@@ -259,6 +261,19 @@ def test_passages_enter_the_list_of_references(bench: Bench) -> None:
     assert "17 of 20" in sent["passages"][0]["text"]
     assert done.card
     assert done.card.overall is not None
+
+
+def test_it_is_noted_once_that_papers_were_not_searched_for_all_sentences(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = count(1)
+    monkeypatch.setattr(PaperSupport, "left", lambda *_: f"for {next(lacking)} of 50 sentences")
+    bench.once(lambda *_: written(INTRODUCTION), literature=True)
+
+    assert next(lacking) > 2
+    assert [note for note in bench.notes if "not looked at" in note] == ["papers not looked at: for 1 of 50 sentences"]
+    bench.once(lambda *_: written(INTRODUCTION))
+    assert not [note for note in bench.notes if "not looked at" in note]
 
 
 def test_a_model_that_obeys_the_text_gets_nothing_in(bench: Bench) -> None:

@@ -1,5 +1,6 @@
 """Names and ids that people write, and the nodes that they are taken for."""
 
+import weakref
 from collections.abc import Iterator
 from time import monotonic
 
@@ -12,6 +13,8 @@ from kgcheck.errors import AmbiguousName, KgcheckError, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.names import NameIndex
 from kgcheck.graph.store import NO_ID
+from kgcheck.grounding.facts.named import NameTable
+from kgcheck.grounding.manuscripts.reading import read_given
 from kgcheck.profile.schema import load_schema
 from kgcheck.questions.resolver import NameResolver, TakenBy
 from kgcheck.reference.names import SnapshotNames
@@ -182,6 +185,18 @@ def test_every_node_is_found_by_its_id_and_by_its_names_or_is_ambiguous(store: E
             found, refused = found + (len(meant) == 1), refused + (len(meant) > 1)
     assert found > 400
     assert refused < 20
+
+
+def test_a_text_is_read_once_and_nothing_holds_the_table_of_names(store: EmbeddedStore) -> None:
+    text = read_given("TLR4 acts on TNF.", "text")
+    table = NameTable(store)
+    found, kept = table.things(text), weakref.ref(table)
+
+    assert [thing.text for thing in found[1]] == ["TLR4", "TNF"]
+    assert table.things(text) is found
+    assert table.things(text.model_copy()) == found
+    del table
+    assert kept() is None
 
 
 @settings(max_examples=examples(100), deadline=None)

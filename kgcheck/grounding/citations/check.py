@@ -325,7 +325,7 @@ class CitedPapers:
         """Verify the sentences of a manuscript against the papers that they cite."""
         own = set(manuscript.ids)
         known = {r.key: r for r in manuscript.references if not own & set(ids_of_reference(r)) and self._ids(r)}
-        papers = {key: self._index.documents(self._ids(reference))[0].id for key, reference in known.items()}
+        papers = {key: d.id for key, reference in known.items() for d in self._index.documents(self._ids(reference))}
         remarks: list[Remarked] = []
         for sentence in manuscript.sentences:
             words = statement_of(sentence) if sentence.markers else ""

@@ -370,40 +370,49 @@ def _read(index: LiteratureIndex, table: ClaimTable, progress: Progress) -> list
     found: list[_ReadPaper] = []
     with progress.step("reading the claims of papers", len(names)) as step:
         for at in range(0, len(names), _PAPERS_TOGETHER):
-            read = [_text_of(index, name) for name in names[at : at + _PAPERS_TOGETHER]]
+            together = names[at : at + _PAPERS_TOGETHER]
+            read = [text for name in together if (text := _text_of(index, name))]
             kept = table.claims([text.digest for text, _ in read])
             new = {text.digest: (text.head.id, choose_claims(text)) for text, _ in read if text.digest not in kept}
             if new:
                 table.keep_claims(new)
             kept |= {digest: claims for digest, (_, claims) in new.items()}
             found += [_ReadPaper(text.head, text.digest, kept[text.digest], links) for text, links in read]
-            step.advance(len(read))
+            step.advance(len(together))
     return found
 
 
-def _text_of(index: LiteratureIndex, name: str) -> tuple[PaperText, WholePaper | None]:
+def _text_of(index: LiteratureIndex, name: str) -> tuple[PaperText, WholePaper | None] | None:
+    """The text of a paper, and its references; none where it was removed meanwhile."""
     numbers = index.store.parts(name)
     documents = index.store.documents(numbers)
-    head, *paragraphs = (documents[n] for n in numbers)
+    if not numbers or numbers[0] not in documents:
+        return None
+    head, *paragraphs = (documents[n] for n in numbers if n in documents)
     whole = index.store.paper(name)
     links = whole.model_copy(update={"sections": ()}) if whole else None
     return PaperText(head, tuple(paragraphs), parts_of_abstract(head, whole)), links
 
 
 def _vectors(index: LiteratureIndex, claims: Sequence[PaperClaim]) -> Vectors | None:
-    """The vectors of the sentences that claims are, as the index keeps them; None where it has none."""
+    """The vectors of the sentences that claims are, as the index keeps them; None where it has none.
+
+    Of a paper that was removed meanwhile they are nought, which is near to nothing.
+    """
     if index.embedder is None:
         return None
     store = index.store
     numbers = {name: number for name in {c.document for c in claims} if (number := store.number_of(name)) is not None}
     rows = index.sentence_vectors(list(numbers.values()))
     documents = store.documents(list(numbers.values()))
-    found = []
-    for claim in claims:
-        number = numbers[claim.document]
+    found = np.zeros((len(claims), index.embedder.dimension), dtype=np.float32)
+    for row, claim in enumerate(claims):
+        number = numbers.get(claim.document)
+        if number not in documents or number not in rows:
+            continue
         places = [i for i, (start, end) in enumerate(documents[number].spans) if start <= claim.start < end]
-        found.append(rows[number][places[0]])
-    return np.stack(found) if found else np.zeros((0, index.embedder.dimension), dtype=np.float32)
+        found[row] = rows[number][places[0]]
+    return found
 
 
 def _judged(

@@ -8,7 +8,7 @@ as often, is not sure by itself. Words by which sentences are read stand in ``co
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from kgcheck.graph.names import Candidate, How, NameIndex, folded
@@ -106,8 +106,7 @@ class NameTable:
             for label in store.schema.labels
             if (not wanted or label.name in wanted) and not label.shares_ids_with
         ]
-        # Several checks of one manuscript ask for the same.
-        self.things = lru_cache(1)(self._things)
+        self._last_things: tuple[Manuscript, Mapping[int, tuple[NamedThing, ...]]] | None = None
 
     @property
     def one_species(self) -> bool:
@@ -120,8 +119,15 @@ class NameTable:
         known = {key: [c for c in nodes if c.how is How.ID or good_names((c.name,))] for key, nodes in found.items()}
         return {key: nodes for key, nodes in known.items() if nodes}
 
-    def _things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
+    def things(self, manuscript: Manuscript) -> Mapping[int, tuple[NamedThing, ...]]:
         """Find the things that each sentence of a manuscript names."""
+        # Several checks of one manuscript ask for the same.
+        last = self._last_things
+        if last is None or last[0] is not manuscript:
+            last = self._last_things = manuscript, self._things(manuscript)
+        return last[1]
+
+    def _things(self, manuscript: Manuscript) -> dict[int, tuple[NamedThing, ...]]:
         texts = {s.number: without_marks(s.text.translate(_DASHES)) for s in manuscript.sentences}
         prose = Prose.from_manuscript(manuscript)
         words = {number: _words(text) for number, text in texts.items()}

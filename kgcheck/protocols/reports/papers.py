@@ -99,8 +99,8 @@ def _of_index(folder: Path, wanted: Sequence[str]) -> Iterator[PaperFound]:
         for name in wanted or [row[0] for row in store.ids()]:
             paper = store.paper(name)
             number = store.number_of(paper.id) if paper else None
-            if paper and number is not None:
-                head = store.documents([number])[number]
+            head = store.documents([number]).get(number) if number is not None else None
+            if paper and head:
                 retracted = paper.retracted or head.retracted
                 yield PaperFound(paper.model_copy(update={"retracted": retracted}), address(head))
             elif wanted:

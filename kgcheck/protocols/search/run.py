@@ -44,13 +44,18 @@ SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]
 """``index``: the local literature index."""
 
 
-class FoundPaper(Value):
-    """A paper that was found; ``whole`` says that its sections are here, and not its abstract alone."""
+class QueriedPaper(Value):
+    """A paper that queries found."""
 
     paper: WholePaper
     places: tuple[SearchPlace, ...]
     queries: tuple[int, ...] = Field(description="numbers of the queries that found it, from 1")
-    degree: int = Field(default=1, ge=1, le=5, description="how helpful it is")
+
+
+class FoundPaper(QueriedPaper):
+    """A paper that was found, and judged; ``whole`` says that its sections are here, and not its abstract alone."""
+
+    degree: int = Field(ge=1, le=5, description="how helpful it is")
     relevance: float = Field(default=0.0, description="likeness to the objective, by vectors or by words")
     reasons: tuple[str, ...] = ()
     judged_by: str = "rules"
@@ -105,20 +110,20 @@ class MetPapers:
     """Papers by every id that they go by."""
 
     def __init__(self) -> None:
-        self._by_id: dict[str, FoundPaper] = {}
+        self._by_id: dict[str, QueriedPaper] = {}
 
     def add(self, paper: WholePaper, place: SearchPlace, query: int) -> None:
         """Take a paper in, with those that it shows to be the same."""
         same = {id(m): m for i in paper.ids if (m := self._by_id.get(i))}.values()
-        met = (*same, FoundPaper(paper=paper, places=(place,), queries=(query,)))
-        whole = FoundPaper(
+        met = (*same, QueriedPaper(paper=paper, places=(place,), queries=(query,)))
+        whole = QueriedPaper(
             paper=reduce(_joined, (m.paper for m in met)),
             places=tuple(dict.fromkeys(p for m in met for p in m.places)),
             queries=tuple(dict.fromkeys(q for m in met for q in m.queries)),
         )
         self._by_id |= dict.fromkeys(whole.paper.ids, whole)
 
-    def every(self) -> list[FoundPaper]:
+    def every(self) -> list[QueriedPaper]:
         """Each once, in the order in which they were met."""
         return list({id(m): m for m in self._by_id.values()}.values())
 
@@ -381,13 +386,12 @@ class _Search:
                 for j, m, of in zip(judged, by_model, met, strict=True)
             ]
         found = [
-            m.model_copy(
-                update=j._asdict()
-                | {
-                    "judged_by": judged_by,
-                    "kept": j.degree >= SearchRules.shipped().papers.kept,
-                    "whole": _is_whole(m.paper),
-                }
+            FoundPaper(
+                **dict(m),
+                **j._asdict(),
+                judged_by=judged_by,
+                kept=j.degree >= SearchRules.shipped().papers.kept,
+                whole=_is_whole(m.paper),
             )
             for m, j in zip(met, judged, strict=True)
         ]

@@ -216,7 +216,8 @@ def _abstracts(workspace: Workspace, finding: Finding) -> dict[str, Document]:
     found: dict[str, Document] = {}
     for record in list(wanted)[:6]:
         try:
-            found[record] = workspace.index([]).documents([record])[0]
+            if document := next(iter(workspace.index([]).documents([record])), None):
+                found[record] = document
         except KgcheckError:
             # The index may be another one than that of the run: the quote stands by itself then.
             continue
