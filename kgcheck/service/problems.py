@@ -175,7 +175,8 @@ def add_handlers(app: FastAPI) -> None:
             # The router names those of the first route of the path alone.
             headers["Allow"] = ", ".join(methods)
         if made := paged(request, error.status_code, error):
-            made.headers.update(headers)
+            # A page has no other header of an error that is not kgcheck's own.
+            made.headers.update({"Allow": headers["Allow"]} if "Allow" in headers else {})
             return made
         return problem(request, name, error.status_code, detail, hint=hint, headers=headers)
 
