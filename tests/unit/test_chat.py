@@ -5,7 +5,7 @@ import json
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -263,6 +263,51 @@ def test_a_wrong_value_is_told_and_not_left_out(refusal: Fail, serve: Any, notes
 
     with pytest.raises(ModelError, match=refusal.message[:12]):
         client.complete(ASK)
+
+    assert (len(server.requests), notes) == (1, [])
+
+
+SENT = {
+    "temperature": 0,
+    "reasoning_effort": "low",
+    "max_completion_tokens": 900,
+    "parallel_tool_calls": False,
+    "stream_options": {"include_usage": True},
+    "response_format": {"type": "json_schema"},
+}
+WAYS_TO_REFUSE: dict[str, Callable[[str], dict[str, Any]]] = {
+    "by its field": lambda name: {"error": {"message": "no", "param": name, "code": "unsupported_parameter"}},
+    "by a path": lambda name: {"error": {"message": f"'$.{name}' is invalid", "param": None}},
+    "in quotes": lambda name: {"message": f"Unknown parameter `{name}`", "type": "invalid_request_error"},
+    "by a list": lambda name: {"detail": [{"loc": ["body", name], "msg": "extra", "input": SENT}]},
+    "in a text": lambda name: {"message": f"[{{'loc': ('body', '{name}'), 'msg': 'extra'}}]", "code": 400},
+}
+"""Bodies of refusals, by how they name the parameter."""
+
+
+@pytest.mark.parametrize("way", WAYS_TO_REFUSE)
+@pytest.mark.parametrize("name", SENT)
+def test_each_parameter_is_known_by_each_way_of_refusing_it_and_no_other(name: str, way: str, serve: Any) -> None:
+    body = json.dumps(WAYS_TO_REFUSE[way](name)).encode()
+    refusal = play.refusing(name, Raw(body, "application/json", 400), play.good(Say("yes")))
+    settings = {"llm_temperature": 0, "llm_reasoning_effort": "low", "llm_max_output_tokens": 900}
+    client, server = serve(refusal, **settings)
+
+    client.complete(ASK, tools=[TOOL], one_call=True, answer=Answer, on_text=lambda _: None)
+
+    assert [set(server.requests[0]) - set(request) for request in server.requests[1:]] == [{name}]
+
+
+INNOCENT = ["the prompt says temperature", "a tool 'temperature_of' is not allowed", "no such thing", ""]
+
+
+@pytest.mark.parametrize("message", INNOCENT)
+@pytest.mark.parametrize("status", [400, 404, 409, 422])
+def test_an_error_that_names_no_parameter_drops_none(message: str, status: int, serve: Any, notes: list[str]) -> None:
+    client, server = serve(play.stubborn(Fail(status, message)), llm_temperature=0, llm_retries=0)
+
+    with pytest.raises(ModelError):
+        client.complete(ASK, tools=[TOOL], one_call=True)
 
     assert (len(server.requests), notes) == (1, [])
 
