@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import duckdb
-import pyarrow as pa
 
 from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge, verdict
-from kgcheck.duck import insert_arrow
-from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill
+from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill, insert_rows
 from kgcheck.model import (
     CheckType,
     Gap,
@@ -46,17 +44,6 @@ _SIGNATURES = f"""
 
 _Ended = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 
-_SIGNATURE_VERDICT = pa.schema(
-    [
-        ("number", pa.int32()),
-        *((name, pa.string()) for name in ("signature", "outcome", "reason")),
-        ("confidence", pa.float64()),
-        ("note", pa.string()),
-        ("sources", pa.list_(pa.string())),
-        ("gaps", pa.list_(pa.list_(pa.string()))),
-    ]
-)
-
 _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
 
 _SIGNATURES_OF_ONE = f"""
@@ -79,11 +66,18 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     for number, (text,) in enumerate(signatures):
         signature = parsed(kind, text)
         judged = judge(signature)
-        gaps = [[gap.source, gap.cause.value] for gap in signature.gaps]
-        ended = [judged.outcome.value, judged.reason.value, judged.confidence, judged.note]
-        values = (number, text, *ended, list(signature.sources), gaps)
-        rows.append(dict(zip(_SIGNATURE_VERDICT.names, values, strict=True)))
-    insert_arrow(db, SIGNATURE_VERDICT.name, pa.Table.from_pylist(rows, _SIGNATURE_VERDICT))
+        row = {
+            "number": number,
+            "signature": text,
+            "outcome": judged.outcome.value,
+            "reason": judged.reason.value,
+            "confidence": judged.confidence,
+            "note": judged.note,
+            "sources": list(signature.sources),
+            "gaps": [[gap.source, gap.cause.value] for gap in signature.gaps],
+        }
+        rows.append(row)
+    insert_rows(db, SIGNATURE_VERDICT, rows)
     fill(db, JUDGED, "SELECT *, number AS verdict FROM task_signature JOIN signature_verdict USING (signature)")
 
 

@@ -169,6 +169,13 @@ def fill(
     ).fetchall()
 
 
+def insert_rows(db: duckdb.DuckDBPyConnection, table: WorkingTable, rows: list[dict[str, Any]]) -> None:
+    """Insert rows, as values by column, into a working table."""
+    if rows:
+        schema = db.sql(f"FROM {identifier(table.name)} LIMIT 0").to_arrow_table().schema
+        insert_arrow(db, table.name, pa.Table.from_pylist(rows, schema=schema))
+
+
 class TaskRow(NamedTuple):
     """A row of the table ``task``, without its value."""
 
@@ -238,8 +245,7 @@ class WorkingTables:
             for task, of_task in observations.items()
             for observed in of_task
         ]
-        schema = self.db.sql(f"FROM {identifier(EVIDENCE.name)} LIMIT 0").to_arrow_table().schema
-        insert_arrow(self.db, EVIDENCE.name, pa.Table.from_pylist(rows, schema=schema))
+        insert_rows(self.db, EVIDENCE, rows)
 
     def add_gaps(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
         self._insert(GAP, select, parameters)
