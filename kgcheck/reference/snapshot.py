@@ -169,12 +169,13 @@ def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path
     states: dict[str, _FileState | None] = {}
     for name, path in snapshots.items():
         refuse_place(path)
-        before = _state_of(path)
+        # Without links, which may be turned meanwhile.
+        file = path.resolve()
+        before = _state_of(file)
         with attaching(path):
             # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
-            db.execute(f"ATTACH {literal(str(path.absolute()))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
-        # A path that led elsewhere meanwhile says nothing of the file that was opened.
-        states[name] = before if before == _state_of(path) else None
+            db.execute(f"ATTACH {literal(str(file))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
+        states[name] = before if before == _state_of(file) else None
     confine(db)
     for name, path in snapshots.items():
         state = states[name]
