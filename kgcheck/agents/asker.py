@@ -481,9 +481,9 @@ class _Conversation:
             self.bound = True
             return None
         for number, call in enumerate(reply.calls[:1] if in_words else reply.calls):
-            if number and meter.spent.turns >= MOST_ACTIONS:
-                break
             if number:
+                if meter.spent.turns >= MOST_ACTIONS:
+                    break
                 meter.count_turn()
             if answer := self._take(call, in_words):
                 return answer

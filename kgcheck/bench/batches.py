@@ -15,7 +15,7 @@ from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import Value
 from kgcheck.options import BatchOptions, ClaimOptions
 from kgcheck.outputs import write_text
-from kgcheck.settings import SAMPLING
+from kgcheck.settings import SAMPLING, Settings
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def verify_claims(
                 "task": "scv",
                 "file": str(file.resolve()),
                 "verifier": reader.name,
-                "model": settings.llm_model if wanted.verifier == "llm" else None,
+                **(_model(settings) if wanted.verifier == "llm" else {"model": None}),
                 "scope": wanted.scope,
                 "top": wanted.top,
                 "index": index.manifest.folder if index else None,
@@ -265,12 +265,13 @@ def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
 
 def _brain(context: Context) -> dict[str, Any]:
     """Return a batch's record of its brain."""
-    if context.brain != "llm":
-        return {"brain": context.brain}
-    settings = context.settings
+    return {"brain": context.brain} | (_model(context.settings) if context.brain == "llm" else {})
+
+
+def _model(settings: Settings) -> dict[str, Any]:
+    """Return a batch's record of its model, with what is asked of it where that is set."""
     sampling = {name: getattr(settings, f"llm_{name}") for name in SAMPLING}
-    set_ones = {name: value for name, value in sampling.items() if value is not None}
-    return {"brain": context.brain, "model": settings.llm_model, **set_ones}
+    return {"model": settings.llm_model} | {name: value for name, value in sampling.items() if value is not None}
 
 
 def _papers(context: Context) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 Every role has a conversation of its own. The model may only call the tools of its role and `hand_over`; what it says is
 checked by the team like any other brain's steps, and the verdict is never its to give. Several calls of one reply are
-steps of their own, taken in their order. A model that cannot call tools
-gets them in words, and its text is bound to the form of a step (kgcheck.agents.model_steps).
+steps of their own, taken in their order. A model that cannot call tools gets them in words, and its text is bound to
+the form of a step (kgcheck.agents.model_steps).
 """
 
 import json
