@@ -135,6 +135,10 @@ class FindingFilter(Value):
                     raise UnknownName(kind, name, known, "" if known else "the graph of the run has none")
 
 
+ChosenValue = Annotated[str, Field(min_length=1, max_length=2_000, pattern=_TEXT)]
+"""An id or a value, of what is proposed, that a person chose."""
+
+
 class DecisionOptions(Value):
     """Decision to be made: bodies of HTTP and arguments of tools are those of this model."""
 
@@ -142,9 +146,7 @@ class DecisionOptions(Value):
         description="accept: it is right, repair it; reject: a false alarm; defer: until a day; reopen: take the"
         " decision back"
     )
-    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=_TEXT)] | None = Field(
-        default=None, description="with accept: of what is proposed, this id or value"
-    )
+    choose: ChosenValue | None = Field(default=None, description="with accept: of what is proposed, this id or value")
     note: str = Field(default="", max_length=10_000, pattern=_TEXT, description="why; shown wherever the decision is")
     until: Day | None = Field(default=None, description="with defer: the day on which it comes back")
 

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,8 +10,11 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from pydantic import Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
 
 from kgcheck import errors
 from kgcheck.errors import ChangedMeanwhile, KgcheckError, UsageError
@@ -131,15 +134,15 @@ def problem_of(request: Request, error: KgcheckError) -> Response:
     return problem(request, _name_of(type(error)), status_of(error), error.message, **more)
 
 
-def paged(request: Request, status: int, error: Exception) -> Response | None:
+def paged(request: Request, status: int, error: Exception, headers: Mapping[str, str] | None = None) -> Response | None:
     """Render an error as a page, for a person who looks at one.
 
     ``app.state.error_page``, a function of a request, a status and an error, makes it where it is set.
     """
     page = getattr(request.app.state, "error_page", None)
     made: Response | None = page(request, status, error) if page and not is_api(request) else None
-    if made and isinstance(error, KgcheckError):
-        made.headers.update(getattr(error, "headers", {}))
+    if made:
+        made.headers.update(headers or {})
     return made
 
 
@@ -170,15 +173,11 @@ def add_handlers(app: FastAPI) -> None:
         path = request.scope["path"][:200]
         words = {404: f"there is nothing under {path}", 405: f"{path} takes other methods"}
         detail = words.get(error.status_code, str(error.detail))
-        headers = dict(error.headers or {})
-        if error.status_code == 405 and (methods := _methods(app, request.scope["path"])):
-            # The router names those of the first route of the path alone.
-            headers["Allow"] = ", ".join(methods)
-        if made := paged(request, error.status_code, error):
-            # A page has no other header of an error that is not kgcheck's own.
-            made.headers.update({"Allow": headers["Allow"]} if "Allow" in headers else {})
-            return made
-        return problem(request, name, error.status_code, detail, hint=hint, headers=headers)
+        # No other header of an error that is not kgcheck's own is passed on.
+        headers = {"Allow": ", ".join(_methods(app, request.scope))} if error.status_code == 405 else {}
+        return paged(request, error.status_code, error, headers) or problem(
+            request, name, error.status_code, detail, hint=hint, headers=headers
+        )
 
     @app.exception_handler(Exception)
     def unforeseen(request: Request, error: Exception) -> Response:
@@ -187,13 +186,10 @@ def add_handlers(app: FastAPI) -> None:
         return paged(request, 500, error) or problem(request, "internal-error", 500, detail)
 
 
-def _methods(app: FastAPI, path: str) -> list[str]:
-    """The methods that the API has for a path."""
-    found: set[str] = set()
-    for template, item in app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\\\{[^{}]*\}", "[^/]+", re.escape(template)), path):
-            found |= {method.upper() for method in item}
-    return sorted(found)
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods that a path takes; the router itself names those of the first route alone."""
+    met = (route for route in iter_route_contexts(app.routes) if route.matches(scope)[0] is not Match.NONE)
+    return sorted({method for route in met for method in route.methods or ()})
 
 
 def _where(loc: tuple[int | str, ...]) -> str:
@@ -236,7 +232,7 @@ def refusal(request: Request, error: KgcheckError) -> Response:
 
         after = None if request.method in SAFE else _page_before(request)
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, after=after, headers=error.headers)
-    return paged(request, status_of(error), error) or problem_of(request, error)
+    return paged(request, status_of(error), error, getattr(error, "headers", None)) or problem_of(request, error)
 
 
 def wants_sign_in(request: Request) -> bool:

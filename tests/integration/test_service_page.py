@@ -289,10 +289,13 @@ def test_a_saved_filter_that_cannot_be_read_is_no_filter_at_all(page: TestClient
     assert "remove one first" in more.text
 
 
-def test_a_page_that_takes_other_methods_names_them(read: TestClient) -> None:
-    answer = read.put("/findings", headers={"accept": "text/html"})
+@pytest.mark.parametrize(
+    ("page", "methods"), [("/findings", "GET"), ("/runs", "GET, POST"), ("/findings/decide", "GET, POST")]
+)
+def test_a_page_that_takes_other_methods_names_them(read: TestClient, page: str, methods: str) -> None:
+    answer = read.put(page, headers={"accept": "text/html"})
 
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
     assert "takes no such request" in answer.text
 
 

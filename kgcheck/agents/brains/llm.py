@@ -39,7 +39,7 @@ MEMORY_STEPS = 20
 """Steps that an agent remembers; what was asked stays, whatever comes after it."""
 
 MOST_WRONG = 4
-"""Refused steps in a row after which a model is given up."""
+"""Replies that end in a refused step, with none taken between, after which a model is given up."""
 
 HAND_OVER = "hand_over"
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
+from kgcheck.curation.findings import ChosenValue
 from kgcheck.ledger.patches import OperationEntry, PatchState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
@@ -21,9 +22,7 @@ class WantedFinding(Value):
     """A finding that is to be repaired."""
 
     fingerprint: str = Field(pattern=FINGERPRINT)
-    choose: Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00]*$")] | None = Field(
-        default=None, description="where a person has to choose: the id or the value"
-    )
+    choose: ChosenValue | None = Field(default=None, description="where a person has to choose: the id or the value")
 
 
 class MakingPatch(Value):
