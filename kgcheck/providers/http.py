@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -253,25 +253,29 @@ class KeptAnswers(Closing):
         return answer_of(found, release, found.created_at, cached=True)
 
     def keep(
-        self, service: ProviderService, release: str, request: requests.PreparedRequest, response: requests.Response
+        self,
+        service: ProviderService,
+        release: str,
+        request: requests.PreparedRequest,
+        response: requests.Response,
+        came: datetime,
     ) -> None:
-        """Keep an answer, and that its release is the newest."""
+        """Keep an answer with the time when it came, and that its release is the newest."""
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
             response.request.headers.pop(name, None)
-        self._save(response, self._key(release, request), timedelta(days=self._settings.cache_days))
+        self._save(response, self._key(release, request), came, timedelta(days=self._settings.cache_days))
         if service.release_header and release != self._release(service):
             hours = timedelta(hours=self._settings.release_hours)
-            self._save(without_body(response), f"release {service.url}", hours)
+            self._save(without_body(response), f"release {service.url}", came, hours)
 
     def close(self) -> None:
         self._cache.close()  # type: ignore[no-untyped-call]
 
-    def _save(self, response: requests.Response, key: str, life: timedelta) -> None:
-        at = clock.exact_now()
+    def _save(self, response: requests.Response, key: str, came: datetime, life: timedelta) -> None:
         with self._keeping():
-            self._cache.save_response(CachedResponse.from_response(response, created_at=at), key, at + life)
+            self._cache.save_response(CachedResponse.from_response(response, created_at=came), key, came + life)
 
     def _is_over(self, found: CachedResponse) -> bool:
         return found.expires is not None and clock.exact_now() >= found.expires and not self._settings.offline
@@ -304,8 +308,8 @@ __all__ = ["Http", "ProviderService"]
 T = TypeVar("T")
 
 _Fields = Mapping[str, object]
-_Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response]
-"""Service that was asked, its release, the request, and the answer."""
+_Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response, datetime]
+"""Service that was asked, its release, the request, the answer, and when it came."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 """Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
@@ -500,7 +504,8 @@ class Http(Closing):
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        answer = answer_of(response, release, clock.now(), cached=False)
+        came = clock.exact_now()
+        answer = answer_of(response, release, came, cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)
@@ -508,9 +513,9 @@ class Http(Closing):
         self._saw(service, release)
         if release and keep(made):
             if self._together:
-                self._together.saved.append((service, release, request, response))
+                self._together.saved.append((service, release, request, response, came))
             else:
-                self._answers.keep(service, release, request, response)
+                self._answers.keep(service, release, request, response, came)
         return made
 
     def _saw(self, service: ProviderService, release: str) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -292,6 +293,21 @@ def test_nothing_listens(make: Callable[..., Client]) -> None:
 def test_the_same_question_is_asked_once_whoever_asks(server: Loopback, make: Callable[..., Client]) -> None:
     assert [make().fact() for _ in range(3)] == [{"fact": 1}] * 3
     assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_kept_answer_tells_when_it_came(
+    together: bool, make: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = (datetime(2026, 6, 1, tzinfo=UTC) + timedelta(hours=passed) for passed in count())
+    monkeypatch.setattr(clock, "exact_now", lambda: next(hours))
+    client = make(cache_days=400, release_hours=9_000)
+
+    def came() -> datetime:
+        return client.http.ask(client.service, "/fact", lambda answer: answer.retrieved_at)
+
+    first = client.http.whole(came) if together else came()
+    assert came() == first
 
 
 def test_a_posted_question_is_kept_by_its_fields(server: Loopback, make: Callable[..., Client]) -> None:
