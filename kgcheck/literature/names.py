@@ -70,12 +70,11 @@ class StoreNames:
         return found
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        found: list[str] = []
-        for link in self._index.links(tokens(text)[:_MOST_WORDS]):
-            for node in link.candidates[:_MOST_MEANT]:
-                if self._store.schema.label(node.ref.label).in_papers:
-                    found += self.of(node.ref)
-        return others(found, text)
+        links = self._index.links(tokens(text)[:_MOST_WORDS])
+        meant = dict.fromkeys(node.ref for link in links for node in link.candidates[:_MOST_MEANT])
+        refs = [ref for ref in meant if self._store.schema.label(ref.label).in_papers]
+        names = self.of_many(refs)
+        return others((name for ref in refs for name in names.get(ref, ())), text)
 
 
 class AllNames:
