@@ -30,11 +30,8 @@ _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[
 class Names(Protocol):
     """Source of the names of things."""
 
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        """Names of a node, the one that is used most first."""
-
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
-        """Names of nodes, as `of` has them; a node that has none may be left out."""
+        """Names of nodes, the one that is used most first; a node that has none may be left out."""
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Other names of what a text names, none of them in the text."""
@@ -50,9 +47,6 @@ class StoreNames:
     @cached_property
     def _index(self) -> NameIndex:
         return self._open_index()
-
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        return self.of_many([ref]).get(ref, ())
 
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
         by_label: defaultdict[str, list[Ref]] = defaultdict(list)
@@ -86,9 +80,6 @@ class AllNames:
     def __init__(self, places: Sequence[Names]) -> None:
         self._places = places
         self._of = BatchCache[Ref, tuple[str, ...]](_KEPT)
-
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        return self.of_many([ref])[ref]
 
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
         return self._of.get_many(refs, self._look_up)
