@@ -19,6 +19,7 @@ from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.material import DesignRules
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.rules import ProtocolRules
+from kgcheck.text.words import either
 
 
 class StudyState(StrEnum):
@@ -146,8 +147,7 @@ def _has(kind: str, text: str) -> str:
 
 @cache
 def _pattern(kind: str) -> re.Pattern[str]:
-    words = sorted(CheckRules.shipped().words[kind], key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})")
+    return re.compile(rf"(?<!\w)(?:{either(CheckRules.shipped().words[kind])})")
 
 
 class _SourceValue(NamedTuple):
