@@ -242,8 +242,8 @@ class Grounder:
     def ground(self, text: Manuscript, results: Results | None = None) -> Grounded:
         """Ground a text; against other results than those that were named, where some are given."""
         lacking = {check: why for check, why in self.not_looked.items() if not (results and check == "results")}
-        if self._papers and (left := self._papers.left(text)):
-            lacking["papers"] = left
+        if self._papers and (unsearched := self._papers.unsearched(text)):
+            lacking["papers"] = unsearched
         return ground(text, self._checks, self._works, results or self._results, lacking, self.context.progress)
 
     def partly_looked(self, found: Grounded) -> list[str]:
