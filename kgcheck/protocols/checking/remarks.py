@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.polarity import item_words, stemmer
+from kgcheck.literature.lexical import item_words
+from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.material import DesignRules
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
