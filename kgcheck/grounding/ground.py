@@ -1,7 +1,7 @@
 """Ground a manuscript: check its sentences against graph, papers, references and results."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -248,8 +248,12 @@ class Grounder:
 
     def partly_looked(self, found: Grounded) -> list[str]:
         """List what was not looked at in this text alone, as notes."""
-        own = sorted(found.not_looked.items() - self.not_looked.items())
-        return [f"{check} not looked at: {why}" for check, why in own]
+        return not_looked_notes(sorted(found.not_looked.items() - self.not_looked.items()))
+
+
+def not_looked_notes(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Notes of what was not looked at, and why."""
+    return [f"{check} not looked at: {why}" for check, why in reasons]
 
 
 @contextmanager
