@@ -57,7 +57,10 @@ class Settings(BaseSettings):
         default=False, description="the model is weak: short prompts with an example, all steps bound to a form"
     )
     llm_temperature: float | None = Field(
-        default=None, ge=0, le=2, description="of sampling, 0 for answers as alike as may be; unless set, none is sent"
+        default=None,
+        ge=0,
+        le=2,
+        description="of sampling, where a task has none of its own; 0 for answers as alike as may be",
     )
     llm_reasoning_effort: str | None = Field(default=None, description="low, medium or high, of models that reason")
     llm_max_output_tokens: int | None = Field(default=None, gt=0, description="most tokens of one answer")

@@ -1,7 +1,7 @@
 """Ground a manuscript: check its sentences against graph, papers, references and results."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -242,14 +242,18 @@ class Grounder:
     def ground(self, text: Manuscript, results: Results | None = None) -> Grounded:
         """Ground a text; against other results than those that were named, where some are given."""
         lacking = {check: why for check, why in self.not_looked.items() if not (results and check == "results")}
-        if self._papers and (left := self._papers.left(text)):
-            lacking["papers"] = left
+        if self._papers and (unsearched := self._papers.unsearched(text)):
+            lacking["papers"] = unsearched
         return ground(text, self._checks, self._works, results or self._results, lacking, self.context.progress)
 
     def partly_looked(self, found: Grounded) -> list[str]:
         """List what was not looked at in this text alone, as notes."""
-        own = sorted(found.not_looked.items() - self.not_looked.items())
-        return [f"{check} not looked at: {why}" for check, why in own]
+        return not_looked_notes(sorted(found.not_looked.items() - self.not_looked.items()))
+
+
+def not_looked_notes(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Notes of what was not looked at, and why."""
+    return [f"{check} not looked at: {why}" for check, why in reasons]
 
 
 @contextmanager

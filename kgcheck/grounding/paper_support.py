@@ -73,8 +73,8 @@ class PaperSupport:
         synonyms = self._names.synonyms(things) if self._names else {}
         return [self._remark(sentence, manuscript, synonyms.get(sentence.number, ())) for sentence in claiming]
 
-    def left(self, manuscript: Manuscript) -> str:
-        """Say for how many sentences papers are not searched; nothing where for all that claim something."""
+    def unsearched(self, manuscript: Manuscript) -> str:
+        """Describe how many claiming sentences papers are not searched for; empty if none."""
         count = len(claims_of(manuscript))
         return f"for {count - self._most} of {count} sentences that claim something" if count > self._most else ""
 

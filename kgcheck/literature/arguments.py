@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kgcheck.literature.polarity import CUES, cue_of, empty_words, stemmer
-from kgcheck.text.words import GREEK, verifier_rules, words_of_list
+from kgcheck.text.words import GREEK, either, verifier_rules, words_of_list
 
 _LETTERS = {name: name[0] for name in GREEK.values()}
 _SHORT = {"interleukin": "il", "interleukins": "il", "ils": "il"}
@@ -245,8 +245,7 @@ def _abbreviates(letters: Sequence[str], long: str) -> bool:
 def _without_named(claim: str, text: str, groups: Iterable[Sequence[str]]) -> str:
     """A claim without the things that a text names by any of their names."""
     for group in groups:
-        either = "|".join(re.escape(name) for name in sorted(group, key=len, reverse=True))
-        named = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+        named = re.compile(rf"(?<!\w)(?:{either(group)})(?!\w)", re.IGNORECASE)
         if group and named.search(text):
             claim = named.sub(" ", claim)
     return claim

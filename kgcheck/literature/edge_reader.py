@@ -10,7 +10,7 @@ from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.names import Names
 from kgcheck.literature.pairs import EdgeClaim, PairVerifier
-from kgcheck.literature.search import LiteratureIndex, ReadDocuments, SearchHit
+from kgcheck.literature.search import LiteratureIndex, SearchCache, SearchHit
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
 from kgcheck.model import Evidence, Ref, Stance, Tier, Triple, World
@@ -59,10 +59,10 @@ class TripleReader:
         return judged, read
 
     def _read(
-        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None, before: ReadDocuments | None = None
+        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None, cache: SearchCache | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
-        hits = self._search(claim, vector, before)
+        hits = self._search(claim, vector, cache)
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
         for hit in hits:
@@ -105,10 +105,10 @@ class TripleReader:
         )
 
     def _search(
-        self, claim: EdgeClaim, vector: Vectors | None = None, before: ReadDocuments | None = None
+        self, claim: EdgeClaim, vector: Vectors | None = None, cache: SearchCache | None = None
     ) -> list[SearchHit]:
         also = (*claim.head[1:_NAMES], *claim.tail[1:_NAMES], claim.words)
-        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector, read=before)
+        return self._index.search(claim.claim, limit=_FOUND, also=also, every=True, vector=vector, cache=cache)
 
     def evidence(self, triple: Triple) -> tuple[Evidence, ...]:
         """Collect what papers say of an edge, as evidence of the tier `text` in an open world."""
@@ -125,16 +125,16 @@ class TripleReader:
         for triple, form in forms.items():
             with suppress(UnknownName):
                 claims[triple] = _claim(triple, form, names)
-        vectors, before = self._index.embed([claim.claim for claim in claims.values()]), ReadDocuments()
+        vectors, cache = self._index.embed([claim.claim for claim in claims.values()]), SearchCache()
         return {
-            triple: self._evidence(triple, claim, vector, before)
+            triple: self._evidence(triple, claim, vector, cache)
             for (triple, claim), vector in zip(claims.items(), vectors, strict=True)
         }
 
     def _evidence(
-        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None, before: ReadDocuments
+        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
     ) -> tuple[Evidence, ...]:
-        judged, read, looked = self._read(triple, claim, vector, before)
+        judged, read, looked = self._read(triple, claim, vector, cache)
         spoken = sure_opinions(judged)
         if spoken:
             return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)

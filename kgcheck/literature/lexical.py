@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.errors import IndexFault
-from kgcheck.literature.polarity import stemmer
+from kgcheck.literature.polarity import empty_words, stemmer
 
 K1, B, METHOD = 0.9, 0.4, "lucene"
 """Robertson's parameters as Anserini sets them for short texts; bm25s' `lucene` variant of the formula."""
@@ -98,6 +98,16 @@ def content_words(text: str) -> tuple[str, ...]:
 def stems(words: Iterable[str]) -> frozenset[str]:
     """The English stems of words."""
     return frozenset(stemmer().stemWords(list(words)))
+
+
+def item_words(name: str) -> frozenset[str]:
+    """Stems of the content words of a name.
+
+    >>> sorted(item_words("the normalised counts of the gene"))
+    ['count', 'gene', 'normalis']
+    """
+    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
+    return stems(part for part in parts if part not in empty_words())
 
 
 def _quiet() -> None:

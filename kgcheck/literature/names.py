@@ -30,11 +30,8 @@ _LINK = re.compile(r"(?:[A-Za-z_]+:|ENS[GPT]\d|\d+\.ENS|[NX][MPR]_\d|IPI\d|UPI|[
 class Names(Protocol):
     """Source of the names of things."""
 
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        """Names of a node, the one that is used most first."""
-
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
-        """Names of nodes, as `of` has them; a node that has none may be left out."""
+        """Names of nodes, the one that is used most first; a node that has none may be left out."""
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Other names of what a text names, none of them in the text."""
@@ -50,9 +47,6 @@ class StoreNames:
     @cached_property
     def _index(self) -> NameIndex:
         return self._open_index()
-
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        return self.of_many([ref]).get(ref, ())
 
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
         by_label: defaultdict[str, list[Ref]] = defaultdict(list)
@@ -70,12 +64,11 @@ class StoreNames:
         return found
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        found: list[str] = []
-        for link in self._index.links(tokens(text)[:_MOST_WORDS]):
-            for node in link.candidates[:_MOST_MEANT]:
-                if self._store.schema.label(node.ref.label).in_papers:
-                    found += self.of(node.ref)
-        return others(found, text)
+        links = self._index.links(tokens(text)[:_MOST_WORDS])
+        meant = dict.fromkeys(node.ref for link in links for node in link.candidates[:_MOST_MEANT])
+        refs = [ref for ref in meant if self._store.schema.label(ref.label).in_papers]
+        names = self.of_many(refs)
+        return others((name for ref in refs for name in names.get(ref, ())), text)
 
 
 class AllNames:
@@ -87,9 +80,6 @@ class AllNames:
     def __init__(self, places: Sequence[Names]) -> None:
         self._places = places
         self._of = BatchCache[Ref, tuple[str, ...]](_KEPT)
-
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        return self.of_many([ref])[ref]
 
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
         return self._of.get_many(refs, self._look_up)

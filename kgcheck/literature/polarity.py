@@ -148,16 +148,6 @@ def stemmer() -> Any:
     return Stemmer.Stemmer("english")
 
 
-def item_words(name: str) -> frozenset[str]:
-    """The stems of the words of a name that name something.
-
-    >>> sorted(item_words("the normalised counts of the gene"))
-    ['count', 'gene', 'normalis']
-    """
-    parts = "".join(c if c.isalnum() else " " for c in name.casefold()).split()
-    return frozenset(stemmer().stemWords([part for part in parts if part not in empty_words()]))
-
-
 def _parts(word: str) -> list[str]:
     """A word, or the parts of one that ends with a cue: tlr4-deficient."""
     if "-" not in word:

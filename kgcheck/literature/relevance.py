@@ -22,6 +22,7 @@ from kgcheck.literature.polarity import clauses_of
 from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import either
 
 Leaning = Literal["against", "comparison", "for", "none"]
 """Leaning of the words of a paper.
@@ -151,4 +152,4 @@ def _denies(sentence: str, wanted: frozenset[str]) -> bool:
 @cache
 def _leaning_patterns() -> dict[Leaning, re.Pattern[str]]:
     rules = topic_rules().leaning
-    return {kind: re.compile(r"\b(?:" + "|".join(map(re.escape, words)) + ")") for kind, words in rules.items()}
+    return {kind: re.compile(rf"\b(?:{either(words)})") for kind, words in rules.items()}

@@ -59,8 +59,8 @@ class SearchHit(NamedTuple):
     nearest: int | None = None
 
 
-class ReadDocuments:
-    """The documents that one search after the other finds, each with its sentences read once."""
+class SearchCache:
+    """Documents and sentence vectors that many searches share."""
 
     def __init__(self) -> None:
         self.documents = BatchCache[int, Document](_KEPT)
@@ -119,13 +119,13 @@ class LiteratureIndex(Closing):
         sections: Sequence[str] = (),
         every: bool = False,
         vector: Vectors | None = None,
-        read: "ReadDocuments | None" = None,
+        cache: SearchCache | None = None,
     ) -> list[SearchHit]:
         """The documents that fit a query best, best first; of a whole paper, its best paragraph.
 
-        Of many queries, each may be given its vector, see `embed`, and what those before it read.
+        Of many queries, each may be given its vector, see `embed`, and a cache that all share.
         """
-        query, read = query[:MAX_QUERY], read or ReadDocuments()
+        query, cache = query[:MAX_QUERY], cache or SearchCache()
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         if vector is None and query.strip():
             (vector,) = self.embed([query])
@@ -143,7 +143,7 @@ class LiteratureIndex(Closing):
         best = np.argsort(-scores, kind="stable")
         if vector is not None and cosines is not None:
             again, rest = np.split(best, [max(limit, _RANKED_AGAIN)])
-            kept = read.vectors.get_many((numbers[i] for i in again), self.sentence_vectors)
+            kept = cache.vectors.get_many((numbers[i] for i in again), self.sentence_vectors)
             for i in again:
                 own = kept.get(numbers[i])
                 if own is None or not len(own):
@@ -153,7 +153,7 @@ class LiteratureIndex(Closing):
                 scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
             best = np.concatenate([again[np.argsort(-scores[again], kind="stable")], rest])
         best = (best if every else self._once_a_paper(rows, best))[:limit]
-        documents = read.documents.get_many((numbers[i] for i in best), partial(self._read, known=kept))
+        documents = cache.documents.get_many((numbers[i] for i in best), partial(self._read, known=kept))
         return [
             SearchHit(
                 documents[numbers[i]],
@@ -171,7 +171,7 @@ class LiteratureIndex(Closing):
             return np.full(len(self._numbers), "abstract" in sections)
         return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
 
-    def embed(self, queries: Sequence[str]) -> "list[Vectors] | list[None]":
+    def embed(self, queries: Sequence[str]) -> list[Vectors] | list[None]:
         """Embed many queries for `search`, which takes a third of the time of one at a time."""
         if not self.embedder:
             return [None] * len(queries)

@@ -1,7 +1,6 @@
 """Load rules and model prompts of protocols from ``corpus/protocols/*.toml``."""
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, ClassVar, Self, TypeVar
 
@@ -51,9 +50,3 @@ class ModelTasks(ProtocolRules):
 def model_task(name: str) -> str:
     """A task that is given to models."""
     return ModelTasks.shipped().tasks[name]
-
-
-def either_begun(spellings: Iterable[str]) -> str:
-    """A pattern of any of some spellings, the longest first; a ``*`` at the end stands for the rest of a word."""
-    longest = sorted(set(spellings), key=len, reverse=True)
-    return "|".join(re.escape(s[:-1]) + r"\w{0,20}" if s.endswith("*") else re.escape(s) for s in longest)

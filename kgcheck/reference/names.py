@@ -25,9 +25,6 @@ class SnapshotNames:
         self._snapshot = Snapshot(path, schema)
         self._names_of = BatchCache[str, list[str]](_KEPT)
 
-    def of(self, ref: Ref) -> tuple[str, ...]:
-        return self.of_many([ref])[ref]
-
     def of_many(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, ...]]:
         wanted = {ref: self._schema.label(ref.label) for ref in refs}
         known = self._names_of.get_many((ref.id for ref in wanted), self._look_up)

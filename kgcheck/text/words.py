@@ -31,6 +31,12 @@ def either(spellings: Iterable[str]) -> str:
     return "|".join(re.escape(spelling) for spelling in sorted(spellings, key=len, reverse=True))
 
 
+def wildcard_pattern(spellings: Iterable[str]) -> str:
+    """Build a pattern of any of some spellings, the longest first; a final ``*`` stands for the rest of a word."""
+    longest = sorted(set(spellings), key=len, reverse=True)
+    return "|".join(re.escape(s[:-1]) + r"\w{0,20}" if s.endswith("*") else re.escape(s) for s in longest)
+
+
 @cache
 def verifier_rules(name: str) -> dict[str, Any]:
     """One of the files of words and rules in ``corpus/verifier``."""

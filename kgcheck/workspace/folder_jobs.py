@@ -8,7 +8,7 @@ from kgcheck.curation.jobs import EXAMPLES, JobWork
 from kgcheck.curation.project import GroundJob, ProtocolsJob
 from kgcheck.curation.thresholds import Severity, worst
 from kgcheck.errors import InputError, InputMissing, UnknownName
-from kgcheck.grounding.ground import FAILING, Grounded, open_grounder
+from kgcheck.grounding.ground import FAILING, Grounded, not_looked_notes, open_grounder
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import LIMITED, Remarked, SentenceState
 from kgcheck.grounding.rendering import place_of, rendered
@@ -70,7 +70,7 @@ def ground_folder(
                 report = Path(out or "") / f"{name}{_MARK}{'md' if form == 'markdown' else form}"
                 write_text(report, rendered(found, form, code))
                 reports.append(str(report))
-    not_looked = [f"{check} not looked at: {why}" for check, why in grounder.not_looked.items()]
+    not_looked = not_looked_notes(grounder.not_looked.items())
     known = set(before)
     new = [key for key in wrong if key not in known]
     text = ", ".join(f"{count:,} {remark}" for remark, count in counts.most_common())

@@ -213,21 +213,21 @@ def test_names_come_from_graph_and_snapshot(tmp_path: Path) -> None:
         edges={},
     )
     known = StoreNames(store)
-    assert known.of(Ref(label="Protein", id="P00441")) == ("SOD1", "Superoxide dismutase", "ALS1")
-    assert known.of(Ref(label="Protein", id="P99999")) == ()
+    sod1, unknown = Ref(label="Protein", id="P00441"), Ref(label="Protein", id="P99999")
+    assert known.of_many([sod1, unknown]) == {sod1: ("SOD1", "Superoxide dismutase", "ALS1")}
     assert known.mentioned("what does SOD1 do?") == ("Superoxide dismutase", "ALS1")
 
     snapshot = tmp_path / "reference.duckdb"
     build_snapshot(DEMO / "reference", snapshot, load_schema(), Settings())
-    names = SnapshotNames(snapshot, load_schema())
+    names, cancer = SnapshotNames(snapshot, load_schema()), Ref(label="Disease", id="DOID:4467")
     try:
-        assert "renal clear cell carcinoma" in names.of(Ref(label="Disease", id="DOID:4467"))
+        assert "renal clear cell carcinoma" in names.of_many([cancer])[cancer]
         assert "renal clear cell carcinoma" in names.mentioned("clear cell renal cell carcinoma in rats")
         both = AllNames([known, names])
-        assert both.of(Ref(label="Protein", id="P00441"))[0] == "SOD1"
+        assert both.of_many([sod1])[sod1][0] == "SOD1"
         assert "ALS1" in both.mentioned("SOD1")
-        refs = [Ref(label="Disease", id="DOID:332"), Ref(label="Disease", id="DOID:4467"), Ref(label="Gene", id="SOD1")]
-        assert AllNames([known, names]).of_many(refs) == {ref: both.of(ref) for ref in refs}
+        refs = [Ref(label="Disease", id="DOID:332"), cancer, Ref(label="Gene", id="SOD1")]
+        assert AllNames([known, names]).of_many(refs) == {ref: both.of_many([ref])[ref] for ref in refs}
     finally:
         names.close()
 

@@ -29,9 +29,10 @@ from kgcheck.grounding.claims.claim_map import (
 )
 from kgcheck.grounding.claims.page import MOST_DRAWN, claims_page
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.paper_claims import READ, ClaimRelation, ClaimTable
+from kgcheck.ledger.paper_claims import READ, ClaimRelation, ClaimTable, PaperClaim
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import Vectors
 from kgcheck.literature.papers import CitedWork, Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.store import DocumentStore
@@ -373,6 +374,31 @@ def test_a_paper_that_is_removed_meanwhile_is_left_out(
     assert {"p1", "p3"} <= {paper.id for paper in found.papers}
     assert ("p2" in {paper.id for paper in found.papers}) == claims_known
     assert found.pairs == ()
+
+
+@pytest.mark.parametrize("replaced", ["Fish sleep.", "Fish sleep in the dark of the lake. Frogs sing in the light."])
+def test_claims_of_a_paper_that_is_replaced_meanwhile_have_no_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: str
+) -> None:
+    model, read, used = WordsModel(), claim_map._read, dict[str, Vectors]()
+    folder = written(tmp_path / "papers", model=model, p2=("Zincol", f"Salt was not measured. {FINDING}"))
+
+    def reading(*given: Any) -> Any:
+        found = read(*given)
+        written(folder, model=model, p2=("Sleep", replaced))
+        return found
+
+    def compared(claims: Sequence[PaperClaim], vectors: Vectors) -> list[tuple[int, int]]:
+        used.update({claim.document: vector for claim, vector in zip(claims, vectors, strict=True)})
+        return []
+
+    monkeypatch.setattr(claim_map, "_read", reading)
+    monkeypatch.setattr(claim_map, "candidates", compared)
+    with LiteratureIndex(folder, model) as index, Ledger(tmp_path / "l.sqlite") as ledger:
+        map_claims(index, ClaimTable(ledger.database), NoProgress())
+
+    assert not used["p2"].any()
+    assert used["p1"].any()
 
 
 def test_what_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ def test_it_is_noted_once_that_papers_were_not_searched_for_all_sentences(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = count(1)
-    monkeypatch.setattr(PaperSupport, "left", lambda *_: f"for {next(lacking)} of 50 sentences")
+    monkeypatch.setattr(PaperSupport, "unsearched", lambda *_: f"for {next(lacking)} of 50 sentences")
     bench.once(lambda *_: written(INTRODUCTION), literature=True)
 
     assert next(lacking) > 2

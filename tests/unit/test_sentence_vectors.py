@@ -13,7 +13,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import packed, unpacked
 from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
-from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex, ReadDocuments
+from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex, SearchCache
 from kgcheck.literature.store import SENTENCES, DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from tests.support.literature import WordsModel, build_index, paper, papers
@@ -84,9 +84,9 @@ def test_one_search_after_the_other_reads_each_document_once(tmp_path: Path, mon
             return documents(numbers)
 
         monkeypatch.setattr(index.store, "documents", noted)
-        before = ReadDocuments()
+        cache = SearchCache()
         vectors = index.embed(queries)
-        hits = [index.search(q, vector=v, read=before) for q, v in zip(queries, vectors, strict=True)]
+        hits = [index.search(q, vector=v, cache=cache) for q, v in zip(queries, vectors, strict=True)]
 
     assert [[(h.document.id, *h[1:]) for h in found] for found in hits] == [
         [(h.document.id, *h[1:]) for h in found] for found in alone

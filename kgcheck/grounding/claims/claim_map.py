@@ -397,7 +397,7 @@ def _text_of(index: LiteratureIndex, name: str) -> tuple[PaperText, WholePaper |
 def _vectors(index: LiteratureIndex, claims: Sequence[PaperClaim]) -> Vectors | None:
     """The vectors of the sentences that claims are, as the index keeps them; None where it has none.
 
-    Of a paper that was removed meanwhile they are nought, which is near to nothing.
+    Zeros stand for claims of a paper that was removed or replaced meanwhile.
     """
     if index.embedder is None:
         return None
@@ -410,8 +410,10 @@ def _vectors(index: LiteratureIndex, claims: Sequence[PaperClaim]) -> Vectors | 
         number = numbers.get(claim.document)
         if number not in documents or number not in rows:
             continue
-        places = [i for i, (start, end) in enumerate(documents[number].spans) if start <= claim.start < end]
-        found[row] = rows[number][places[0]]
+        document = documents[number]
+        place = next((i for i, (start, end) in enumerate(document.spans) if start <= claim.start < end), None)
+        if place is not None and document.abstract[claim.start : claim.stop] == claim.quote:
+            found[row] = rows[number][place]
     return found
 
 

@@ -701,10 +701,10 @@ def _without_asides(tokens: list[str]) -> list[str]:
 
 
 MOST_CANDIDATES = 24
-"""Most candidate edges of one sentence; one with more is left alone, as one with more things is."""
+"""Most candidate edges of one sentence; one with more is left alone."""
 
 _MOST_THINGS_SHOWN = 12
-"""Most things of a sentence that a model is shown."""
+"""Most things of a sentence that a model reads; one with more is left alone."""
 
 _TASK = """\
 You read one sentence of a manuscript. The user sends JSON: the sentence, and candidates, each with an id. The sentence

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from kgcheck.literature.polarity import empty_words, item_words, stemmer
+from kgcheck.literature.lexical import item_words
+from kgcheck.literature.polarity import empty_words, stemmer
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.protocols.rules import ProtocolRules

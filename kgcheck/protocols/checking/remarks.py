@@ -14,11 +14,13 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.polarity import item_words, stemmer
+from kgcheck.literature.lexical import item_words
+from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.material import DesignRules
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.rules import ProtocolRules
+from kgcheck.text.words import either
 
 
 class StudyState(StrEnum):
@@ -146,8 +148,7 @@ def _has(kind: str, text: str) -> str:
 
 @cache
 def _pattern(kind: str) -> re.Pattern[str]:
-    words = sorted(CheckRules.shipped().words[kind], key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})")
+    return re.compile(rf"(?<!\w)(?:{either(CheckRules.shipped().words[kind])})")
 
 
 class _SourceValue(NamedTuple):

@@ -113,10 +113,11 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
     most = DesignRules.shipped().limits.nodes
     if len(found) > most:
         notes.append(f"the objective is about {len(found):,} nodes, of which the first {most} are looked at")
-    names = context.names()
+    looked_at = dict(list(found.items())[:most])
+    names = context.names().of_many(looked_at)
     nodes = []
-    for ref, name in [*found.items()][:most]:
-        known = names.of(ref)
+    for ref, name in looked_at.items():
+        known = names.get(ref, ())
         # What the objective calls it is what its reader knows it by.
         called = next((n for n in known if n.casefold() == name.casefold()), known[0] if known else ref.id)
         nodes.append(StudyNode(ref=ref, name=called, names=known))
@@ -138,15 +139,12 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
         *(task for ref in refs for task in tasks_of_node(context.graph, ref, most)),
     ]
     tasks = dict.fromkeys(task for task in found if task.type is not CheckType.ATTRIBUTE)
-    names, called = context.names(), {node.ref: node.name for node in nodes}
-
-    def name(ref: Ref) -> str:
-        if ref not in called:
-            called[ref] = next((n for n in names.of(ref) if n != ref.id), ref.id)
-        return called[ref]
-
+    called = {node.ref: node.name for node in nodes}
+    others = {ref for task in tasks for ref in (task.subject, task.object) if ref} - called.keys()
+    names = context.names().of_many(others)
+    called |= {ref: next((n for n in names.get(ref, ()) if n != ref.id), ref.id) for ref in others}
     return study_facts(
-        (task, stated(task, context.schema, name), reader.of(task) if reader else None) for task in tasks
+        (task, stated(task, context.schema, called.__getitem__), reader.of(task) if reader else None) for task in tasks
     )
 
 

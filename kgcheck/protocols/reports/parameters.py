@@ -15,7 +15,8 @@ from pydantic import Field
 from kgcheck.grounding.quantities import WrittenNumber, quantities
 from kgcheck.literature.documents import Span
 from kgcheck.protocols.protocol import StepParameter
-from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words, either_begun
+from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words
+from kgcheck.text.words import wildcard_pattern
 
 _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6})(?![\w:/]|\.\d)")
 _DAY = re.compile(r"\b[Dd]ays? (?P<value>\d{1,3}(?:\s?(?:[-\u2013]|to|or|and)\s?\d{1,3})?)(?![\w.,/]\d|\w)")
@@ -308,7 +309,7 @@ class ParameterWords(ProtocolRules):
 
     @cached_property
     def unit(self) -> re.Pattern[str]:
-        return re.compile(rf"[ \u00a0\u2009\u202f-]?({either_begun(self.units)})(?![^\W\d_])")
+        return re.compile(rf"[ \u00a0\u2009\u202f-]?({wildcard_pattern(self.units)})(?![^\W\d_])")
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -316,5 +317,5 @@ class ParameterWords(ProtocolRules):
 
     @cached_property
     def defaults(self) -> re.Pattern[str]:
-        nouns = either_begun(words.split()[-1] for words in self.default)
+        nouns = wildcard_pattern(words.split()[-1] for words in self.default)
         return re.compile(rf"\b(?:default|standard) ((?:{nouns}))\b", re.IGNORECASE)

@@ -11,7 +11,8 @@ from kgcheck.literature.documents import Span
 from kgcheck.protocols.protocol import ItemKind, ReportStep, StepItem, StepParameter
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.tools_and_data import data_set_ids, statistics_in, tools_in
-from kgcheck.protocols.rules import MOST_CHARACTERS, AnyCase, ProtocolRules, Words, either_begun
+from kgcheck.protocols.rules import MOST_CHARACTERS, AnyCase, ProtocolRules, Words
+from kgcheck.text.words import wildcard_pattern
 
 _ADVERBS = (
     r"(?:\s(?:\w{2,20}ly|then|also|next|further|again|not|all|each|both|either|thus|therefore|always|once|twice|often|first"
@@ -278,11 +279,11 @@ class StepWords(ProtocolRules):
 
     @cached_property
     def organism(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<!\w)(?:{either_begun(self.species_names)})(?!\w)", re.IGNORECASE)
+        return re.compile(rf"(?<!\w)(?:{wildcard_pattern(self.species_names)})(?!\w)", re.IGNORECASE)
 
     @cached_property
     def refusal(self) -> re.Pattern[str]:
-        return re.compile(either_begun(self.not_steps), re.IGNORECASE)
+        return re.compile(wildcard_pattern(self.not_steps), re.IGNORECASE)
 
     @cached_property
     def deeds(self) -> tuple[re.Pattern[str], ...]:
@@ -295,7 +296,7 @@ class StepWords(ProtocolRules):
             rf"\s(?P<verb>{people_did})\b",
             rf"\b(?:{things})(?:\s(?!was\b|were\b|which\b|that\b|is\b|are\b)[\w()/-]{{1,30}}){{0,6}}?"
             rf"\s(?P<verb>{did})\b(?!\s(?:is|was|were|are|by|in|for|as|to|here)\b)",
-            rf"\b(?:{either_begun(self.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b",
+            rf"\b(?:{wildcard_pattern(self.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b",
         )
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 

@@ -10,7 +10,8 @@ from pydantic import Field
 from kgcheck.literature.documents import Span
 from kgcheck.model import Value
 from kgcheck.protocols.protocol import NamedDataSet, StepTool
-from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words, either_begun
+from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words
+from kgcheck.text.words import wildcard_pattern
 
 _NEAR = 80
 """Characters before a form that is too common by itself, in which its repository must be named."""
@@ -77,7 +78,7 @@ class StatisticWords(ProtocolRules):
         # The longest first, whatever it names: "paired t-test" is no "t-test".
         longest = sorted(names, key=len, reverse=True)
         # A group after each one, and not around it: one that begins with a letter is passed over at once.
-        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'{either_begun([s])}()' for s in longest)})(?!\w)")
+        pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(f'{wildcard_pattern([s])}()' for s in longest)})(?!\w)")
         return pattern, [names[s] for s in longest]
 
 
@@ -249,7 +250,7 @@ def _place(words: str) -> str:
     ends = r"(?!\w)" if words[-1].isalnum() else ""
     if words[-2:-1] == " " and words[-1].isalpha():
         ends = r"(?=[.,;)\[]|\s?[(\[]|\s\d|$|\s(?:version|v|software|with|using|and|package|statistic))"
-    return either_begun([words]) + ends
+    return wildcard_pattern([words]) + ends
 
 
 class SoftwareWords(ProtocolRules):
@@ -268,7 +269,7 @@ class SoftwareWords(ProtocolRules):
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<![\w.-])(?:{either_begun((*self.known, *self.ambiguous))})(?![\w-]|\.\w)")
+        return re.compile(rf"(?<![\w.-])(?:{wildcard_pattern((*self.known, *self.ambiguous))})(?![\w-]|\.\w)")
 
     @cached_property
     def beside(self) -> dict[str, re.Pattern[str]]:
@@ -277,16 +278,16 @@ class SoftwareWords(ProtocolRules):
 
     @cached_property
     def before(self) -> re.Pattern[str]:
-        return re.compile(rf"\b(?:{either_begun(self.words_before)})\b[^,.;()]{{0,12}}$")
+        return re.compile(rf"\b(?:{wildcard_pattern(self.words_before)})\b[^,.;()]{{0,12}}$")
 
     @cached_property
     def after(self) -> re.Pattern[str]:
-        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{either_begun(self.words_after)})\b")
+        return re.compile(rf"[^,.;()]{{0,12}}?\b(?:{wildcard_pattern(self.words_after)})\b")
 
     @cached_property
     def shapes(self) -> tuple[re.Pattern[str], ...]:
         """Phrases that name software whatever its name is."""
-        kinds = either_begun(self.kinds)
+        kinds = wildcard_pattern(self.kinds)
         quoted = r"['\"\u2018\u201c]?"
         capital = r"(?:[A-Z][\w.+*/-]{1,30}|[a-z][a-z0-9]{0,12}[A-Z][\w.+-]{0,20}|[a-z]{1,14}\d{1,2})"
         before_name = r"(?:R|the|Python|Bioconductor|MATLAB|Matlab) (?:package|library|toolbox|module)"
