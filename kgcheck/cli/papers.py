@@ -242,9 +242,6 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
             all_ids = f"kgcheck corpus list --ids --index {literature} tells all"
             hint = "it is here by its abstract alone" if known else all_ids
             raise UnknownName("whole paper", paper, [], hint)
-        number = store.number_of(found.id)
-        heads = store.documents([number] if number is not None else [])
-        retracted = any(head.retracted for head in heads.values())
     cited = found.citations
     facts = facts_table(
         (
@@ -253,7 +250,7 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
             ("in", ", ".join(filter(None, (found.journal, str(found.year or ""), found.type)))),
             ("licence", found.licence or "not named"),
             ("cited by", f"{len(cited):,}: {', '.join(cited[:5])}" if cited else ""),
-            ("RETRACTED", "it is found, and never counts" if retracted else ""),
+            ("RETRACTED", "it is found, and never counts" if found.retracted else ""),
             *((notice.kind, f"of {notice.of} by {notice.notice}") for notice in found.notices),
         )
     )
@@ -266,8 +263,7 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
     sections = RowTable(("section", "kind", *numbers), headings, numbers=numbers)
     entries = [(one.label, str(one.year or ""), one.doi, one.pmid, one.title or one.text) for one in found.references]
     references = RowTable(("reference", "year", "doi", "pmid", "title"), entries, keys=("reference", "year"))
-    row = found.model_dump(mode="json") | {"retracted": retracted}
-    show(format_, row, Group(facts, "", sections, "", references))
+    show(format_, found.model_dump(mode="json"), Group(facts, "", sections, "", references))
 
 
 def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":

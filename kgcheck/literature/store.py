@@ -238,8 +238,15 @@ class DocumentStore(Closing):
 
     def paper(self, name: str) -> WholePaper | None:
         """The whole paper with this id; None where there is none, or its abstract alone."""
-        rows = self._rows("SELECT whole FROM paper JOIN name USING (number) WHERE id = ?", [name.partition("#")[0]])
-        return WholePaper.model_validate_json(rows[0][0]) if rows else None
+        sql = """
+            SELECT p.whole,
+                d.retracted OR EXISTS (SELECT 1 FROM name n JOIN retraction USING (id) WHERE n.number = d.number)
+            FROM paper p JOIN name m ON m.number = p.number JOIN document d ON d.number = p.number WHERE m.id = ?
+        """
+        for whole, retracted in self._rows(sql, [name.partition("#")[0]]):
+            paper = WholePaper.model_validate_json(whole)
+            return paper.model_copy(update={"retracted": paper.retracted or bool(retracted)})
+        return None
 
     def parts(self, name: str) -> list[int]:
         """Numbers of the abstract and the paragraphs of the paper with this id, in order; none where it is not here."""

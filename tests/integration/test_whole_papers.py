@@ -210,6 +210,10 @@ def test_a_notice_retracts_a_paper_before_or_after_it_came(folder: Path, first: 
     assert "retraction  of doi:10.5555/one by doi:10.5555/n" in run("corpus", "show", "doi:10.5555/n", "--index", index)
     shown = json.loads(run("corpus", "show", "doi:10.5555/one", "--index", index, "--format", "json"))
     assert shown["retracted"] is True
+    with DocumentStore(index / "documents.sqlite") as store:
+        papers = {name: store.paper(f"doi:10.5555/{name}") for name in ("one", "n", "two")}
+    retracted = {name: paper.retracted for name, paper in papers.items() if paper}
+    assert retracted == {"one": True, "n": True, "two": False}
 
 
 def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:

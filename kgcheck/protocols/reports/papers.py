@@ -101,8 +101,7 @@ def _of_index(folder: Path, wanted: Sequence[str]) -> Iterator[PaperFound]:
             number = store.number_of(paper.id) if paper else None
             head = store.documents([number]).get(number) if number is not None else None
             if paper and head:
-                retracted = paper.retracted or head.retracted
-                yield PaperFound(paper.model_copy(update={"retracted": retracted}), address(head))
+                yield PaperFound(paper, address(head))
             elif wanted:
                 hint = f"kgcheck corpus list --ids --index {folder} shows what is there"
                 raise UnknownName("whole paper", name, [], hint)

@@ -181,10 +181,7 @@ def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> Paper
 
 def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
     """The whole paper of a document of an index, or its abstract as one."""
-    whole = index.store.paper(document.paper_id)
-    if whole is not None:
-        return whole.model_copy(update={"retracted": whole.retracted or document.retracted})
-    return paper_of_abstract(document)
+    return index.store.paper(document.paper_id) or paper_of_abstract(document)
 
 
 def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperRecord:
