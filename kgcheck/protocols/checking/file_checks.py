@@ -94,14 +94,18 @@ def score_file(
         raise UsageError(f"{file} has no step to judge", "design one with steps")
     from kgcheck.llm.client import ChatClient
 
-    total, notes = total_meter(context.settings, spending), list[str]()
+    total = total_meter(context.settings, spending)
     judgements = []
-    for name in dict.fromkeys(judges) or [None]:
-        settings = context.settings.model_copy(update={"llm_model": name}) if name else context.settings
-        with ChatClient(settings, notes) as client:
-            meter = Meter(Limits(), client.prices, total)
-            judgements.append(judge_protocol(protocol, client, meter, context.progress))
-    return measured(protocol, str(file), judgements), (*notes, *spent_note(total))
+    with noting() as notes:
+        try:
+            for name in dict.fromkeys(judges) or [None]:
+                settings = context.settings.model_copy(update={"llm_model": name}) if name else context.settings
+                with ChatClient(settings, notes) as client:
+                    meter = Meter(Limits(), client.prices, total)
+                    judgements.append(judge_protocol(protocol, client, meter, context.progress))
+        finally:
+            notes += spent_note(total)
+    return measured(protocol, str(file), judgements), tuple(notes)
 
 
 def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from kgcheck.context import Context
+from kgcheck.context import Context, noting
 from kgcheck.curation.findings import list_findings
 from kgcheck.errors import InputError, InputFormat, LedgerError, ProgramError, UnknownName, UsageError
 from kgcheck.inputs import read_whole
@@ -304,8 +304,19 @@ class StepPrograms:
         self._tasks = {task.id: task for task in program_tasks(protocol)}
         self._meter = total_meter(context.settings) if context.brain == "llm" else None
         self._model = given.writer[0].model if given.writer else context.settings.llm_model
+        self._noted: list[str] = []
 
     def run(self, step: str) -> StepOutcome:
+        """Run the program of a step; its notes are those that no step before it had."""
+        with noting() as notes:
+            try:
+                outcome = self._outcome(step, notes)
+            finally:
+                notes[:] = [note for note in notes if note not in self._noted]
+                self._noted += notes
+        return outcome._replace(notes=tuple(notes))
+
+    def _outcome(self, step: str, notes: list[str]) -> StepOutcome:
         task, program = self._tasks.get(step), self._program(step)
         if program:
             # A program that is given is run, whatever its step says that it makes.
@@ -322,7 +333,6 @@ class StepPrograms:
         if is_kept(folder, key):
             return StepOutcome(step, "kept", folder)
         forget(folder)
-        notes: list[str] = []
         text, record = self._tried(task, text, inputs, folder, notes)
         write_text(folder / f"program.{'py' if task.language == 'python' else 'R'}", text)
         write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
@@ -330,13 +340,13 @@ class StepPrograms:
             last = record.attempts[-1]
             why = (*last.problems, *last.lacks, _last_line(last))
             message = f"level {last.level}: {next(filter(None, why), '')}"
-            return StepOutcome(step, "failed", folder, message, record, tuple(notes))
+            return StepOutcome(step, "failed", folder, message, record)
 
         # What a program left is data of others: it goes on only as what it was read as.
         results = read_program_results(folder / FILES)
         write_text(folder / RESULTS, json.dumps(results, indent=2, allow_nan=False) + "\n")
         write_text(folder / KEY, key)
-        return StepOutcome(step, "done", folder, record=record, notes=tuple(notes))
+        return StepOutcome(step, "done", folder, record=record)
 
     def _tried(
         self, task: ProgramTask, text: str, inputs: Mapping[str, Path], folder: Path, notes: list[str]
@@ -438,7 +448,8 @@ def run_steps(
             else:
                 yield programs.run(step.id)
         except (InputError, ProgramError, UsageError) as error:
-            yield StepOutcome(step.id, "failed", None, error.message)
+            noted = tuple(getattr(error, "__notes__", ()))
+            yield StepOutcome(step.id, "failed", None, error.message, notes=noted)
 
 
 def _run_analysis(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, Field, RootModel
 
+from kgcheck.context import noting
 from kgcheck.errors import InputFormat, UnknownName
 from kgcheck.literature.documents import Rejected, Span, sentences
 from kgcheck.literature.edge_reader import address
@@ -44,19 +45,22 @@ def report_papers(
     spending: Spending | None = None,
 ) -> tuple[tuple[ExperimentalReport, ...], tuple[str, ...]]:
     """Read what the papers of a file or an index did; with an objective, how referable each section is for it."""
-    notes: list[str] = []
-    found = whole_papers(place, papers, notes)
-    if brain == "rules":
-        reports = tuple(experimental_report(f.paper, url=f.url) for f in found)
-    else:
-        from kgcheck.llm.client import ChatClient
+    with noting() as notes:
+        found = whole_papers(place, papers, notes)
+        if brain == "rules":
+            reports = tuple(experimental_report(f.paper, url=f.url) for f in found)
+        else:
+            from kgcheck.llm.client import ChatClient
 
-        settings = read_settings()
-        spent, limits = total_meter(settings), Limits.of(spending or Spending())
-        with ChatClient(settings, notes) as client:
-            reports = tuple(report_by_model(f.paper, client, limits, spent, url=f.url) for f in found)
-        dropped = f"{sum(r.dropped for r in reports):,} steps of the model were dropped"
-        notes += [*spent_note(spent), f"{dropped}: the papers do not have their words"]
+            settings = read_settings()
+            spent, limits = total_meter(settings), Limits.of(spending or Spending())
+            try:
+                with ChatClient(settings, notes) as client:
+                    reports = tuple(report_by_model(f.paper, client, limits, spent, url=f.url) for f in found)
+            finally:
+                notes += spent_note(spent)
+            dropped = f"{sum(r.dropped for r in reports):,} steps of the model were dropped"
+            notes.append(f"{dropped}: the papers do not have their words")
     return grade_reports(reports, objective) if objective else reports, tuple(notes)
 
 
