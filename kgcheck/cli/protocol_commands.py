@@ -80,9 +80,9 @@ def search(
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
-_PAPERS = ("degree", "paper", "year", "whole", "title", "why")
+_PAPER_COLUMNS = ("degree", "paper", "year", "whole", "title", "why")
 
-_SETS = ("data set", "species", "assay", "samples", "title", "why")
+_DATA_SET_COLUMNS = ("data set", "species", "assay", "samples", "title", "why")
 
 
 def _show_search(found: "StudySearch", out: Path) -> None:
@@ -97,12 +97,12 @@ def _show_search(found: "StudySearch", out: Path) -> None:
         )
         for one in found.kept
     ]
-    results().print(RowTable(_PAPERS, papers, keys=_PAPERS[:4]))
+    results().print(RowTable(_PAPER_COLUMNS, papers, keys=_PAPER_COLUMNS[:4]))
     sets = []
     for one in found.usable:
         s = one.data_set
         sets.append((s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, "; ".join(one.reasons)))
-    results().print(RowTable(_SETS, sets, keys=_SETS[:1]))
+    results().print(RowTable(_DATA_SET_COLUMNS, sets, keys=_DATA_SET_COLUMNS[:1]))
     result(
         f"{how_many(len(found.queries), 'query', 'queries')}; "
         f"{len(found.kept):,} of {how_many(len(found.papers), 'paper')} kept, "
@@ -202,6 +202,7 @@ def design(
     Exit codes: 0 designed; 2 usage or configuration; 3 a source was away, the budget is spent, or a model did not
     answer.
     """
+    from kgcheck.protocols.design.designs import FILE
     from kgcheck.protocols.design.material import read_reports
     from kgcheck.protocols.protocol import read_objective
 
@@ -209,7 +210,7 @@ def design(
     made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
     note(*made.protocol.notes, *made.notes)
     steps = sum(1 for _ in made.protocol.steps)
-    result(f"{how_many(len(made.protocol.sections), 'section')}, {how_many(steps, 'step')}: {out / 'protocol.json'}")
+    result(f"{how_many(len(made.protocol.sections), 'section')}, {how_many(steps, 'step')}: {out / FILE}")
     if made.unavailable:
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
@@ -255,7 +256,7 @@ def replay(folder: Path) -> None:
     click.get_current_context().exit(EXIT_CLEAN if same else EXIT_FINDINGS)
 
 
-FORMS = ("table", "json", "markdown", "sarif")
+CHECK_FORMS = ("table", "json", "markdown", "sarif")
 
 
 @click.command("check")
@@ -279,7 +280,7 @@ FORMS = ("table", "json", "markdown", "sarif")
     show_default=True,
     help="Least state of a remark that makes the exit code 1.",
 )
-@format_options(FORMS)
+@format_options(CHECK_FORMS)
 def check(
     workspace: "Workspace",
     files: tuple[Path, ...],
@@ -336,7 +337,7 @@ def score(
     note(*quality.missing)
 
 
-_SHOWN = 3
+_MAX_ROWS_SHOWN = 3
 """Rows of each table that are shown; the files have all."""
 
 
@@ -387,8 +388,8 @@ def run(
         for ready in ready_analyses().values():
             result(f"{ready.name}: {ready.title} ({', '.join(ready.parameters)})")
         return
-    out = _checked(protocol, analysis, out)
-    names = _names(genes)
+    out = _require_out(protocol, analysis, out)
+    names = _gene_names(genes)
     if protocol is None:
         numbers = dict(_pair(text) for text in parameters)
         _show_analysis(workspace, analysis or "", names, target, numbers, seed, out)
@@ -406,11 +407,11 @@ def run(
         limits=ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory),
         spending=spending,
     )
-    failed = _run(workspace, protocol, out, options)
+    failed = _run_protocol(workspace, protocol, out, options)
     click.get_current_context().exit(EXIT_FINDINGS if failed else EXIT_CLEAN)
 
 
-def _checked(protocol: Path | None, analysis: str | None, out: Path | None) -> Path:
+def _require_out(protocol: Path | None, analysis: str | None, out: Path | None) -> Path:
     if (protocol is None) == (analysis is None):
         raise UsageError("name a protocol or an --analysis, and not both", "kgcheck protocol run --help")
     if out is None:
@@ -418,7 +419,7 @@ def _checked(protocol: Path | None, analysis: str | None, out: Path | None) -> P
     return out
 
 
-def _run(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
+def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
     from kgcheck.protocols.programs.steps import program_figures, run_steps
     from kgcheck.protocols.protocol import read_protocol
 
@@ -459,12 +460,12 @@ def _show_analysis(
     for title, figure in found.figures.items():
         result(f"{title}: {figure.value:,} {figure.unit}".rstrip())
     for table in found.tables:
-        for row in table.rows[:_SHOWN]:
+        for row in table.rows[:_MAX_ROWS_SHOWN]:
             result(f"  {table.name}: {row[1]} ({row[0]}), adjusted p {row[5]:.3g}")
     result(out / "results.json")
 
 
-def _names(given: tuple[str, ...]) -> tuple[str, ...]:
+def _gene_names(given: tuple[str, ...]) -> tuple[str, ...]:
     from kgcheck.inputs import read_whole
 
     names: list[str] = []

@@ -178,8 +178,6 @@ def write(protocol: StudyProtocol, folder: Path) -> None:
     write_text(folder / "ro-crate-metadata.json", as_json(crate, indent=1) + "\n")
 
 
-FORMS = ("table", "json", "markdown", "sarif")
-
 _LEVELS = {
     StudyState.FALLEN: ("fail", "error"),
     StudyState.WRONG: ("fail", "error"),

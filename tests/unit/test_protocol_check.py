@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck.cli.protocol_commands import CHECK_FORMS
 from kgcheck.errors import InputFormat
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason
@@ -18,7 +19,7 @@ from kgcheck.protocols.checking.check import CheckedProtocol, PaperStanding, Stu
 from kgcheck.protocols.checking.order import StepFlow
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyState
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol, read_protocol
-from kgcheck.protocols.rendering import FORMS, rendered_checks
+from kgcheck.protocols.rendering import rendered_checks
 from tests.support import ROOT
 from tests.support.protocols import MADE, edge_task, fact, passage, protocol, step
 from tests.support.sarif import sarif_schema
@@ -406,7 +407,7 @@ def hostile() -> CheckedProtocol:
     return checked(study, facts=World(known, change=Change(kind=ChangeKind.REPOINT, to=text)))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", CHECK_FORMS)
 def test_every_form_shows_hostile_text_as_text(hostile: CheckedProtocol, form: str) -> None:
     text = rendered_checks([hostile], form, 1)
 

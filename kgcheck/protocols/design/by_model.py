@@ -600,7 +600,7 @@ class ModelDesigner:
                 | {name: getattr(one.section, name) for name in ("heading", "suggestion", "outline")}
                 for one in self._grounds.sections.values()
             ],
-            **self._of_graph(self._facts(), {"id", "title", "state"}),
+            **self._given_material(self._facts(), {"id", "title", "state"}),
         }
 
     def _sources(self, heading: WrittenHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
@@ -621,7 +621,7 @@ class ModelDesigner:
                 }
                 for section, id_, step in passages
             ],
-            **self._of_graph([*facts][:MOST_FACTS], {"id", "title", "species", "assay", "state"}),
+            **self._given_material([*facts][:MOST_FACTS], {"id", "title", "species", "assay", "state"}),
         }
 
     def _facts(self) -> list[StudyFact]:
@@ -635,7 +635,7 @@ class ModelDesigner:
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 
-    def _of_graph(self, facts: Sequence[StudyFact], fields: set[str]) -> dict[str, object]:
+    def _given_material(self, facts: Sequence[StudyFact], data_set_fields: set[str]) -> dict[str, object]:
         """Facts, ready analyses, what is not verified, and some fields of the data sets."""
         not_verified = [fact for fact in self._material.facts if not fact.verified]
         return {
@@ -645,7 +645,7 @@ class ModelDesigner:
                 for name, use in self._grounds.analyses.items()
             ],
             "not_verified": [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified[:MOST_FACTS]],
-            "data_sets": [d.model_dump(mode="json", include=fields) for d in self._material.data_sets],
+            "data_sets": [d.model_dump(mode="json", include=data_set_fields) for d in self._material.data_sets],
         }
 
 
