@@ -138,52 +138,24 @@ def test_a_filter_chooses_what_is_checked(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", CheckType)
-def test_type_chooses_what_is_checked(tmp_path: Path, kind: CheckType) -> None:
-    found = rows(audit(tmp_path, "--type", kind, "--format", "jsonl"))
-
-    assert found
-    assert {f["type"] for f in found} == {kind}
-    assert {t.type for t in kept(tmp_path).tallies} == {kind}
-
-
-@pytest.mark.slow
 def test_types_add_up_to_all(plain: Path, tmp_path: Path) -> None:
     some = ("--type", "existence", "--type", "potential", "--type", "existence")
     rest = ("--type", "attribute", "--type", "triple", "--type", "structure")
 
     found = rows(audit(tmp_path, *some, "--format", "jsonl"))
+    assert {t.type for t in kept(tmp_path).tallies} == {f["type"] for f in found} == {"existence", "potential"}
     others = rows(audit(tmp_path, *rest, "--format", "jsonl"))
+    assert (
+        {t.type for t in kept(tmp_path).tallies} == {f["type"] for f in others} == {"attribute", "triple", "structure"}
+    )
 
-    assert {f["type"] for f in found} == {"existence", "potential"}
     assert sorted(f["fingerprint"] for f in found + others) == sorted(f["fingerprint"] for f in reported(plain))
 
 
-@pytest.mark.slow
-def test_label_chooses_its_nodes_and_the_edges_that_end_at_them(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--label", "Gene", "--format", "jsonl"))
+def test_ids_choose_faults_of_structure(few: MemoryStore, tmp_path: Path) -> None:
+    made = audited(few, tmp_path / "ledger.sqlite", types=(CheckType.STRUCTURE,), ids=("EGFR",))
 
-    ends = [{f["subject"]["label"], f["object"]["label"]} if f["object"] else {f["subject"]["label"]} for f in found]
-    assert ends
-    assert all("Gene" in labels for labels in ends)
-    assert {str(t.target) for t in kept(tmp_path).tallies} == {"Gene", "Gene.name", "Gene TRANSLATED_INTO Protein"}
-
-
-@pytest.mark.slow
-def test_relation_chooses_its_edges(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--relation", "HAS_PARENT", "--format", "jsonl"))
-
-    assert {f["relation"] for f in found} == {"HAS_PARENT"}
-    assert len({t.target for t in kept(tmp_path).tallies}) == 6
-
-
-@pytest.mark.slow
-def test_id_chooses_the_tasks_about_it(tmp_path: Path) -> None:
-    found = rows(audit(tmp_path, "--id", "GO:0005887", "--id", "A12M1", "--format", "jsonl"))
-
-    assert {f["reason"] for f in found} == {"id_secondary", "endpoint_merged", "id_withdrawn", "orphan_node"}
-    assert len(found) == 6
-    assert all({"GO:0005887", "A12M1"} & {f["subject"]["id"], (f["object"] or {}).get("id")} for f in found)
+    assert [(f.task.subject.id, f.verdict.reason.value) for f in made.findings] == [("EGFR", "orphan_node")]
 
 
 def test_filters_narrow_each_other(tmp_path: Path) -> None:
@@ -191,6 +163,12 @@ def test_filters_narrow_each_other(tmp_path: Path) -> None:
 
     (finding,) = rows(said)
     assert (finding["subject"]["id"], finding["object"]["id"]) == ("MGEA5", "O60502")
+    assert checked(tmp_path) == 1
+
+    # One of both has faults of other relations, the other one of other labels.
+    both = ("--label", "Disease", "--id", "DOID:2478", "--id", "P17980")
+    (finding,) = rows(audit(tmp_path, "--type", "triple", "--relation", "ASSOCIATED_WITH", *both, "--format", "jsonl"))
+    assert (finding["subject"]["id"], finding["object"]["id"]) == ("P54253", "DOID:2478")
     assert checked(tmp_path) == 1
 
 

@@ -577,43 +577,6 @@ def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, mo
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_a_full_disk_under_the_ledger_is_told(tmp_path: Path) -> None:
-    """The rest of the work needs room too, so the ledger is the first to grow over the limit."""
-    script = (
-        "import resource, sys\n"
-        "from kgcheck.ledger.ledger import Ledger\n"
-        "from pathlib import Path\n"
-        "from kgcheck.cli.main import run\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
-        "sys.exit(run(sys.argv[2:]))\n"
-    )
-    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--keep-all"]
-    ledger = tmp_path / ".kgcheck/ledger.sqlite"
-    with Ledger(ledger):
-        pass
-    limit = 600_000
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(limit), "audit", *where],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    assert "fault in kgcheck" not in done.stderr
-    assert re.search(r"^kgcheck: cannot write to the ledger ", done.stderr, re.MULTILINE)
-    assert kgcheck("audit", "--resume", cwd=tmp_path).code == 1
-    with Ledger(ledger) as kept:
-        run = kept.run("latest")
-        assert sum(t.count for t in kept.tallies(run)) == len(list(kept.findings(run)))
-
-
 def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:
     text, row = (
         kgcheck("report", "--methods", cwd=audited),

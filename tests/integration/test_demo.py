@@ -12,9 +12,9 @@ import pytest
 
 from kgcheck.model import Outcome
 from kgcheck.protocols.protocol import read_protocol
+from tests.support import ROOT
 from tests.support.audits import Said, kgcheck
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "grounding"
 COLUMNS = ("type", "subject", "relation", "object", "attribute", "outcome", "reason")
 

@@ -48,8 +48,10 @@ def _fill(disk: Path, left: int) -> Path:
 def _refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What a command says that ends with code 2: a line of what was wrong, and one of advice."""
     code = run(arguments)
-    said = capsys.readouterr().err
+    out, said = capsys.readouterr()
     assert code == 2, (arguments, code, said)
+    assert out == ""
+    assert "Traceback" not in said
     assert "fault in kgcheck" not in said
     at = said.index("kgcheck: ")
     assert len(said[at:].strip().splitlines()) == 2, said
@@ -78,7 +80,7 @@ def test_snapshot(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.slow
 def test_ledger(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger, whole = disk / "ledger.sqlite", disk.parent / "whole.sqlite"
-    over = ["--store", str(demo().store), "--reference", str(demo().reference), "--type", "existence"]
+    over = ["--store", str(demo().store), "--reference", str(demo().reference), "--type", "existence", "--keep-all"]
     assert run(["audit", *over, "--ledger", str(whole), "--fail-on", "never"]) == INCOMPLETE
     capsys.readouterr()
     run(["report", "--ledger", str(whole), "--format", "jsonl"])
@@ -90,6 +92,7 @@ def test_ledger(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _fill(disk, int(whole.stat().st_size * share))
         capsys.readouterr()
         told = _refused(["audit", *over, "--ledger", str(ledger), "--fail-on", "never"], capsys)
+        assert told.startswith(f"kgcheck: cannot write to the ledger {ledger}: the disk is full or failing")
         assert "--resume goes on with an audit that kgcheck runs lists" in told
         (disk / "filler").unlink()
         with Ledger(ledger) as opened:
@@ -97,6 +100,9 @@ def test_ledger(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
             again = ["--resume"] if opened.runs() else over
         resumed += again == ["--resume"]
         assert run(["audit", *again, "--ledger", str(ledger), "--fail-on", "never"]) == INCOMPLETE
+        with Ledger(ledger) as opened:
+            (ended,) = opened.runs()
+            assert sum(t.count for t in opened.tallies(ended)) == len(list(opened.findings(ended)))
         capsys.readouterr()
         run(["report", "--ledger", str(ledger), "--format", "jsonl"])
         assert _verdicts(capsys.readouterr().out) == wanted

@@ -21,7 +21,6 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address
 from kgcheck.literature.names import AllNames, StoreNames, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.store import DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckType, Evidence, Ref, Stance, Tier, Triple, World
 from kgcheck.options import AuditOptions
@@ -34,7 +33,7 @@ from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
 from tests.support.audits import demo as loaded_demo
 from tests.support.chat_server import Asked, Say, chat_server
-from tests.support.literature import build_index, paper, papers
+from tests.support.literature import build_index, paper, papers, remove_papers
 
 DEMO = ROOT / "loaders" / "ckg" / "demo"
 NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
@@ -497,8 +496,9 @@ def test_a_batch_is_measured_without_a_paper_that_is_removed_meanwhile(
     corpus, claims = scifact_files(tmp_path)
     folder, out = tmp_path / "index", tmp_path / "out"
     kgcheck("corpus", "add", corpus, "--index", folder, "--model", "none")
-    scv(claims, "--index", folder, "--out", out)
-    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    first = scv(claims, "--index", folder, "--out", out, "--format", "json")
+    assert json.loads(first.out)["right_quotes"] == 1.0
+    remove_papers(monkeypatch, "s2:1", "s2:2")
     said = scv(claims, "--index", folder, "--out", out, "--format", "json")
 
     assert said.code == 0, said.err

@@ -831,13 +831,6 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
 # Over stdio, in a process of its own
 
 
-def test_over_stdio_nothing_is_imported_for_metrics() -> None:
-    script = "import sys, kgcheck.mcp.running; print('prometheus_client' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-
-    assert done.stdout == "False\n"
-
-
 def arguments(folder: Path, *more: str) -> list[str]:
     where = ["--store", str(demo().store), "--reference", str(demo().reference)]
     return ["-m", "kgcheck", "mcp", *where, "--ledger", str(folder / "ledger.sqlite"), *more]

@@ -139,39 +139,39 @@ TASKS: dict[str, tuple[CheckTask, tuple[Outcome, Reason], tuple[Outcome, Reason]
 }
 
 
-Ends = list[tuple[Outcome, Reason]]
+Outcomes = list[tuple[Outcome, Reason]]
 
 
-def ends(snapshot: Path, tasks: Iterable[CheckTask], dates: dict[str, str]) -> Ends:
+def outcomes(snapshot: Path, tasks: Iterable[CheckTask], dates: dict[str, str]) -> Outcomes:
     return [(judged.outcome, judged.reason) for judged in verdicts_on(snapshot, tasks, dates)]
 
 
-def ended(snapshot: Path, task: CheckTask, dates: dict[str, str]) -> tuple[Outcome, Reason]:
-    return ends(snapshot, [task], dates)[0]
+def outcome_of(snapshot: Path, task: CheckTask, dates: dict[str, str]) -> tuple[Outcome, Reason]:
+    return outcomes(snapshot, [task], dates)[0]
 
 
 @pytest.fixture(scope="module")
-def of_each(snapshot: Path) -> dict[str, Ends]:
+def outcomes_by_task(snapshot: Path) -> dict[str, Outcomes]:
     """How each task ends: for a graph of no date, a newer one and an older one."""
     tasks = [task for task, _, _ in TASKS.values()]
     ages: tuple[dict[str, str], ...] = ({}, NEWER, dict.fromkeys(NEWER, "2016-12-31"))
-    graphs = [ends(snapshot, tasks, dates) for dates in ages]
+    graphs = [outcomes(snapshot, tasks, dates) for dates in ages]
     return {name: list(found) for name, *found in zip(TASKS, *graphs, strict=True)}
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_only_what_the_release_never_knew_is_left_open(of_each: dict[str, Ends], name: str) -> None:
+def test_only_what_the_release_never_knew_is_left_open(outcomes_by_task: dict[str, Outcomes], name: str) -> None:
     _, undated, dated = TASKS[name]
 
-    assert of_each[name] == [undated, dated, undated]
+    assert outcomes_by_task[name] == [undated, dated, undated]
 
 
 def test_dates_are_compared_as_far_as_both_go(snapshot: Path) -> None:
     task, undated, _ = TASKS["a name that is newer"]
 
     for date in ("2017", "2017-02", "2017-02-28", "2017-01"):
-        assert ended(snapshot, task, {"Gene": date}) == undated
-    assert ended(snapshot, task, {"Gene": "2017-03"}) == OLDER
+        assert outcome_of(snapshot, task, {"Gene": date}) == undated
+    assert outcome_of(snapshot, task, {"Gene": "2017-03"}) == OLDER
 
 
 def test_what_is_too_old_is_shown(snapshot: Path) -> None:
@@ -252,8 +252,8 @@ def test_a_later_list_that_lacks_a_name_speaks(tmp_path: Path) -> None:
     facts.release("hgnc", "2025", "2025", complete=True).entities("Gene", "CXorf40A")
     found = facts.build(tmp_path)
 
-    assert ended(found, existence("Gene EOLA1"), NEWER) == (Outcome.REFUTED, Reason.ID_ALIAS)
-    assert ended(found, existence("Gene EOLA1"), {"Gene": "2026"}) == OLDER
+    assert outcome_of(found, existence("Gene EOLA1"), NEWER) == (Outcome.REFUTED, Reason.ID_ALIAS)
+    assert outcome_of(found, existence("Gene EOLA1"), {"Gene": "2026"}) == OLDER
 
 
 NAMES: dict[str, tuple[dict[str, str], dict[str, tuple[Outcome, Reason]]]] = {

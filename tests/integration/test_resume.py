@@ -94,11 +94,9 @@ class Scope(NamedTuple):
 
     options: dict[str, Any]
     piece_tasks: int
-    statements: int
-    """Of its ledger: about so many are written before a kill."""
 
 
-SCOPES = {"genes": Scope({"labels": ("Gene",)}, 10, 60), "everything": Scope({}, PIECE, 200)}
+SCOPES = {"genes": Scope({"labels": ("Gene",)}, 10), "everything": Scope({}, PIECE)}
 """An audit of everything takes seconds, one of the genes and their edges some tenths of one."""
 
 
@@ -138,13 +136,22 @@ def test_the_command_goes_on_from_another_folder(undisturbed: Audited, tmp_path:
     ledger, elsewhere = tmp_path / "ledger.sqlite", tmp_path / "elsewhere"
     with embedded() as store:
         cut_off(store, ledger, 1, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
-    elsewhere.mkdir()
 
+    goes_on_from(elsewhere, ledger, *demo(), undisturbed)
+
+
+def goes_on_from(elsewhere: Path, ledger: Path, store: Path, reference: Path, undisturbed: Audited) -> None:
+    """After a check, resume from another folder: the run knows its store and its snapshot, and it is the one meant."""
+    check = ("check", "existence", "Protein", "P00001", "--store", store, "--reference", reference)
+    assert kgcheck(*check, "--ledger", ledger, cwd=elsewhere.parent).code == 1
+    elsewhere.mkdir()
     said = kgcheck("audit", "--resume", "--ledger", ledger, cwd=elsewhere)
 
     assert said.code == 1, said.err
     with Ledger(ledger) as kept:
-        assert comparable(of_run(kept, kept.run("latest"))) == comparable(undisturbed)
+        run = next(r for r in kept.runs() if r.nodes)
+        assert comparable(of_run(kept, run)) == comparable(undisturbed)
+    assert kgcheck("audit", "--resume", "--ledger", ledger).code == 2
 
 
 @pytest.mark.slow
@@ -187,10 +194,10 @@ with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph:
 """
 
 
-def child(path: Path, statements: int, scope: Scope, store: Path, reference: Path) -> int:
+def child(path: Path, statements: int, scope: Scope) -> int:
     """Start an audit, or go on with it, in a process that is killed after so many SQL statements on its ledger."""
     options = json.dumps({"piece_tasks": scope.piece_tasks, **scope.options})
-    where = (ROOT, store, reference, path, statements, options)
+    where = (ROOT, *demo(), path, statements, options)
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(CHILD), *map(str, where)],
         capture_output=True,
@@ -209,7 +216,7 @@ def test_a_run_killed_again_and_again_ends_the_same(
 ) -> None:
     path, kills = tmp_path / "ledger.sqlite", 0
 
-    while child(path, 20 + seed * 7919 * (kills + 1) % scope.statements, scope, *demo()) != 0:
+    while child(path, 20 + seed * 7919 * (kills + 1) % 200, scope) != 0:
         kills += 1
 
     assert kills >= 2
@@ -218,16 +225,9 @@ def test_a_run_killed_again_and_again_ends_the_same(
         assert comparable(of_run(ledger, run)) == comparable(undisturbed)
 
 
-def killed(folder: Path, scope: Scope) -> Path:
-    """An audit, of the graph and the snapshot in a folder, that was killed.
-
-    The command itself, where it runs long enough to be killed surely.
-    """
+def killed(folder: Path) -> Path:
+    """The ledger of an audit, of the graph and the snapshot in a folder, that was killed."""
     ledger = folder / ".kgcheck/ledger.sqlite"
-    if scope.options:
-        ledger.parent.mkdir()
-        assert child(ledger, scope.statements, scope, folder / "graph.lbdb", folder / "reference.duckdb") != 0
-        return ledger
     command = [sys.executable, "-m", "kgcheck", "audit", "--store", "graph.lbdb", "--reference", "reference.duckdb"]
     process = subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -241,24 +241,14 @@ def killed(folder: Path, scope: Scope) -> Path:
 
 
 @pytest.mark.slow
-def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
+@pytest.mark.parametrize("scope", ["everything"], indirect=True)
+def test_the_command_goes_on_where_a_killed_one_ended(undisturbed: Audited, tmp_path: Path) -> None:
     graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
     shutil.copy(demo().store, graph)
     shutil.copy(demo().reference, reference)
-    ledger = killed(tmp_path, scope)
+    ledger = killed(tmp_path)
 
-    # From another folder, and after a check: the run knows its store and its snapshot, and it is the one meant.
-    check = ("check", "existence", "Protein", "P00001", "--store", graph, "--reference", reference)
-    assert kgcheck(*check, "--ledger", ledger, cwd=tmp_path).code == 1
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    said = kgcheck("audit", "--resume", "--ledger", ledger, cwd=elsewhere)
-
-    assert said.code == 1, said.err
-    with Ledger(ledger) as kept:
-        run = next(r for r in kept.runs() if r.nodes)
-        assert comparable(of_run(kept, run)) == comparable(undisturbed)
-    assert kgcheck("audit", "--resume", "--ledger", ledger).code == 2
+    goes_on_from(tmp_path / "elsewhere", ledger, graph, reference, undisturbed)
 
 
 def environment() -> dict[str, str]:

@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import SOURCE
-from kgcheck.literature.store import DocumentStore
 from kgcheck.resources import resource_dir
 from tests.support.api import ledger_of, served
 from tests.support.jats import article
+from tests.support.literature import remove_papers
 from tests.unit.test_ledger import finding, run, tally
 
 NOTES = resource_dir("corpus") / "demo" / "notes.jsonl"
@@ -103,7 +103,7 @@ def test_evidence_of_a_finding_names_the_section_of_its_quote(api: TestClient, m
         assert '<small class="section">in results</small></summary>' in text
         assert "<mark>Kinase A binds kinase B in yeast cells" in text
     # Another process takes the paper out.
-    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    remove_papers(monkeypatch, "doi:10.5555/one")
     text = api.get(f"/findings/{made.fingerprint}", headers={"accept": "text/html"}).text
     assert "Kinase A binds kinase B in yeast cells" in text
     assert "in results" not in text

@@ -11,10 +11,9 @@ import pytest
 
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.memory import collection_paused
+from tests.support import ROOT
 from tests.support.audits import LEDGER, Audited, comparable, demo, demo_audit, demo_audited, kgcheck, of_run
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def audit(store: object, reference: Path, ledger: Path) -> Audited:

@@ -17,7 +17,7 @@ from kgcheck.protocols.reports.papers import whole_papers
 from tests.support.audits import kgcheck
 from tests.support.chance import new_seed
 from tests.support.jats import article, related
-from tests.support.literature import WordsModel
+from tests.support.literature import WordsModel, remove_papers
 
 
 def run(*arguments: object) -> str:
@@ -228,9 +228,9 @@ def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
 def test_a_paper_that_is_removed_meanwhile_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = added(folder)
     assert len(list(whole_papers(index, [], []))) == 2
-    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    remove_papers(monkeypatch, "doi:10.5555/one")
 
-    assert list(whole_papers(index, [], [])) == []
+    assert [found.paper.ids for found in whole_papers(index, [], [])] == [("doi:10.5555/two",)]
     with pytest.raises(UnknownName, match="no whole paper"):
         list(whole_papers(index, ["doi:10.5555/one"], []))
     shown = json.loads(run("corpus", "show", "doi:10.5555/one", "--index", index, "--format", "json"))

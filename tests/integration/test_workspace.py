@@ -25,7 +25,7 @@ from kgcheck.report.frames import EVIDENCE, FINDINGS
 from kgcheck.resources import resource_dir
 from tests.integration.import_directory import CKG, GENES, ImportDirectory
 from tests.support import PYTHONPATH, ROOT
-from tests.support.audits import DEMO, core_demo, core_import
+from tests.support.audits import DEMO, Audited, comparable, core_demo, core_import, without_run
 from tests.support.audits import kgcheck as command
 
 ALS = "SOD1 mutations cause amyotrophic lateral sclerosis."
@@ -108,12 +108,6 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
         "proposed_change": change if row["change_kind"] else None,
         "cause": row["cause"],
     }
-
-
-def without_run(row: dict[str, Any]) -> dict[str, Any]:
-    """A finding without what differs from run to run: its id, and when the graph was looked at."""
-    evidence = [{k: v for k, v in e.items() if k != "retrieved_at"} for e in row["evidence"]]
-    return {k: v for k, v in row.items() if k != "run"} | {"evidence": evidence}
 
 
 def test_evidence_has_every_field_of_the_model() -> None:
@@ -322,6 +316,8 @@ def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch:
         assert resumed.run.finished
         assert resumed.tallies == whole.tallies
         assert [f.fingerprint for f in resumed.findings] == [f.fingerprint for f in whole.findings]
+        one, other = (comparable(Audited(a.run, list(a.findings), list(a.tallies))) for a in (resumed, whole))
+        assert one == other
         with pytest.raises(UsageError, match="is finished"):
             workspace.resume(begun.id)
 

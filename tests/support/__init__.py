@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+SEED = os.environ.get("KGCHECK_TEST_SEED")
+"""Of `make test-random`; the same number repeats a run."""
+
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 
@@ -31,9 +34,9 @@ def quick_of(values: Iterable[Any], *quick: object) -> list[Any]:
 
 def some_of(values: Sequence[T], turn: int) -> Sequence[T]:
     """Values for one of many cases: all in `make test-random`, else every third, from another one on each turn."""
-    return values if os.environ.get("KGCHECK_TEST_SEED") else values[turn % 3 :: 3]
+    return values if SEED else values[turn % 3 :: 3]
 
 
 def examples(most: int) -> int:
     """How many examples a property gets: all of them in `make test-random`, else a third, or three."""
-    return most if os.environ.get("KGCHECK_TEST_SEED") else max(most // 3, min(most, 3))
+    return most if SEED else max(most // 3, min(most, 3))

@@ -259,16 +259,21 @@ def demo_audited(*options: str) -> Audited:
         return of_run(ledger, ledger.run("latest"))
 
 
+def without_run(row: dict[str, Any]) -> dict[str, Any]:
+    """Take from a finding what must differ from run to run: its id and the time of looking."""
+    del row["run"]
+    for evidence in row["evidence"]:
+        if evidence["source"] in ("graph", "profile"):
+            del evidence["retrieved_at"]
+    return row
+
+
 @collection_paused()
 def comparable(audit: Audited) -> tuple[list[str], list[str]]:
-    """Findings and tallies of an audit, without what must differ from run to run: its id and the time of looking."""
+    """Findings and tallies of an audit, without what must differ from run to run."""
     found = []
     for finding in audit.findings:
-        row = finding.as_row()
-        del row["run"]
-        for evidence in row["evidence"]:
-            if evidence["source"] in ("graph", "profile"):
-                del evidence["retrieved_at"]
+        row = without_run(finding.as_row())
         row["evidence"].sort(key=repr)
         found.append(repr(row))
     return sorted(found), sorted(tally.model_dump_json() for tally in audit.tallies)

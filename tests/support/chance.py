@@ -9,11 +9,8 @@ import pytest
 from hypothesis import HealthCheck, core, settings
 from hypothesis.internal.conjecture import engine
 
-from tests.support import PYTHONPATH, examples
+from tests.support import PYTHONPATH, SEED, examples
 from tests.support.startup.sitecustomize import DAYS
-
-SEED = os.environ.get("KGCHECK_TEST_SEED")
-"""Of `make test-random`; the same number repeats a run."""
 
 # A slow or busy machine must not fail a property.
 _ALWAYS = settings(

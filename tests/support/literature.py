@@ -7,11 +7,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors
+from kgcheck.literature.store import DocumentStore
 
 PAPERS: Mapping[str, tuple[str, str]] = {
     "p1": (
@@ -72,3 +74,13 @@ def build_index(folder: Path, documents: Sequence[Document], embedder: Embedder 
                 corpus.store.add(document)
         corpus.build(embedder)
     return folder
+
+
+def remove_papers(patch: pytest.MonkeyPatch, *ids: str) -> None:
+    """Let papers be gone that were there a moment ago, as if another process had removed them."""
+    documents = DocumentStore.documents
+
+    def left(store: DocumentStore, numbers: Sequence[int]) -> dict[int, Document]:
+        return {n: document for n, document in documents(store, numbers).items() if document.paper_id not in ids}
+
+    patch.setattr(DocumentStore, "documents", left)

@@ -16,3 +16,9 @@ def test_what_is_not_kept_is_looked_up_at_once() -> None:
     # A cache that is too small for one batch still gives all of it.
     assert cache.get_many([4, 5, 6], look_up) == {4: "4", 5: "5", 6: "6"}
     assert asked == [[1, 2], [3, -1], [4, 5, 6]]
+    # The last two are kept; neither what they took the place of, nor that a key had no value.
+    assert cache.get_many([6, 5, 4, -1], look_up) == {4: "4", 5: "5", 6: "6"}
+    assert asked[3:] == [[4, -1]]
+    # Of those, the one that was asked for longest ago has made room.
+    assert cache.get_many([4, 5, 6], look_up) == {4: "4", 5: "5", 6: "6"}
+    assert asked[4:] == [[6]]

@@ -26,12 +26,11 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import CitedWork, WholePaper
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.store import DocumentStore
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.works import Work, WorksFound, silent
 from kgcheck.model import Evidence
 from kgcheck.settings import Settings
-from tests.support.literature import WordsModel, build_index
+from tests.support.literature import WordsModel, build_index, remove_papers
 from tests.support.manuscripts import cited, manuscript, manuscript_of
 from tests.support.spent import spent
 from tests.unit.test_references import OTHER, TITLES, work
@@ -217,7 +216,7 @@ def test_a_paper_says_nothing_for_itself(index: LiteratureIndex) -> None:
 def test_a_cited_paper_that_is_removed_meanwhile_is_left_out(
     index: LiteratureIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DocumentStore, "documents", lambda *_: {})
+    remove_papers(monkeypatch, "doi:10.5555/k")
     text = manuscript([cited("Kinase A binds kinase B in yeast [].", "1")], [entry("1", "10.5555/k")])
 
     assert CitedPapers(index, TrainedVerifier()).remarks(text) == []

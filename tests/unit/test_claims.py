@@ -38,7 +38,7 @@ from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.store import DocumentStore
 from kgcheck.progress import CallbackProgress, NoProgress
 from tests.support.claim_maps import TITLES, claim, made_map, pair
-from tests.support.literature import WordsModel
+from tests.support.literature import WordsModel, remove_papers
 from tests.support.postgres import ledger_place
 from tests.support.spent import spent
 
@@ -356,15 +356,12 @@ def test_an_index_is_mapped_once_and_then_taken_from_the_ledger(
 def test_a_paper_that_is_removed_meanwhile_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claims_known: bool
 ) -> None:
-    folder, documents, read = written(tmp_path / "papers", model=WordsModel()), DocumentStore.documents, claim_map._read
-
-    def left(store: DocumentStore, numbers: Sequence[int]) -> dict[int, Document]:
-        return {n: document for n, document in documents(store, numbers).items() if document.id != "p2"}
+    folder, read = written(tmp_path / "papers", model=WordsModel()), claim_map._read
 
     def reading(index: LiteratureIndex, *others: Any) -> Any:
         found, ids = read(index, *others) if claims_known else None, index.store.ids()
         monkeypatch.setattr(DocumentStore, "ids", lambda *_: ids)
-        monkeypatch.setattr(DocumentStore, "documents", left)
+        remove_papers(monkeypatch, "p2")
         return found or read(index, *others)
 
     monkeypatch.setattr(claim_map, "_read", reading)

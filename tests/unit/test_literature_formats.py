@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -201,10 +199,3 @@ def test_shared_files_are_read_whole(shared_data: Path) -> None:
         counts[name] = len(records)
 
     assert list(counts.values()) == [5183, 500, 400, 500, 1]
-
-
-def test_no_client_of_a_service_is_imported_to_read_files() -> None:
-    script = "import sys, kgcheck.literature.corpus; print(sorted({'requests', 'requests_cache'} & set(sys.modules)))"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert ran.stdout.strip() == "[]"

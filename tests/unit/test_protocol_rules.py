@@ -1,8 +1,5 @@
 """The usual order of steps and usual values: what is found, what is left alone, and hostile texts."""
 
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,15 +88,3 @@ def test_a_temperature_out_of_bounds_is_refused(role: str, temperature: float) -
 
     with pytest.raises(ValidationError, match=role):
         DesignTemperatures.model_validate(shipped | {role: temperature})
-
-
-def test_a_protocol_is_read_without_heavy_imports() -> None:
-    script = (
-        "import sys, kgcheck.protocols.protocol\n"
-        "print(sorted({'numpy', 'requests', 'pyarrow'} & set(sys.modules)))\n"
-        "import kgcheck.protocols.checking.file_checks\n"
-        "print(sorted({'sqlalchemy', 'requests', 'duckdb', 'httpx2'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert done.stdout.splitlines() == ["[]", "[]"]
