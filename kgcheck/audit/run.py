@@ -26,7 +26,7 @@ from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.run import CHANGED
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.loading.manifest import graph_dates
+from kgcheck.loading.manifest import built_from, graph_dates
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
@@ -79,7 +79,11 @@ class Audit:
         place, store_id = store_place(self._store), self._store.store_id()
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
-        warnings = _warnings(self._snapshot, _used(releases, units, self._store.schema), live=options.live)
+        used = _used(releases, units, self._store.schema)
+        warnings = _warnings(self._snapshot, used, live=options.live)
+        built = built_from(self._store.meta())
+        if circular := sorted({release.source for release in used if release.sha256 in built}):
+            warnings = (*warnings, f"the graph was built from the same files of {', '.join(circular)}: {_CIRCULAR}")
         if since and (why := explain_change(since, made)):
             warnings = (*warnings, f"the graph was read anew: {why}")
         elif since:
@@ -225,6 +229,9 @@ class Audit:
             asking, outside = with_papers(source, self._store.schema, self._live, reader)
             funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
             return funnel.decide(run, options.team_budget, self._progress)
+
+
+_CIRCULAR = "what they support, they support by construction; only another release can tell more"
 
 
 def store_place(store: GraphStore) -> str:

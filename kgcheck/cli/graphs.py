@@ -1,4 +1,4 @@
-"""``kgcheck load``, ``reference``, ``profile``, ``ledger``: graphs, snapshots, profiles, ledger."""
+"""``kgcheck load``, ``build``, ``reference``, ``profile``, ``ledger``: graphs, snapshots, profiles, ledger."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.profile.schema import Schema
+    from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
     from kgcheck.workspace import Workspace
 
@@ -148,6 +149,58 @@ def _show_import(files: "OfflineImport", home: Path | None, directory: Path, for
     note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 
+RELEASE_OPTION = click.option(
+    "--release",
+    "releases",
+    multiple=True,
+    metavar="SOURCE=RELEASE",
+    help="Release of a source whose file does not state it.",
+)
+
+
+@click.command("build")
+@click.argument("sources", type=FilePath())
+@click.option("--out", required=True, type=FilePath(file_okay=False), help="The import directory to make.")
+@RELEASE_OPTION
+@workspace_options("store", "profile")
+@table_or_json_option()
+def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str, ...], format_: str) -> None:
+    """Build a graph's import directory from SOURCES: the providers' files in a folder, or a snapshot of them.
+
+    Nodes, properties and edges are those that an audit against the same sources would find supported. Of a folder, the
+    snapshot is made first, as reference.duckdb in the import directory. With --store, the graph is loaded, too.
+
+    Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
+    """
+    workspace.reference = sources if sources.is_file() else out / "reference.duckdb"
+    if not sources.is_file():
+        workspace.build_reference(sources, releases=_stated_releases(releases))
+    elif releases:
+        raise UsageError("--release is for files, and a snapshot names its releases", "leave it out")
+    built = workspace.build_import(out)
+    _show_built(built, format_)
+    if not given("store"):
+        note(f"next: kgcheck load {out} --store STORE, and kgcheck audit --store STORE --reference SNAPSHOT")
+        return
+    summary = workspace.load(out)
+    note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
+    if summary.incomplete:
+        note(f"incomplete: {summary.incomplete}")
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+def _show_built(built: "BuiltDirectory", format_: str) -> None:
+    from kgcheck.report.tables import built_table
+
+    show(format_, built.model_dump(mode="json"), built_table(built))
+    note(f"{built.folder}: {how_many(built.nodes, 'node')}, {how_many(built.edges, 'edge')}")
+    for file, causes in built.left_out.items():
+        why = ", ".join(f"{count:,} with {cause}" for cause, count in causes.items())
+        note(f"{file}: {why} left out")
+    if lacking := [file.file for file in built.files if not file.rows]:
+        note(f"no source states anything for {how_many(len(lacking), 'file')}: {', '.join(lacking)}")
+
+
 _KINDS = click.Choice(["sources", "bibliography"])
 
 
@@ -159,13 +212,7 @@ def reference() -> None:
 @reference.command("build")
 @click.argument("directory", type=FilePath())
 @click.option("--out", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make.")
-@click.option(
-    "--release",
-    "releases",
-    multiple=True,
-    metavar="SOURCE=RELEASE",
-    help="Release of a source whose file does not state it.",
-)
+@RELEASE_OPTION
 @click.option(
     "--kind",
     type=_KINDS,
@@ -199,18 +246,23 @@ def reference_build(
     from kgcheck.cli.console import RichProgress
     from kgcheck.workspace import Workspace
 
-    stated: dict[str, str] = {}
-    for text in releases:
-        source, separator, release = text.partition("=")
-        if not (source and separator and release):
-            raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
-        stated[source] = release
+    stated = _stated_releases(releases)
     if kind == "bibliography":
         _build_bibliography(directory, out, stated, complete, retractions)
         return
     _refuse_of_bibliography(complete, retractions)
     with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
         _show_sources(workspace.build_reference(directory, releases=stated), "table")
+
+
+def _stated_releases(releases: tuple[str, ...]) -> dict[str, str]:
+    stated: dict[str, str] = {}
+    for text in releases:
+        source, separator, release = text.partition("=")
+        if not (source and separator and release):
+            raise UsageError(f"--release {text!r} is not SOURCE=RELEASE", "for example --release uniprot=2026_03")
+        stated[source] = release
+    return stated
 
 
 @reference.command("show")

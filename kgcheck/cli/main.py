@@ -28,6 +28,7 @@ EXIT_PIPE_CLOSED = 141
 _COMMANDS = {
     "Check a graph": {
         "load": "Load an import directory into a graph store.",
+        "build": "Build an import directory from the providers' files.",
         "reference": "Fetch, build, show and compare reference snapshots.",
         "audit": "Check a graph against a reference snapshot.",
         "check": "Check one node, attribute or edge with the agent team.",
@@ -84,7 +85,7 @@ _MODULES = {
     "decisions": ("findings", "decide", "decisions"),
     "demo": ("demo",),
     "doctor": ("doctor",),
-    "graphs": ("load", "reference", "profile", "ledger"),
+    "graphs": ("load", "build", "reference", "profile", "ledger"),
     "jobs": ("job", "init", "trust"),
     "manuscripts": ("ground", "brief", "score", "improve", "export"),
     "papers": ("corpus", "search", "verify", "claims"),

@@ -34,6 +34,7 @@ class Origin(Value):
     name: str
     version: str = ""
     licence: str = ""
+    sha256: str = Field(default="", description="of the provider's file, where kgcheck built the directory from it")
 
 
 class LoadedFile(Value):
@@ -87,6 +88,13 @@ def graph_dates(meta: Mapping[str, str], schema: Schema, date: str | None = None
             for found_date in _DATE.findall(origin.version):
                 found[file.target] = max(found.get(file.target, ""), found_date)
     return found
+
+
+def built_from(meta: Mapping[str, str]) -> frozenset[str]:
+    """Return the hashes of the providers' files that a graph was built from."""
+    manifest = _last_manifest(meta)
+    files = manifest.files.values() if manifest else ()
+    return frozenset(origin.sha256 for file in files for origin in file.origins if origin.sha256)
 
 
 def rules_of(schema: Schema, recipe: Recipe) -> str:

@@ -48,6 +48,16 @@ class _Rows(Value):
     ignored: tuple[str, ...] = ()
     optional: bool = False
     optional_columns: tuple[str, ...] = Field(default=(), description="columns of properties that the file may lack")
+    sources: dict[str, str] = Field(
+        default={},
+        exclude=True,
+        description="what `kgcheck build` writes here: facts of these references, each with what `source` says of it",
+    )
+    constants: dict[str, str] = Field(
+        default={},
+        exclude=True,
+        description="column: text that `kgcheck build` writes; {id}, or a group of the id's form, stands for it",
+    )
 
     @field_validator("file")
     @classmethod
@@ -86,6 +96,14 @@ class NodeFile(_Rows):
     label: str
     id: str
     prefix: str = Field(default="", description="stands before every id in the file, and is taken off")
+    linked: bool = Field(
+        default=False, exclude=True, description="`kgcheck build` writes only the nodes that an edge names"
+    )
+    values: dict[str, str] = Field(
+        default={},
+        exclude=True,
+        description="property: the authority's value that `kgcheck build` writes where graph.toml checks none",
+    )
 
     @property
     def target(self) -> str:

@@ -30,6 +30,9 @@ _Entry = tuple[Record, tuple[str, ...], str]
 """An entry's life, the accessions that went into it, and the day on which it was changed last, if that is stated."""
 
 _QUOTED = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"')
+_DEFINITION = "definition"
+"""Attribute of what a term means, with the references for it."""
+
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _AT_ONCE = 2_000
 """Entries that are in memory together."""
@@ -74,6 +77,9 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
         )
     value = {"id": identifier, "attribute": "name", "record": identifier}
     parsed["value"].append(value | {"value": name, "status": "current"})
+    if match := _QUOTED.match(term.get("def", "")):
+        defined = f"{_unescaped(match[1])} {_unescaped(term['def'][match.end() :])}".strip()
+        parsed["value"].append(value | {"attribute": _DEFINITION, "value": defined, "status": "current"})
     for synonym in term.get("synonym", []):
         if match := _QUOTED.match(synonym):
             parsed["value"].append(value | {"value": _unescaped(match[1]), "status": "synonym"})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgcheck.questions.answer import Answer
     from kgcheck.reference.difference import TableChange
     from kgcheck.reference.download import Fetched
+    from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
 
 _SHOWN_NAME = 80
@@ -143,6 +144,12 @@ def load_table(summary: "LoadSummary") -> RenderableType:
     counted = ("read", "loaded", "changed", "unchanged", "quarantined")
     rows = [(name, *(f"{counts[c]:,}" for c in counted)) for name, counts in [*totals.items(), ("all", everything)]]
     return RowTable(("label or relation", *counted), rows, numbers=counted)
+
+
+def built_table(built: "BuiltDirectory") -> RenderableType:
+    """Files of an import directory that was built: rows, sources, and properties that none fills."""
+    rows = [(f.file, f"{f.rows:,}", ", ".join(f.sources), ", ".join(f.empty)) for f in built.files]
+    return RowTable(("file", "rows", "from", "not filled"), rows, keys=("file",), numbers=("rows",))
 
 
 def release_table(releases: "Iterable[SourceRelease]") -> RenderableType:

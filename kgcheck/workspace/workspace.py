@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kgcheck.protocols.checking.quality import StudyQuality
     from kgcheck.protocols.design.designs import DesignedProtocol
     from kgcheck.protocols.protocol import ExperimentalReport, Objective
+    from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
 
 Notes = tuple[str, ...]
@@ -136,6 +137,16 @@ class Workspace(Context):
             Path(directory), self.reference, self.schema, self.settings, releases=releases, progress=self.progress
         )
         return self.releases()
+
+    def build_import(self, out: str | Path) -> "BuiltDirectory":
+        """Build an import directory from the snapshot: the nodes, properties and edges that its sources state."""
+        from kgcheck.profile.import_files import load_recipe
+        from kgcheck.reference.import_directory import build_import
+
+        if self.reference is None:
+            raise UsageError("the workspace has no reference to build from", "name a snapshot with reference=")
+        recipe = load_recipe(self.schema)
+        return build_import(self.reference, Path(out), self.schema, recipe, self.settings, self.progress)
 
     def releases(self) -> "tuple[SourceRelease, ...]":
         """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""

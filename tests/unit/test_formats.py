@@ -25,6 +25,7 @@ namespace: kind_a
 id: X:2
 name:  child 
 alt_id: X:20
+def: "Not \\"the root\\"\\, but its child." [X:curator, url:http\\://x.org]
 is_a: X:1 ! root
 relationship: part_of X:3 {source="x"} ! part
 relationship: regulates X:4
@@ -118,8 +119,10 @@ def test_obo_terms(file: Path) -> None:
         ("X:1", "root", "current"),
         ("X:1", 'the "old" root', "synonym"),
         ("X:2", "child", "current"),
+        ("X:2", 'Not "the root", but its child. [X:curator, url:http://x.org]', "current"),
         ("X:3", "gone", "current"),
     ]
+    assert [v["id"] for v in parsed["value"] if v["attribute"] == "definition"] == ["X:2"]
     assert links(parsed, "parent") == [("X:2", "X:1"), ("X:2", "X:3")]
     assert (release, released) == ("2015-05-14", "2015-05-14")
 

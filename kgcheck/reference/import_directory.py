@@ -1,0 +1,398 @@
+"""Build an import directory (files.toml) from a snapshot: the nodes, properties and edges that its sources state.
+
+The same lines of graph.toml decide as in an audit: who issues the ids of a label, who states an attribute, whose links
+make an edge. So what is built is what an audit against the snapshot would find supported.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+
+from kgcheck import __version__, clock
+from kgcheck.duck import allow, working_database
+from kgcheck.errors import InputError, UsageError
+from kgcheck.model import Value
+from kgcheck.outputs import make_folder, temporary_folder, write_hint, write_text
+from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
+from kgcheck.profile.import_files import EdgeFile, NodeFile, Recipe
+from kgcheck.profile.patterns import anchored
+from kgcheck.profile.schema import Label, Pattern, Schema, Species
+from kgcheck.progress import Progress
+from kgcheck.providers.tsv import first_words
+from kgcheck.quoting import identifier, literal
+from kgcheck.reference.build import sha256_of
+from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, base, filed_elsewhere, part_of_id, sequence
+from kgcheck.reference.snapshot import SourceRelease, attach_snapshots, refuse_unserved, releases_of, sources_of
+from kgcheck.settings import Settings
+
+MANIFEST = "manifest.json"
+
+_SCORE = r"regexp_replace(score::VARCHAR, '\.0$', '')"
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_CHANNEL = r"\(([^()]+)\)$"
+"""Channel of a source, at the end of a record: ``ENSP00000269305 knowledge (UniProtKB-KW)``."""
+
+
+class BuiltFile(Value):
+    """A file of a directory that was built."""
+
+    file: str
+    target: str
+    rows: int
+    sources: tuple[str, ...]
+    empty: tuple[str, ...] = ()
+    """Properties that no source fills."""
+
+
+class BuiltDirectory(Value):
+    """An import directory that was built from a snapshot.
+
+    Attributes:
+        left_out: Links that are no edges, for an end is no node, by file and why.
+    """
+
+    folder: Path
+    files: tuple[BuiltFile, ...]
+    left_out: dict[str, dict[str, int]]
+
+    @property
+    def nodes(self) -> int:
+        return sum(file.rows for file in self.files if " " not in file.target)
+
+    @property
+    def edges(self) -> int:
+        return sum(file.rows for file in self.files) - self.nodes
+
+
+def build_import(
+    snapshot: Path, out: Path, schema: Schema, recipe: Recipe, settings: Settings, progress: Progress
+) -> BuiltDirectory:
+    """Build the files of an import directory from a snapshot, and a manifest that names the source of each.
+
+    Raises:
+        UsageError: The folder has files of an import directory that was not built.
+        SnapshotError: The snapshot cannot be read, or has no source of the profile.
+        InputError: The folder cannot be written.
+    """
+    if shared := [name for name, entries in recipe.by_file.items() if len(entries) > 1]:
+        raise UsageError(
+            f"a file of profile {schema.profile.name!r} is of several labels or relations: {shared[0]}",
+            "build knows profiles whose files.toml names a file for each, such as ckg",
+        )
+    if any((out / name).exists() for name in recipe.by_file) and not (out / MANIFEST).exists():
+        raise UsageError(f"{out} has files of another import directory", "name a new folder with --out")
+    releases = releases_of(snapshot, schema)
+    try:
+        make_folder(out)
+        with temporary_folder(out) as partial, working_database(settings) as db:
+            allow(db, partial)
+            attach_snapshots(db, {"ref": snapshot})
+            refuse_unserved(sources_of(db, snapshot), snapshot, schema)
+            built = _Build(db, schema, recipe, releases).write(partial, out, progress)
+            for name in recipe.by_file:
+                make_folder((out / name).parent)
+                os.replace(partial / name, out / name)
+    except (OSError, duckdb.IOException) as error:
+        why = error.strerror if isinstance(error, OSError) else first_words(error)
+        raise InputError(f"cannot write {out}: {why}", write_hint(error, "another --out")) from error
+    write_text(out / MANIFEST, json.dumps(_manifest(built, snapshot, releases, out), indent=1) + "\n")
+    return built
+
+
+class _Build:
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, schema: Schema, recipe: Recipe, releases: Sequence[SourceRelease]
+    ) -> None:
+        self._db = db
+        self._schema = schema
+        self._recipe = recipe
+        self._sources = {release.source for release in releases}
+
+    def write(self, partial: Path, out: Path, progress: Progress) -> BuiltDirectory:
+        """Write every file of the recipe into a folder."""
+        files: list[BuiltFile] = []
+        left_out: dict[str, dict[str, int]] = {}
+        with progress.step("building the import directory", len(self._recipe.files)) as step:
+            self._list_ids()
+            for edges in self._recipe.edges:
+                pattern = self._schema.pattern(edges.head, edges.relation, edges.tail)
+                if lost := self._select_edges(edges, pattern):
+                    left_out[edges.file] = lost
+                files.append(self._write_edges(edges, pattern, partial / edges.file))
+                step.advance()
+            for nodes in self._recipe.nodes:
+                files.append(self._write_nodes(nodes, self._schema.label(nodes.label), partial / nodes.file))
+                step.advance()
+        order = [entry.file for entry in self._recipe.files]
+        files.sort(key=lambda file: order.index(file.file))
+        return BuiltDirectory(folder=out, files=tuple(files), left_out=left_out)
+
+    def _list_ids(self) -> None:
+        """Tables ``ids <label>``, what the authority lists, and ``named <label>``, what edges will name."""
+        for label in self._schema.labels:
+            issuer = label.authority
+            namespace = f"AND namespace = {literal(issuer.namespace)}" if issuer.namespace else ""
+            self._db.execute(
+                f"""
+                CREATE TEMP TABLE {_ids(label)} AS SELECT DISTINCT id, source FROM ref.lifecycle
+                WHERE source IN ({literal(issuer.source)}, {literal(issuer.other or "")}) AND state = 'current'
+                  AND regexp_full_match(id, {literal(label.id_pattern)}) {namespace};
+                CREATE TEMP TABLE {_named(label)} (id VARCHAR, source VARCHAR)
+                """
+            ).fetchall()
+
+    def _is_node(self, label: Label, column: str) -> str:
+        """SQL for whether an end is a node: its authority lists it, or cannot be said to lack it."""
+        listed = f"{column} IN (SELECT id FROM {_ids(label)})"
+        if label.authority.namespace:
+            return listed
+        source = literal(label.authority.source)
+        known = f"(SELECT id FROM ref.lifecycle WHERE source = {source})"
+        open_list = f"NOT EXISTS (FROM ref.topic WHERE source = {source} AND topic = 'entity' AND complete)"
+        unlisted = "true" if label.site else f"({open_list} AND {column} NOT IN {known})"
+        return f"({listed} OR {unlisted} AND regexp_full_match({column}, {literal(label.id_pattern)}))"
+
+    def _select_edges(self, entry: EdgeFile, pattern: Pattern) -> dict[str, int]:
+        """Table ``edge``: head, tail, score and what it cites; how many links lack an end, by why.
+
+        A pair is taken from the first of the sources that states it.
+        """
+        head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
+        columns = "head VARCHAR, tail VARCHAR, score DOUBLE, cited VARCHAR, source VARCHAR"
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
+        lost = Counter[str]()
+        for source, cited, check in self._checks(entry, pattern):
+            links = _links(check, pattern, source, cited)
+            weak = f"HAVING coalesce(score >= {check.threshold}, true)" if check.threshold is not None else ""
+            self._db.execute(
+                f"""
+                CREATE OR REPLACE TEMP TABLE candidate AS
+                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL {weak}
+                """
+            ).fetchall()
+            are_nodes = f"{self._is_node(head, 'head')} AND {self._is_node(tail, 'tail')}"
+            self._db.execute(
+                f"""
+                INSERT INTO edge SELECT *, {literal(source)} FROM candidate c
+                WHERE {are_nodes} AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)
+                """
+            ).fetchall()
+            lost.update(self._lost(head, tail, are_nodes))
+        for end, label in (("head", head), ("tail", tail)):
+            self._db.execute(
+                f"INSERT INTO {_named(label)} SELECT DISTINCT {end}, source FROM edge "
+                f"WHERE {end} NOT IN (SELECT id FROM {_named(label)})"
+            ).fetchall()
+        return dict(lost)
+
+    def _lost(self, head: Label, tail: Label, are_nodes: str) -> dict[str, int]:
+        """Count candidates that lack an end, by why, but for those of another pattern of the same links."""
+        elsewhere = f"{self._is_elsewhere(head, 'head')} OR {self._is_elsewhere(tail, 'tail')}"
+        patterns = {"head": literal(head.id_pattern), "tail": literal(tail.id_pattern)}
+        formed = " AND ".join(f"regexp_full_match({end}, {pattern})" for end, pattern in patterns.items())
+        return dict(
+            self._db.execute(
+                f"""
+                SELECT CASE WHEN {formed} THEN 'an id that is not current' ELSE 'an id of another form' END AS why,
+                       count(*) FROM candidate WHERE NOT ({are_nodes}) AND NOT ({elsewhere}) GROUP BY why ORDER BY why
+                """
+            ).fetchall()
+        )
+
+    def _is_elsewhere(self, label: Label, column: str) -> str:
+        """SQL for whether an end belongs to another namespace; one that is in none is told once, with the first."""
+        if not label.authority.namespace:
+            return "false"
+        source = f"SELECT id FROM ref.lifecycle WHERE source = {literal(label.authority.source)}"
+        filed = f"{column} IN ({source} AND {filed_elsewhere(label, 'lifecycle')})"
+        first = next(other for other in self._schema.labels if other.authority.source == label.authority.source)
+        return filed if label is first else f"({filed} OR {column} NOT IN ({source}))"
+
+    def _checks(self, entry: EdgeFile, pattern: Pattern) -> Iterator[tuple[str, str, EdgeCheck]]:
+        wanted = entry.sources or {check.source: check.source for check in pattern.checks}
+        for source, cited in wanted.items():
+            yield from ((source, cited, check) for check in pattern.checks if check.source == source)
+
+    def _write_edges(self, entry: EdgeFile, pattern: Pattern, path: Path) -> BuiltFile:
+        columns = {
+            entry.from_column: f"{literal(entry.from_prefix)} || head",
+            entry.to_column: f"{literal(entry.to_prefix)} || tail",
+            **_constants(entry, None),
+        }
+        empty = []
+        for name, column in entry.properties.items():
+            if column in columns:
+                continue
+            columns[column] = {"score": _SCORE, "source": "cited"}.get(name, "NULL")
+            if columns[column] == "NULL":
+                empty.append(name)
+        rows = self._copy(columns, "FROM edge", path)
+        found = self._db.execute("SELECT DISTINCT source FROM edge ORDER BY 1").fetchall()
+        return _built(entry, rows, [str(source) for (source,) in found], empty)
+
+    def _write_nodes(self, entry: NodeFile, label: Label, path: Path) -> BuiltFile:
+        issued = f"AND source IN ({', '.join(map(literal, entry.sources))})" if entry.sources else ""
+        linked = f"AND id IN (SELECT id FROM {_named(label)})" if entry.linked else ""
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE node AS
+            SELECT id, min(source) AS source FROM (
+                SELECT * FROM {_ids(label)} WHERE true {issued} {linked}
+                UNION ALL
+                SELECT id, source FROM {_named(label)} WHERE id NOT IN (SELECT id FROM {_ids(label)}) {issued})
+            GROUP BY id
+            """
+        ).fetchall()
+        columns = {entry.id: f"{literal(entry.prefix)} || id", **_constants(entry, label)}
+        joins, empty, sources = [], [], set[str]()
+        for name, column in entry.properties.items():
+            if column in columns:
+                continue
+            check = self._stating(entry, label, name)
+            if name == "source" and entry.sources:
+                cited = " ".join(f"WHEN {literal(s)} THEN {literal(c)}" for s, c in entry.sources.items())
+                columns[column] = f"CASE source {cited} END"
+            elif label.species and label.species.property == name and label.species.form:
+                columns[column] = _species(label.species)
+            elif check and (select := self._values(entry, label, name, check)):
+                joins.append(f"LEFT JOIN ({select}) AS {identifier(f'of {name}')} USING (id)")
+                columns[column] = identifier(f"value {name}")
+                sources.add(check.source)
+            else:
+                columns[column] = "NULL"
+                empty.append(name)
+        rows = self._copy(columns, f"FROM node {' '.join(joins)}", path)
+        found = {str(source) for (source,) in self._db.execute("SELECT DISTINCT source FROM node").fetchall()}
+        return _built(entry, rows, sorted((found | sources) & self._sources if rows else []), empty)
+
+    def _stating(self, entry: NodeFile, label: Label, name: str) -> AttributeCheck | None:
+        """The check that tells where the value of a property stands; other names are the synonyms of the first name."""
+        if name in label.attributes:
+            return label.attributes[name]
+        if name in entry.values:
+            return AttributeCheck(source=label.authority.source, reference=entry.values[name])
+        if name in label.names and label.properties[name].type == "strings" and "name" in label.attributes:
+            return label.attributes["name"].model_copy(update={"every": True, "otherwise": None})
+        return None
+
+    def _values(self, entry: NodeFile, label: Label, name: str, check: AttributeCheck) -> str:
+        """A select of the value of each node, or nothing where no release states any: as an audit reads them."""
+        if check.source not in self._sources and not (check.otherwise and check.otherwise.source in self._sources):
+            return ""
+        known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
+        statuses = "('current', 'synonym')" if check.every else "('current')"
+        stated = f"""
+        SELECT n.id, v.value, 1 AS place FROM node n
+        JOIN (SELECT v.*, r.recency, max(r.recency) FILTER (status = 'current') OVER (PARTITION BY v.id) AS newest
+              FROM ref.value v JOIN ref.release r ON r.id = v.release_id
+              WHERE v.source = {literal(check.source)} AND v.attribute = {literal(check.reference)}) v
+        ON v.id = {known_by(label, "n.id")} AND v.recency = v.newest AND v.status IN {statuses}"""
+        if check.otherwise:
+            stated += f"""
+            UNION ALL SELECT n.id, l.head_now, 2 FROM node n JOIN ref.link l ON l.tail_now = {base(label, "n.id")}
+            WHERE l.source = {literal(check.otherwise.source)} AND l.relation = {literal(check.otherwise.link)}
+              AND NOT l.negated AND NOT l.retracted"""
+        separator = self._recipe.format.list_separator
+        first = f"SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)"
+        if label.properties[name].type == "strings":
+            # A name with the separator in it would be read as two.
+            whole = f"FILTER (NOT contains(value, {literal(separator)}))"
+            value = f"string_agg(DISTINCT value, {literal(separator)} ORDER BY value) {whole}"
+        else:
+            value = "min(value)"
+        return f"SELECT id, {value} AS {identifier(f'value {name}')} FROM ({first}) GROUP BY id"
+
+    def _copy(self, columns: dict[str, str], source: str, path: Path) -> int:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # One record a line: what would end a line or a field is a space.
+        plain = "regexp_replace({}, '[\\t\\r\\n]+', ' ', 'g') AS {}"
+        cells = ", ".join(plain.format(value, identifier(name)) for name, value in columns.items())
+        form = "FORMAT csv, DELIMITER '\t', HEADER true, NULL ''"
+        ((rows,),) = self._db.execute(
+            f"COPY (SELECT {cells} {source} ORDER BY ALL) TO {literal(str(path))} ({form})"
+        ).fetchall()
+        return int(rows)
+
+
+def _links(check: EdgeCheck, pattern: Pattern, source: str, cited: str) -> str:
+    """A select of what links state today: head, tail, score and what an edge cites."""
+    cites, ends = literal(cited), "head_now AS head, tail_now AS tail"
+    if check.channels:
+        channel = f"nullif(regexp_extract(record, {literal(_CHANNEL)}, 1), '')"
+        cites = f"coalesce({cites} || ' (' || {channel} || ')', {cites})"
+    if pattern.symmetric:
+        ends = "least(head_now, tail_now) AS head, greatest(head_now, tail_now) AS tail"
+    loop = "AND head_now <> tail_now" if pattern.head == pattern.tail and not pattern.loops else ""
+    of_source = f"""FROM ref.link l JOIN ref.release r ON r.id = l.release_id
+    WHERE l.source = {literal(source)} AND relation = {literal(check.link)}"""
+    return f"""
+    SELECT {ends}, score, recency, {cites} AS cited {of_source} AND NOT retracted {loop}
+    AND NOT EXISTS (FROM ref.link d WHERE d.source = l.source AND d.relation = l.relation AND d.negated
+                    AND d.head_now = l.head_now AND d.tail_now = l.tail_now)"""
+
+
+def _species(species: Species) -> str:
+    """SQL for the species that the code in an id means."""
+    code = f"regexp_extract(id, {literal(anchored(species.form or ''))}, 1)"
+    return (
+        f"CASE {code} {' '.join(f'WHEN {literal(c)} THEN {literal(ids[0])}' for c, ids in species.codes.items())} END"
+    )
+
+
+def _constants(entry: NodeFile | EdgeFile, label: Label | None) -> dict[str, str]:
+    """SQL for the columns of constants."""
+
+    def value(text: str) -> str:
+        pieces = [literal(part) for part in _PLACE.split(text)]
+        for number, name in enumerate(_PLACE.findall(text)):
+            pieces[2 * number + 1] = part_of_id(label, "id", name) if label and name != "id" else "id"
+        return " || ".join(pieces)
+
+    return {column: value(text) for column, text in entry.constants.items()}
+
+
+def _built(entry: NodeFile | EdgeFile, rows: int, sources: Sequence[str], empty: Sequence[str]) -> BuiltFile:
+    return BuiltFile(
+        file=entry.file, target=entry.target, rows=rows, sources=tuple(sources), empty=tuple(empty if rows else ())
+    )
+
+
+def _ids(label: Label) -> str:
+    return identifier(f"ids {label.name}")
+
+
+def _named(label: Label) -> str:
+    return identifier(f"named {label.name}")
+
+
+def _manifest(built: BuiltDirectory, snapshot: Path, releases: Sequence[SourceRelease], out: Path) -> dict[str, object]:
+    def origin(release: SourceRelease) -> dict[str, str]:
+        return {
+            "name": release.name,
+            "version": " ".join(filter(None, (release.release, f"({release.released})" if release.released else ""))),
+            "licence": release.licence,
+            "source": release.source,
+            "file": release.file,
+            "sha256": release.sha256,
+        }
+
+    return {
+        "made_by": f"kgcheck {__version__}",
+        "made_at": clock.now().isoformat(),
+        "snapshot": snapshot.name,
+        "files": {
+            file.file: {
+                "target": file.target,
+                "rows": file.rows,
+                "sha256": sha256_of(out / file.file),
+                "sources": [origin(release) for release in releases if release.source in file.sources],
+            }
+            for file in built.files
+        },
+    }
