@@ -162,7 +162,14 @@ RELEASE_OPTION = click.option(
 @click.argument("sources", type=FilePath())
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The import directory to make.")
 @RELEASE_OPTION
-@workspace_options("store", "profile")
+@workspace_options(
+    "profile",
+    store=click.option(
+        "--store",
+        help="Load the graph, too: a path (embedded), or bolt:// or neo4j:// (Neo4j; credentials in KGCHECK_NEO4J_USER "
+        "and KGCHECK_NEO4J_PASSWORD).",
+    ),
+)
 @table_or_json_option()
 def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str, ...], format_: str) -> None:
     """Build a graph's import directory from SOURCES: the providers' files in a folder, or a snapshot of them.
