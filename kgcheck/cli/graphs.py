@@ -187,7 +187,7 @@ def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str,
     built = workspace.build_import(out)
     _show_built(built, format_)
     if not given("store"):
-        note(f"next: kgcheck load {out} --store STORE, and kgcheck audit --store STORE --reference SNAPSHOT")
+        note(f"next: kgcheck load {out} --store STORE; kgcheck audit --store STORE --reference {workspace.reference}")
         return
     summary = workspace.load(out)
     note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
