@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -24,6 +24,7 @@ from kgcheck.settings import Settings, read_settings
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
     from kgcheck.graph.names import NameIndex
+    from kgcheck.graph.py2neo import Graph
     from kgcheck.graph.store import GraphStore
     from kgcheck.ledger.ledger import Ledger
     from kgcheck.ledger.verified import VerifiedReader
@@ -60,7 +61,7 @@ class Context(Closing):
     def __init__(
         self,
         *,
-        store: "str | Path | GraphStore | None" = None,
+        store: "str | Path | GraphStore | Graph | None" = None,
         reference: str | Path | None = None,
         ledger: str | Path | None = None,
         literature: str | Path | None = None,
@@ -72,7 +73,7 @@ class Context(Closing):
         settings: Settings | None = None,
         progress: Progress | ProgressCallback | None = None,
     ) -> None:
-        self._given_store = None if store is None or isinstance(store, str | Path) else store
+        self._given_store = _open_store(store, profile, with_retired=with_retired)
         self.store = self._given_store.name if self._given_store else str(store or DEFAULT_STORE)
         self.store_is_named = store is not None
         self.reference = _path("reference", reference)
@@ -468,6 +469,19 @@ def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
     if given is None:
         return NoProgress()
     return CallbackProgress(given) if callable(given) else given
+
+
+def _open_store(
+    store: "str | Path | GraphStore | Graph | None", profile: str | Path, *, with_retired: bool
+) -> "GraphStore | None":
+    """The store that was handed over open, also as the py2neo.Graph of a caller; None where it is only named."""
+    if store is None or isinstance(store, str | Path):
+        return None
+    if type(store).__module__.partition(".")[0] != "py2neo":
+        return cast("GraphStore", store)
+    from kgcheck.graph.py2neo import Py2neoStore
+
+    return Py2neoStore(cast("Graph", store), read_schema(str(profile)), with_retired=with_retired)
 
 
 def _path(kind: str, given: str | Path | None) -> Path | None:

@@ -59,7 +59,7 @@ class Workspace(Context):
 
     Args:
         store: A path (embedded), or the address of a Neo4j server without credentials; or a store that is open already,
-            say a Py2neoStore, which is only read, and which whoever opened it closes. The default need not exist for
+            or a py2neo.Graph, which is only read, and which whoever opened it closes. The default need not exist for
             what asks it only for names.
         reference: Snapshot of the references; without one, only structure can be checked.
         ledger: SQLite file with the runs, or ``postgresql://HOST/DATABASE`` (credentials in the settings); by default
