@@ -14,7 +14,6 @@ from tests.contract.stores import CKG, Official
 from tests.support.audits import core_demo
 from tests.support.neo4j_fixtures import Neo4jTarget
 
-
 QUESTION = "Which proteins is APOE translated into?"
 
 
