@@ -46,6 +46,7 @@ def test_nothing_hostile_runs_and_nothing_is_loaded(page: Page) -> None:
     assert page.get_by_text("window.hacked=1").count() > 0
 
 
+@pytest.mark.slow
 def test_words_and_relations_filter(page: Page) -> None:
     page.get_by_label("Words").press_sequentially("carp dark")
     expect(page.locator("#count")).to_have_text("1 of 14 papers")
@@ -90,6 +91,7 @@ def test_nothing_sticks_out(page: Page, width: int) -> None:
     assert page.evaluate(OVERFLOW) <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", quick_of(["light", "dark"], "light"))
 def test_page_is_built_for_everybody(browser: Browser, address: str, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme, bypass_csp=True)  # type: ignore[arg-type]
@@ -101,6 +103,7 @@ def test_page_is_built_for_everybody(browser: Browser, address: str, scheme: str
     assert [v["id"] for v in found.response["violations"]] == []
 
 
+@pytest.mark.slow
 def test_page_can_be_read_without_script(browser: Browser, address: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

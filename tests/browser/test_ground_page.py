@@ -63,6 +63,7 @@ def test_nothing_hostile_runs_and_a_sentence_leads_to_its_evidence(page: Page) -
     expect(page.locator("a.sentence.contradicted")).to_have_count(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", quick_of(["light", "dark"], "light"))
 def test_everybody_can_read_it(page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")

@@ -226,6 +226,7 @@ def test_filter_by_choosing(page: Page) -> None:
     assert page.locator(".group:visible h4 .n").all_inner_texts() == ["1"]
 
 
+@pytest.mark.slow
 def test_findings_open_by_keyboard(page: Page) -> None:
     summary = page.locator(".finding summary").first
     page.get_by_role("button", name="Clear the filter").focus()
@@ -273,6 +274,7 @@ def test_nothing_sticks_out(page: Page, width: int) -> None:
     assert page.evaluate(OVERFLOW) <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", quick_of(["light", "dark"], "light"))
 def test_text_can_be_read(browser: Browser, report: str, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
@@ -289,6 +291,7 @@ def test_text_can_be_read(browser: Browser, report: str, scheme: str) -> None:
     assert (lightness < 100) == (scheme == "dark")
 
 
+@pytest.mark.slow
 def test_page_is_built_for_everybody(page: Page) -> None:
     for landmark in ("banner", "navigation", "main", "search", "contentinfo"):
         expect(page.get_by_role(landmark)).to_have_count(1)
@@ -307,6 +310,7 @@ def test_page_is_built_for_everybody(page: Page) -> None:
     assert page.locator("html").get_attribute("lang") == "en"
 
 
+@pytest.mark.slow
 def test_skip_link_comes_first_and_leads_to_the_findings(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the findings")).to_be_in_viewport()
@@ -315,6 +319,7 @@ def test_skip_link_comes_first_and_leads_to_the_findings(page: Page) -> None:
     assert page.evaluate("() => document.activeElement.id") == "findings"
 
 
+@pytest.mark.slow
 def test_page_can_be_read_without_script(browser: Browser, report: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

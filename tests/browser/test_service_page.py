@@ -163,6 +163,7 @@ LABELS = """(kind) => [...document.querySelectorAll(`svg.drawing.${kind} text`)]
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "kind", "scheme"),
     [
@@ -191,6 +192,7 @@ def test_numbers_and_names_can_be_read_at_every_width(
         assert trouble == []
 
 
+@pytest.mark.slow
 def test_nodes_and_saved_filters_are_reached_by_keyboard(browser: Browser, served: Served) -> None:
     with visiting(browser, served) as (page, _):
         page.goto(f"{served.address}/findings?type=existence&q=B4DFC2")
@@ -237,6 +239,7 @@ def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Serv
         assert [line for line in trouble if not line.startswith("console:")] == []
 
 
+@pytest.mark.slow
 def test_a_page_works_without_script(browser: Browser, served: Served) -> None:
     with visiting(browser, served, script=False) as (page, _):
         page.goto(f"{served.address}/findings?type=attribute&decision=open")

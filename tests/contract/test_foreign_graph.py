@@ -64,6 +64,7 @@ def test_a_node_without_an_id_is_scanned_but_has_no_key(server: Official | Py2ne
         assert store.counts().nodes["Protein"] == 1
 
 
+@pytest.mark.slow
 def test_edges_between_labels_that_no_pattern_joins(server: Official | Py2neo) -> None:
     server.run(
         "CREATE (p:Protein {id: 'P1'}), (q:Protein:Human {id: 'P2'}), (d:Disease {id: 'D1'}), (g:Gadget), (n)"
@@ -127,6 +128,7 @@ def test_an_index_in_the_way_of_a_constraint_is_named(server: Official | Py2neo)
     assert caught.value.hint == "drop that index"
 
 
+@pytest.mark.slow
 def test_a_constraint_of_another_name_serves_as_well(server: Official | Py2neo) -> None:
     server.run("CREATE CONSTRAINT mine FOR (n:Protein) REQUIRE n.id IS UNIQUE")
     with server(create=True) as store:
@@ -135,6 +137,7 @@ def test_a_constraint_of_another_name_serves_as_well(server: Official | Py2neo) 
         assert store.counts().nodes["Protein"] == 1
 
 
+@pytest.mark.slow
 def test_reading_creates_nothing(server: Official | Py2neo) -> None:
     server.run("CREATE (:Protein {id: 'P1'})")
     with server() as store:
@@ -145,6 +148,7 @@ def test_reading_creates_nothing(server: Official | Py2neo) -> None:
         assert driver.execute_query("SHOW CONSTRAINTS")[0] == []
 
 
+@pytest.mark.slow
 def test_an_edge_whose_end_has_vanished_is_not_lost_in_silence(server: Official | Py2neo) -> None:
     with server(create=True) as store:
         store.prepare()
@@ -170,6 +174,7 @@ def test_what_the_profile_does_not_know_is_counted(server: Official | Py2neo) ->
         }
 
 
+@pytest.mark.slow
 def test_audit_check_and_ask_agree_on_nodes_that_share_an_id(
     clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

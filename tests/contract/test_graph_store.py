@@ -290,6 +290,7 @@ def test_a_graph_that_somebody_else_filled_is_named_by_its_database_and_nothing_
         assert opened.store_id() == name
 
 
+@pytest.mark.slow
 def test_just_the_edges_that_state_it_are_taken_away(store: GraphStore) -> None:
     add_nodes(store, PROTEIN, "P1", "P2", "P3")
     acts: list[Properties] = [
@@ -323,6 +324,7 @@ def test_a_node_without_edges_can_be_taken_away_and_no_other(store: GraphStore) 
     assert store.counts().total_edges == 1
 
 
+@pytest.mark.slow
 def test_edges_between_few_nodes_are_all_written_whatever_is_under_way(store: GraphStore) -> None:
     ids = [f"P{i}" for i in range(40)]
     add_nodes(store, PROTEIN, *ids)
@@ -501,6 +503,7 @@ EDGE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 def test_any_id_and_any_value_comes_back_through_every_query(store: GraphStore) -> None:
     numbers = count()
 

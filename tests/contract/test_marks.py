@@ -71,6 +71,7 @@ def test_a_store_made_before_there_were_marks_is_read_as_it_is_and_gets_them_whe
     assert marked == {*CKG.label_names, *CKG.relation_types}
 
 
+@pytest.mark.slow
 def test_marks_are_no_unknown_properties(made_before: Path) -> None:
     with EmbeddedStore(made_before, CKG, create=True) as store:
         store._rows("MATCH (n:Protein) SET n.kgcheck_changed = 'f', n.kgcheck_retired = 'f'")

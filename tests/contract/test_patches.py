@@ -129,6 +129,7 @@ def test_undo_gives_back_the_graph_exactly(store: OpenedStore) -> None:
         assert patches_in(store)[patch.id].state is PatchState.UNDONE, name
 
 
+@pytest.mark.slow
 def test_merge_moves_every_edge_and_folds_what_becomes_the_same(store: OpenedStore) -> None:
     apply_patch(made(store, merge(ref("A"), ref("B"))), store, by="x")
 
@@ -234,6 +235,7 @@ CHANGES: dict[str, tuple[Operation, Operation, str]] = {
 """An operation, what somebody else does before it, and what the conflict names."""
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_what_has_changed_since_is_a_conflict_and_the_rest_is_done(store: OpenedStore) -> None:
     untouched = content_digest(store)
@@ -329,6 +331,7 @@ def test_what_does_not_fit_says_why(store: OpenedStore) -> None:
     assert misfits == MISFITS
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_a_hub_is_moved_whole(store: OpenedStore) -> None:
     put_nodes(store, "Protein", *({"id": f"N{i}"} for i in range(60)))
@@ -537,6 +540,7 @@ def test_an_audit_beside_a_patch_is_of_one_graph_or_says_so(
     assert content_digest(store) == before
 
 
+@pytest.mark.slow
 def test_values_and_labels_that_no_profile_knows_stay_as_they_are(server: tuple[Official, OpenedStore]) -> None:
     official, store = server
     official.run("MATCH (n:Protein {id: 'A'}) SET n:Odd, n.day = date('2024-01-02'), n.at = point({x: 1, y: 2})")

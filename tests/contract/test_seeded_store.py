@@ -185,12 +185,14 @@ def test_no_method_of_the_protocol_is_left_out() -> None:
     assert {n for n in methods if not n.startswith("_")} - {"close", "state", "store_id"} == set(READS) | REFUSED
 
 
+@pytest.mark.slow
 def test_nobody_can_know_whether_a_seeded_store_changed(plain: Path) -> None:
     with EmbeddedStore(plain, CKG) as store:
         assert store.state()
         assert seeded(store, next(iter(CASES.values()))[0]).state() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", quick_of(CASES, "dropped, stated the other way", "named otherwise", "another id, earlier")
 )

@@ -230,6 +230,7 @@ def test_keep_all_keeps_a_finding_for_every_task(plain: Path, everything: Path) 
     assert set(comparable(few)[0]) < set(comparable(made)[0])
 
 
+@pytest.mark.slow
 def test_limit_shows_fewer_and_keeps_all(genes: Path, tmp_path: Path) -> None:
     said = audit(tmp_path, "--type", "existence", "--label", "Protein", "--limit", 3, "--format", "jsonl")
 
@@ -259,6 +260,7 @@ def test_a_finding_has_exactly_the_documented_keys(genes: Path) -> None:
         assert 0 <= f["confidence"] <= 1
 
 
+@pytest.mark.slow
 def test_fingerprints_name_the_same_finding_in_every_run(genes: Path, tmp_path: Path) -> None:
     first, second = (
         rows(audit(tmp_path, "--label", "Gene", "--type", "existence", "--format", "jsonl")),
@@ -269,6 +271,7 @@ def test_fingerprints_name_the_same_finding_in_every_run(genes: Path, tmp_path: 
     assert {f["run"] for f in first}.isdisjoint({f["run"] for f in second})
 
 
+@pytest.mark.slow
 def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
     said = audit(tmp_path, "--type", "potential", "--format", "json")
 
@@ -281,6 +284,7 @@ def test_json_holds_the_run_its_tallies_and_findings(tmp_path: Path) -> None:
     assert len(held["run"]["releases"]) == 34
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", quick_of(["table", "json", "jsonl", "markdown", "html"], "json"))
 def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> None:
     said = audit(tmp_path, "--type", "existence", "--id", "B4DFC2", "--format", format_, "--out", "new/report")
@@ -293,6 +297,7 @@ def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> No
         assert kgcheck("report", "--format", format_, cwd=tmp_path).out == text
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
 

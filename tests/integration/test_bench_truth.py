@@ -40,6 +40,7 @@ def test_no_more_items_are_built_than_are_wanted(monkeypatch: pytest.MonkeyPatch
     assert len(built) == len(made.items) == 20
 
 
+@pytest.mark.slow
 def test_every_error_is_named_and_shows_in_the_graph_of_its_item() -> None:
     with EmbeddedStore(demo().store, CKG) as store, Truths(demo().reference) as truths:
         items = [i for seed in range(4) for i in BenchMaker(store, truths, seed).make(60).items]

@@ -118,6 +118,7 @@ def test_without_an_audit_nothing_is_verified(tmp_path: Path, place: Path) -> No
     assert "nobody has looked" in of_kind(made, FactKind.UNVERIFIED)[0].text
 
 
+@pytest.mark.slow
 def test_a_symbol_and_a_topic_name_nodes(place: Path) -> None:
     with _workspace(place, literature=place / "index") as workspace:
         symbol = workspace.brief("TLR4", limit=3)
@@ -143,6 +144,7 @@ def test_a_hostile_name_is_only_shown(brief: Brief, format_: str) -> None:
     assert format_ == "html" or "](http" not in text.partition("## References")[0]
 
 
+@pytest.mark.slow
 def test_the_command_writes_three_forms(place: Path, tmp_path: Path) -> None:
     options = ("--store", demo().store, "--ledger", place / "ledger.sqlite", "--limit", "30")
     markdown = kgcheck("brief", "Protein", "O00206", *options)
@@ -241,6 +243,7 @@ def settings() -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_model_writes_and_what_is_not_borne_out_is_thrown_away(place: Path, settings: Any) -> None:
     seen: list[str] = []
 

@@ -150,6 +150,7 @@ def test_the_graph_is_read_from_its_extract(empty: Ledger, older: Path, newer: P
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept(ledger))
 
 
+@pytest.mark.slow
 def test_other_options_and_the_snapshot_name_a_run_as_well(ledger: Ledger, older: Path, newer: Path) -> None:
     moved = older.with_name("moved.duckdb")
     shutil.copy(older, moved)
@@ -181,6 +182,7 @@ def test_nothing_is_kept_of_a_graph_that_changes_while_it_is_read(empty: Ledger,
     assert kept(empty) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_where_nothing_shows_that_a_graph_is_the_same(empty: Ledger, older: Path) -> None:
     mute = crowded_graph()
     mute.state = lambda: None  # type: ignore[method-assign]
@@ -200,6 +202,7 @@ def test_a_damaged_extract_is_told(ledger: Ledger, older: Path) -> None:
         audit(ledger, crowded_graph(), older, ledger.runs()[0].id)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_cut_off_goes_on_from_the_extract(
     ledger: Ledger, newer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_whole_graph(snapshot: Path, store: MemoryStore, tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_check_of_one_edge_asks_for_what_it_cites(snapshot: Path, store: MemoryStore) -> None:
     with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
         tools = Toolbox(store, source)
@@ -121,6 +122,7 @@ def _files(folder: Path, kind: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_rows_that_a_channel_inherits_are_one_record(tmp_path: Path) -> None:
     folder = _files(tmp_path / "in", "full")
     disease = (facts := Facts()).release("do", complete=True).entities("Disease", *TERMS)

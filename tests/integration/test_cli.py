@@ -133,6 +133,7 @@ def test_completion_names_commands_and_imports_none() -> None:
     assert "kgcheck.cli.checks" not in done.stderr
 
 
+@pytest.mark.slow
 def test_quiet_leaves_errors_alone(audited: Path) -> None:
     told, first, last = (kgcheck(*words, cwd=audited) for words in (("report",), ("-q", "report"), ("report", "-q")))
     wrong = kgcheck("report", "nowhere", "--quiet", cwd=audited)
@@ -441,6 +442,7 @@ def test_json_is_alone_on_stdout(audited: Path, tmp_path: Path, arguments: tuple
     assert json.loads(said.out)
 
 
+@pytest.mark.slow
 def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGCHECK_STORE", str(demo().store))
     monkeypatch.setenv("KGCHECK_REFERENCE", str(demo().reference))
@@ -465,6 +467,7 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "\n1 row cannot be loaded (1 duplicate_row): see " in said.err
 
 
+@pytest.mark.slow
 def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
     done = subprocess.run(
         [*PROGRAM, "report", "--format", "table", "--limit", "86"],
@@ -480,6 +483,7 @@ def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
 # --- signals and pipes, in processes of their own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -505,6 +509,7 @@ def test_a_reader_that_leaves_is_no_error(audited: Path, arguments: tuple[str, .
     assert "fault" not in said
 
 
+@pytest.mark.slow
 def test_a_reader_that_was_never_there_is_no_error(audited: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -115,6 +115,7 @@ def test_every_state_and_nothing_that_nobody_looked_at_is_fixed(scene: Scene, tm
     assert states(ledger, first.run.id, second.run.id) == expected
 
 
+@pytest.mark.slow
 def test_a_run_that_looked_at_less_tells_nothing_of_the_rest(scene: Scene, tmp_path: Path) -> None:
     ledger, ids = tmp_path / "ledger.sqlite", [f"P1000{n}" for n in range(1, 8)]
     store = graph({"Protein": ids, "Gene": ["AA1"]})
@@ -180,6 +181,7 @@ def test_a_source_that_is_away_changes_no_finding_and_no_decision(tmp_path: Path
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_finding_that_stood_for_many_is_not_fixed_while_some_of_them_are_left(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     genes = [f"AA{n}" for n in range(1, 31)]

@@ -125,6 +125,7 @@ def test_every_finding_of_a_wrong_graph_proposes_a_change(shown: Shown) -> None:
         assert (finding["proposed_change"] is not None) == (finding["graph"] is not None), finding
 
 
+@pytest.mark.slow
 def test_demo_shows_what_papers_say(shown: Shown) -> None:
     # All that the notes are taken to say of edges. Their other genes and diseases meet only in mice, in denials or
     # in what a drug does, and a paper that says no more must not count for an edge.
@@ -137,6 +138,7 @@ def test_demo_shows_what_papers_say(shown: Shown) -> None:
         assert [found for found in opinions if found[1] != "silent"] == [("pmid:12442272", "supports")]
 
 
+@pytest.mark.slow
 def test_the_example_of_a_note_has_four_faults_and_the_rest_is_confirmed(shown: Shown, tmp_path: Path) -> None:
     out = shown.out
     said = kgcheck(

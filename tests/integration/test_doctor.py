@@ -56,6 +56,7 @@ def test_on_a_fresh_machine_the_main_job_can_run() -> None:
     assert not Path(".kgcheck").exists()
 
 
+@pytest.mark.slow
 def test_what_is_there_is_looked_at() -> None:
     made = demo()
     code, found = rows("--store", made.store, "--reference", made.reference)
@@ -78,6 +79,7 @@ def memory_of_a_statement(address: str) -> tuple[str, str]:
     return row["state"], row["found"]
 
 
+@pytest.mark.slow
 def test_a_server_without_a_limit_of_memory_is_told(ready_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGCHECK_NEO4J_USER", ready_neo4j.user)
     monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", ready_neo4j.password)

@@ -76,6 +76,7 @@ def test_a_decision_is_counted_at_once(audited: Workspace) -> None:
     audited.decide([name], "reopen", by="rosa")
 
 
+@pytest.mark.slow
 def test_what_a_later_run_did_not_find_is_counted_apart(tmp_path: Path) -> None:
     audited = audited_in(tmp_path)
     first = audited.run()

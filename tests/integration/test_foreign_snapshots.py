@@ -130,6 +130,7 @@ def test_such_a_snapshot_is_refused_on_the_command_line(bad: Path, capsys: pytes
     assert "fault in kgcheck" not in shown.err
 
 
+@pytest.mark.slow
 def test_every_way_to_open_a_snapshot_refuses_a_view(
     tmp_path: Path, good: Path, secret: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

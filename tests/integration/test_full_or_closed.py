@@ -34,6 +34,7 @@ def test_a_decision_on_a_full_disk_is_told_to_be_made_again(disk: Path) -> None:
     assert kgcheck(*decide).code == 0
 
 
+@pytest.mark.slow
 def test_a_ledger_that_a_full_disk_left_empty_is_begun_by_an_audit(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     place.touch()
@@ -47,6 +48,7 @@ def test_a_ledger_that_a_full_disk_left_empty_is_begun_by_an_audit(tmp_path: Pat
     assert kgcheck("runs", "--ledger", place).code == 0
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_no_more_connections_is_told(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +103,7 @@ def closed(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.slow
 def test_an_out_that_may_only_be_read_is_told(closed: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     over = ("--store", core_demo().store, "--ledger", ledger)

@@ -95,12 +95,14 @@ def test_the_budget_is_kept(world: World, store: MemoryStore, snapshot: Path, tm
     assert sum(f.verdict.reason is Reason.UNMAPPED_IDENTIFIER for f in done.findings) >= 2
 
 
+@pytest.mark.slow
 def test_without_a_budget_nothing_is_asked(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 0)
 
     assert (done.run.team, world.calls) == ({}, 0)
 
 
+@pytest.mark.slow
 def test_a_source_that_is_down_decides_nothing(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_paper_that_the_snapshot_lists_as_retracted_does_not_count(
     assert [(e.record, e.stance) for e in told if e.source == "literature"] == [("pmid:1", Stance.SILENT)]
 
 
+@pytest.mark.slow
 def test_the_team_asks_papers_about_what_databases_leave_undecided(
     world: World, store: MemoryStore, snapshot: Path, papers: TripleReader, tmp_path: Path
 ) -> None:
@@ -231,6 +234,7 @@ def test_the_team_asks_papers_about_what_databases_leave_undecided(
     assert {p["document"] for p in shown["passages"]} == {"pmid:1"}
 
 
+@pytest.mark.slow
 def test_papers_do_not_overrule_what_a_database_says(
     world: World, store: MemoryStore, snapshot: Path, papers: TripleReader, tmp_path: Path
 ) -> None:

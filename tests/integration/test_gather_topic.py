@@ -195,6 +195,7 @@ def test_the_same_again_asks_nothing_and_writes_nothing(server: Loopback, http: 
     assert first.log.read_bytes() == log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_topic_cut_off_at_any_question_goes_on(
     server: Loopback, http: Http, tmp_path: Path, source: SourceName

@@ -89,6 +89,7 @@ def test_it_runs_after_an_audit_with_reports(job: Ended) -> None:
     assert row["result"]["new"] == len(row["result"]["alarms"]) == sum(remarks.values())
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_new(folder: Path, job: Ended) -> None:
     paper = folder / "drafts" / "paper.md"
     # Others may have run on another text.
@@ -107,6 +108,7 @@ def test_only_what_is_new_is_new(folder: Path, job: Ended) -> None:
     assert (code, found["new"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_warning_and_what_stands(folder: Path, job: Ended) -> None:
     paper = folder / "drafts" / "paper.md"
     kept = paper.read_text(encoding="utf-8")

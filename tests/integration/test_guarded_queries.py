@@ -322,6 +322,7 @@ def test_what_is_no_answer_is_refused_and_the_process_ended(
     assert raw(guarded, "RETURN 1") == "[[1]]"
 
 
+@pytest.mark.slow
 def test_too_much_memory_or_text_is_refused_and_the_next_one_runs(guarded: QueryProcess) -> None:
     hungry = (
         "MATCH (a:Protein),(b:Protein),(c:Protein),(d:Protein),(e:Protein)"

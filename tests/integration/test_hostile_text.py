@@ -146,6 +146,7 @@ def test_a_malformed_id_is_a_finding(place: Path) -> None:
     assert ID in {r["subject"]["id"] for r in rows if r["reason"] == "malformed_id"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sign", quick_of(["\x85", "\x9b", "\u202e", "\u2066", "\u2028", "\u200b", "\ufeff", "\x7f"], "\u200b")
 )

@@ -73,6 +73,7 @@ def test_warnings_end_with_0(folder: Path) -> None:
     assert "warn: 1 refuted of 3 looked at, > 0" in ended.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaced", quick_of([0, 1], 1))
 def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one(
     folder: Path, replaced: int, monkeypatch: pytest.MonkeyPatch
@@ -132,6 +133,7 @@ def test_next_is_in_the_time_zone_of_the_job(folder: Path) -> None:
     assert all(row["at"].endswith("T02:30:00+09:00") for row in rows)
 
 
+@pytest.mark.slow
 def test_commands_take_what_kgcheck_toml_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = folder / "deep"
     inner.mkdir()

@@ -197,6 +197,7 @@ def test_an_item_without_a_conclusion_is_not_executable() -> None:
 # --- the command line
 
 
+@pytest.mark.slow
 def test_bench_and_batch_on_the_command_line(tmp_path: Path) -> None:
     out, where = tmp_path / "set.jsonl", ("--store", demo().store, "--reference", demo().reference)
     made = kgcheck("bench", "make", *where, "--out", out, "--per-type", 4)

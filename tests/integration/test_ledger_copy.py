@@ -201,6 +201,7 @@ run(["ledger", "copy", *sys.argv[1:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds", [("sqlite", "postgresql"), pytest.param(("postgresql", "sqlite"), marks=pytest.mark.slow)]
 )

@@ -99,6 +99,7 @@ def test_every_command_works_on_both(place: str, expected: Audited, monkeypatch:
         assert workspace.findings().to_arrow().num_rows == len(found)
 
 
+@pytest.mark.slow
 @MOSTLY_POSTGRESQL
 def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> None:
     with EmbeddedStore(demo().store, load_schema()) as store:

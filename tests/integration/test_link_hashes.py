@@ -87,6 +87,7 @@ def test_snapshots_without_hashes_are_read_and_others_of_their_form_are_not(tmp_
             Snapshot(bad, SCHEMA)
 
 
+@pytest.mark.slow
 def test_only_hashes_of_one_maker_are_compared(tmp_path: Path) -> None:
     new = facts().build(tmp_path / "new")
     old = of_format(5, new, tmp_path / "old.duckdb")

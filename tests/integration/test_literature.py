@@ -203,6 +203,7 @@ def test_symbols_are_found_by_their_case() -> None:
     assert naming(()) is None
 
 
+@pytest.mark.slow
 def test_names_come_from_graph_and_snapshot(tmp_path: Path) -> None:
     store = MemoryStore(
         nodes={
@@ -305,6 +306,7 @@ def test_an_edge_is_verified_by_ids_and_names(graph: Path) -> None:
     assert (no.code, "is no edge" in no.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_team_asks_papers_too(graph: Path, tmp_path: Path) -> None:
     arguments = ("check", "P00441 ASSOCIATED_WITH DOID:332", *store_options(graph), "--ledger", tmp_path / "l.sqlite")
     with_papers = json.loads(kgcheck(*arguments, "--literature", graph / "literature", "--format", "json").out)
@@ -363,6 +365,7 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
     assert asked.found == []
 
 
+@pytest.mark.slow
 def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, schema = Settings(home=tmp_path), load_schema()
     batches: list[set[str]] = []

@@ -348,6 +348,7 @@ def test_a_run_says_which_releases_answered(world: World, tmp_path: Path) -> Non
         assert "<td>2026_03</td>" in render(kept, done.run, "html")
 
 
+@pytest.mark.slow
 def test_a_release_that_moves_or_is_not_named_is_a_warning(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
         {"Protein": [{"id": "P10001"}, {"id": "B4DFC2"}, {"id": "A0A999ZZZ9"}]},
@@ -423,6 +424,7 @@ def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_keeps_what_the_other_source_said(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
         {"Protein": [{"id": "I8FBX0"}, {"id": "P10002"}, {"id": "P10003"}]},
@@ -481,6 +483,7 @@ OVER_A_SNAPSHOT = (
 )
 
 
+@pytest.mark.slow
 def test_live_answers_come_before_the_snapshot(world: World, snapshot: Path) -> None:
     judged = world.verdicts([task for task, *_ in OVER_A_SNAPSHOT], snapshot)
 
@@ -499,6 +502,7 @@ def terms_of_comments(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return facts.build(tmp_path_factory.mktemp("terms"))
 
 
+@pytest.mark.slow
 def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(world: World, terms_of_comments: Path) -> None:
     expected = {
         "Disease DOID:41": (SUPPORTED, Reason.CONFIRMED),
@@ -532,6 +536,7 @@ def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path)
     assert told == ["2020_01", "11.0"]
 
 
+@pytest.mark.slow
 def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world.environment(monkeypatch)
     store, ledger = demo().store, tmp_path / "ledger.sqlite"
@@ -548,6 +553,7 @@ def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, m
     assert world.calls == calls
 
 
+@pytest.mark.slow
 def test_the_command_line_offline_without_kept_answers(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -597,6 +603,7 @@ def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> No
     assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick_of([t for t in CheckType if t is not CheckType.STRUCTURE], CheckType.TRIPLE))
 def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))

@@ -293,6 +293,7 @@ def test_dangling_edges_say_which_end_is_missing(directory: ImportDirectory, loa
     ]
 
 
+@pytest.mark.slow
 def test_an_edge_may_end_at_a_node_that_only_the_store_has(directory: ImportDirectory, load: Load) -> None:
     load()
     directory.write(PROTEINS, directory.row(PROTEINS, ID="P3"))
@@ -302,6 +303,7 @@ def test_an_edge_may_end_at_a_node_that_only_the_store_has(directory: ImportDire
     assert (loaded.summary.nodes, loaded.summary.edges) == (3, 2)
 
 
+@pytest.mark.slow
 def test_a_changed_property_is_written_and_counted(directory: ImportDirectory, load: Load, store: Path) -> None:
     directory.write(
         PROTEINS,

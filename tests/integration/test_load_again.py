@@ -112,6 +112,7 @@ def test_a_fact_of_another_source_is_another_fact(directory: ImportDirectory, he
     assert (summary.left, summary.edges) == ({EDGES: 3}, 4)
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_what_no_file_states_stays_and_is_told_until_it_is_pruned(
     directory: ImportDirectory, held: str, tmp_path: Path
@@ -137,6 +138,7 @@ def test_an_edge_to_a_node_that_is_pruned_goes_with_it(directory: ImportDirector
     assert (counts(summary), summary.nodes, summary.edges) == ((0, 0, 3, 2), 2, 1)
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_a_dry_run_tells_what_the_load_then_does_and_writes_nothing(
     directory: ImportDirectory, store: str, tmp_path: Path
@@ -159,6 +161,7 @@ def test_a_dry_run_tells_what_the_load_then_does_and_writes_nothing(
     assert counts(done) == (1, 2, 1, 1)
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_the_manifest_says_what_was_loaded_from_where_and_when(
     directory: ImportDirectory, store: str, tmp_path: Path
@@ -207,6 +210,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "graph.lbdb")
 
 
+@pytest.mark.slow
 def test_files_that_did_not_change_are_not_read_again(
     directory: ImportDirectory, path: str, tmp_path: Path, read: list[str]
 ) -> None:
@@ -221,6 +225,7 @@ def test_files_that_did_not_change_are_not_read_again(
     assert len(read) == len(first.files) + 1
 
 
+@pytest.mark.slow
 def test_a_changed_label_is_read_with_the_edges_that_end_at_it_and_no_more(
     directory: ImportDirectory, loaded: Path, path: str, tmp_path: Path, read: list[str]
 ) -> None:

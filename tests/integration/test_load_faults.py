@@ -82,6 +82,7 @@ def test_a_load_killed_anywhere_is_finished_by_the_same_command(
         assert opened.meta()[LOAD] == DONE
 
 
+@pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     store: str, tmp_path: Path, whole: dict[str, list[str]]
@@ -128,6 +129,7 @@ def test_a_load_lives_through_a_restart_of_the_server(
         server.stop()
 
 
+@pytest.mark.slow
 def test_nodes_that_share_an_id_are_refused_before_anything_is_written(
     tmp_path: Path, clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def test_a_quarantine_that_cannot_be_written_leaves_the_store_untouched(
     assert list(tmp_path.rglob("*.partial")) == []
 
 
+@pytest.mark.slow
 def test_an_older_quarantine_file_is_replaced_as_a_whole(crowd: ImportDirectory, tmp_path: Path) -> None:
     quarantine = tmp_path / "q.jsonl"
     quarantine.write_text("old\n")
@@ -200,6 +203,7 @@ def test_a_full_disk_before_the_writing_is_one_clear_error(
     assert list(tmp_path.rglob("*.partial")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1 << 18, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1 << 12))])
 def test_a_full_disk_during_the_writing_is_one_clear_error_and_can_be_made_good(
     crowd: ImportDirectory, tmp_path: Path, limit: int

@@ -80,6 +80,7 @@ def test_how_many_rows_may_stay_out(counts: tuple[FileCount, ...], limit: str, w
     assert incomplete(counts, limit).startswith(why) if why else incomplete(counts, limit) == ""
 
 
+@pytest.mark.slow
 def test_rows_of_a_namespace_that_the_profile_does_not_load_are_counted_apart(
     directory: ImportDirectory, store: str, tmp_path: Path
 ) -> None:
@@ -105,6 +106,7 @@ def test_rows_of_a_namespace_that_the_profile_does_not_load_are_counted_apart(
         assert [row["detail"] for row in rows] == [f"no Disease {one}" for one in (*apart, "ICD10:B")]
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_3(directory: ImportDirectory, tmp_path: Path) -> None:
     write_parents(directory, ("DOID:7", "DOID:8"), ("MONDO:8", "DOID:7"))
     arguments = ("load", directory.folder, "--offline", tmp_path / "files")
@@ -117,6 +119,7 @@ def test_the_command_ends_with_3(directory: ImportDirectory, tmp_path: Path) -> 
     assert kgcheck(*arguments, "--max-quarantined", "1").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_job_that_loads_too_little_is_not_clean(directory: ImportDirectory, tmp_path: Path) -> None:
     """The job hands its limit on to the workspace, and that to the process that loads."""
     write_parents(directory, ("DOID:7", "DOID:8"), ("DOID:8", "DOID:7"))

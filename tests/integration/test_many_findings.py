@@ -94,6 +94,7 @@ def test_no_look_up_walks_over_all_findings(workspace: Workspace, plans: list[st
     assert over_all(plans) == []
 
 
+@pytest.mark.slow
 def test_findings_of_a_reason_are_read_where_they_stand(workspace: Workspace, plans: list[str]) -> None:
     found = workspace.list_findings(reasons=["id_deleted"])
     plans.clear()

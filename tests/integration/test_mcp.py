@@ -343,6 +343,7 @@ def test_a_given_text_reads_no_file_beside_the_server(
     assert found["lines"][0]["remarks"][0]["unavailable"]
 
 
+@pytest.mark.slow
 def test_references_and_numbers_are_looked_up_where_their_files_are_named(
     folder: Path, workspace: Workspace, tmp_path: Path
 ) -> None:

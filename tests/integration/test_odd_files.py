@@ -155,6 +155,7 @@ def test_what_is_in_a_folder_that_cannot_be_written_is_read(places: Places) -> N
         assert "kgcheck:" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_what_may_not_be_read_or_written_is_told(places: Places) -> None:
     hidden = places.folder / "hidden"

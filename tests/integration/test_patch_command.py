@@ -204,6 +204,7 @@ def test_a_choice_is_taken(place: Place) -> None:
     assert place.digest() == before
 
 
+@pytest.mark.slow
 def test_every_kind_of_change_of_the_demo_becomes_an_operation(place: Place) -> None:
     kinds = {f.change.kind for f in place.findings if f.change}
     named = [word for f in place.findings for word in ("--finding", f.fingerprint)]

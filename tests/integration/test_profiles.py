@@ -311,6 +311,7 @@ def test_a_profile_of_somebody_else_leads_nowhere_and_hangs_nothing(tmp_path: Pa
         load_reference_recipes(load_schema(str(mine)))
 
 
+@pytest.mark.slow
 def test_validate_tells_every_mistake_at_once(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(profile_dir("hetionet"), mine)

@@ -380,6 +380,7 @@ R_PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", GUARDS)
 def test_programs_in_r_compute_and_do_nothing_else(guard: Guard, tmp_path: Path) -> None:
     if shutil.which("Rscript") is None:

@@ -163,6 +163,7 @@ def test_a_paper_retracted_in_its_whole_text_is_not_kept(
     assert found.kept == ()
 
 
+@pytest.mark.slow
 def test_a_place_that_is_down_is_named_and_the_others_are_searched(
     services: StudyServices, look: Callable[..., StudySearch]
 ) -> None:

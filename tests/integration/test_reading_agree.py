@@ -82,6 +82,7 @@ def test_both_stores_answer_alike(server: Neo4jStore, embedded: EmbeddedStore, t
     assert rows(server, text) == rows(embedded, text)
 
 
+@pytest.mark.slow
 def test_nodes_are_judged_alike_in_both(server: Neo4jStore, embedded: EmbeddedStore, tmp_path: Path) -> None:
     """Of the whole demo, tests/integration/test_stores_agree.py says the same."""
     here, there = (

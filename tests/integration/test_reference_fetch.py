@@ -281,6 +281,7 @@ def snapshots(tmp_path: Path) -> tuple[Path, Path]:
     return older.build(tmp_path / "a"), newer.build(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> None:
     changes = compare_snapshots(*snapshots, SCHEMA)
 

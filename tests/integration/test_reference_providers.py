@@ -406,6 +406,7 @@ def _comments(accession: str, mim: str, tissues: str, *papers: str) -> str:
     return f"{json.dumps(entry(accession, comments=comments))}\n"
 
 
+@pytest.mark.slow
 def test_comments_of_uniprot_support_and_their_silence_says_nothing(tmp_path: Path) -> None:
     folder = _write(tmp_path / "in", ONTOLOGIES)
     (folder / "uniprot_some.jsonl").write_text(

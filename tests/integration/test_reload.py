@@ -154,6 +154,7 @@ def test_the_same_files_again_change_nothing_of_a_patched_graph(anywhere: Place,
     assert anywhere.digest() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patched", [(2040, 2026, 2025), pytest.param((2026, 2025, 2040), marks=pytest.mark.slow)])
 def test_the_patch_that_came_last_is_the_curated_state_whatever_clocks_said(
     place: Place, patched: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
@@ -266,6 +267,7 @@ def test_what_is_right_upstream_now_is_said_and_left(anywhere: Place) -> None:
     )
 
 
+@pytest.mark.slow
 def test_another_property_of_a_patched_edge_is_loaded_again_and_again(anywhere: Place) -> None:
     patch = anywhere.apply(SCORE)
     anywhere.directory.write(
@@ -316,6 +318,7 @@ def test_taken_away_for_good_it_stays_away(place: Place) -> None:
         assert place.digest() == patched
 
 
+@pytest.mark.slow
 def test_a_store_without_patches_is_loaded_without_what_patches_need(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.load()

@@ -131,6 +131,7 @@ def test_a_run_cut_off_after_any_piece_ends_the_same(
         assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["genes"], indirect=True)
 def test_the_command_goes_on_from_another_folder(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
     ledger, elsewhere = tmp_path / "ledger.sqlite", tmp_path / "elsewhere"
@@ -324,6 +325,7 @@ def other_names(folder: Path) -> None:
     path.write_text("\n".join([head, *changed, ""]))
 
 
+@pytest.mark.slow
 def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) -> None:
     store, folder, ledger = tmp_path / "graph.lbdb", tmp_path / "import", tmp_path / "ledger.sqlite"
     shutil.copy(core_demo().store, store)
@@ -358,6 +360,7 @@ def test_a_load_that_changes_nothing_leaves_the_state(tmp_path: Path) -> None:
         assert json.loads(graph.state() or "") == state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_reference", quick_of([False, True], False))
 def test_a_store_that_was_moved_goes_on(tmp_path: Path, has_reference: bool) -> None:
     store, moved, ledger = tmp_path / "graph.lbdb", tmp_path / "moved.lbdb", tmp_path / "ledger.sqlite"
@@ -378,6 +381,7 @@ def test_a_store_that_was_moved_goes_on(tmp_path: Path, has_reference: bool) -> 
         assert comparable(of_run(kept, run)) == comparable(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_server_on_which_somebody_changed_a_name_does_not_go_on(clean_neo4j: Neo4jTarget, tmp_path: Path) -> None:
     def change(name: str) -> None:
         with clean_neo4j.driver() as driver:

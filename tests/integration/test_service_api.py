@@ -600,6 +600,7 @@ def test_many_checks_are_a_task_with_the_outcome_of_each(api: TestClient) -> Non
     assert got(api, "/v1/tasks")["tasks"] == [task]
 
 
+@pytest.mark.slow
 def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
     config = tmp_path / "kgcheck.toml"
     config.write_text(

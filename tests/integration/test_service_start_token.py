@@ -197,6 +197,7 @@ def drawn(made: list[Any], number: int) -> list[Any]:
     return [*draw.sample(good, number), *draw.sample(bad, 2 * number)]
 
 
+@pytest.mark.slow
 def test_no_page_and_no_name_reaches_the_service(service: Service) -> None:
     start, odd = service.start_token, []
     with serving(create_app(service)) as address:

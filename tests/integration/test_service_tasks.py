@@ -165,6 +165,7 @@ def test_what_is_no_task_is_refused(service: Service) -> None:
     assert service.tasks.list() == []
 
 
+@pytest.mark.slow
 def test_a_task_is_cancelled_where_it_stands(service: Service, work: Steps) -> None:
     work.free.clear()
     first, second, third = (service.tasks.start("read", {}, ADA) for _ in range(3))

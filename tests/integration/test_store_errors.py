@@ -375,6 +375,7 @@ def test_a_file_that_another_process_has_open(path: Path, theirs: str, ours: str
         assert store.node(P1) == {"id": "P1"}
 
 
+@pytest.mark.slow
 def test_a_file_whose_writer_was_killed_is_free(path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(path), "write"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:

@@ -113,6 +113,7 @@ def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path)
     assert comparable(small) == comparable(whole)
 
 
+@pytest.mark.slow
 def test_what_many_break_alike_is_one_finding_with_its_number_and_examples(graph: Graph, tmp_path: Path) -> None:
     graph.nodes["Gene"] += [{"id": f"GENE{n:02}", "name": f"gene {n}"} for n in range(30)]
     graph.edges[IN_PATHWAY][0]["evidence"] = "unspecified"
@@ -231,6 +232,7 @@ def test_stray_edges_may_have_any_ends(graph: Graph, tmp_path: Path) -> None:
     assert "\n" not in str(finding.task)
 
 
+@pytest.mark.slow
 def test_counts_that_moved_are_told(graph: Graph, tmp_path: Path) -> None:
     before = deepcopy(graph)
     before.nodes["Tissue"] = [{"id": "BTO:0000142", "name": "brain"}]

@@ -220,6 +220,7 @@ def test_sources_of_a_plan() -> None:
     assert "string" not in asked(CheckType.TRIPLE, CheckType.ATTRIBUTE)
 
 
+@pytest.mark.slow
 def test_evidence_says_when_its_file_was_fetched_and_when_that_was_pinned(tmp_path: Path) -> None:
     facts = Facts()
     facts.release("uniprot").entity("P04637", "Protein", "deleted")
@@ -268,6 +269,7 @@ def test_a_file_of_its_header_alone_that_costs_edges_is_warned_about(tmp_path: P
     assert json.loads(said.out)["warnings"] == [f"{DISEASES}: no row but the header, and 2 edges end at a Disease"]
 
 
+@pytest.mark.slow
 def test_a_file_of_other_labels_is_not_called_empty(tmp_path: Path) -> None:
     files = tmp_path / "import"
     files.mkdir()

@@ -369,6 +369,7 @@ def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path
     assert "not trusted" not in kgcheck("job", "run", "j", cwd=inner).err
 
 
+@pytest.mark.slow
 def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> None:
     job = '[stores.s]\nplace = "g.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"\nquarantine = "q/../q.jsonl"'
     inner = cloned(tmp_path / "repo", job)
@@ -378,6 +379,7 @@ def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> Non
     assert (tmp_path / "repo" / "g.lbdb").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["../mine.lbdb", "link.lbdb"])
 def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trusted(tmp_path: Path, place: str) -> None:
     (tmp_path / "mine.lbdb").write_text("mine")

@@ -121,6 +121,7 @@ def test_small_units_are_judged_together_as_they_are_alone(
     assert len({file for file, *_ in kept}) > 3
 
 
+@pytest.mark.slow
 def test_every_finding_is_there_as_it_is_in_the_ledger(audit: tuple[Path, Audited], reader: VerifiedReader) -> None:
     checked = 0
     for finding in audit[1].findings:
@@ -261,6 +262,7 @@ def test_who_was_not_looked_at_is_not_known(audit: tuple[Path, Audited], reader:
     assert asked(audit[0], audit[1].findings[0].task, "another store") is None
 
 
+@pytest.mark.slow
 def test_the_newest_run_that_looked_wins(tmp_path: Path) -> None:
     first = network(tmp_path / "1", "2025", ("P10001", "P10002"), ("P10001", "P10003"))
     second = network(tmp_path / "2", "2026", ("P10001", "P10003"))

@@ -431,6 +431,7 @@ def test_closing_is_for_good_and_findings_stay_readable(tmp_path: Path) -> None:
     assert audit.to_arrow().num_rows == len(list(audit.findings))
 
 
+@pytest.mark.slow
 def test_a_workspace_that_is_let_go_lets_the_store_go(tmp_path: Path) -> None:
     store = tmp_path / "g.lbdb"
     shutil.copy(core_demo().store, store)
@@ -444,6 +445,7 @@ def test_a_workspace_that_is_let_go_lets_the_store_go(tmp_path: Path) -> None:
     EmbeddedStore(store, schema, create=True).close()
 
 
+@pytest.mark.slow
 def test_two_workspaces_and_several_threads_at_once(tmp_path: Path) -> None:
     one, other = over_the_demo(tmp_path / "one"), over_the_demo(tmp_path / "other")
     with one, other, ThreadPoolExecutor(3) as pool:

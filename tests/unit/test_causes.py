@@ -180,6 +180,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", quick_of(range(2), 0))
 def test_no_finding_vanishes(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311

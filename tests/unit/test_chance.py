@@ -7,6 +7,8 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from kgcheck import clock
 from tests.support import ROOT
 from tests.support.chance import new_seed
@@ -98,6 +100,7 @@ def test_a_generator_of_our_own_has_the_seed_that_is_given() -> None:
     assert "KGCHECK_TEST_SEED" in os.environ or new_seed(11) == 11
 
 
+@pytest.mark.slow
 def test_tests_run_in_any_order_that_its_seed_repeats(tmp_path: Path) -> None:
     text = "".join(f"def test_{n}(): print('drawn', {n})\n" for n in range(8))
     orders = [drawn(tmp_path, text, KGCHECK_TEST_ORDER=seed)[0] for seed in ("1", "1", "2")]

@@ -59,6 +59,7 @@ def test_every_phrase_of_every_relation_in_some_frames(questions: Questions) -> 
     check(questions, made[::51])
 
 
+@pytest.mark.slow
 def test_every_noun_of_every_label(questions: Questions) -> None:
     schema = load_schema()
     check(questions, list(asked_by_noun(schema, load_lexicon(schema), IDS)))

@@ -194,6 +194,7 @@ def test_broken_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
         load_pair_weights.cache_clear()
 
 
+@pytest.mark.slow
 def test_denials_of_biorelex(shared_data: Path) -> None:
     read = [
         label

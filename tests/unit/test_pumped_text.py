@@ -71,6 +71,7 @@ def test_what_is_not_hard_is_not(pattern: str) -> None:
     assert not hard(Expression("made up", re.compile(pattern), frozenset({"search"})))
 
 
+@pytest.mark.slow
 def test_what_reads_text_from_outside_takes_time_that_grows_with_it() -> None:
     assert told(expressions(*READS_TEXT)) == []
 

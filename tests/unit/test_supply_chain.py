@@ -35,6 +35,7 @@ def test_base_images_are_pinned_by_digest() -> None:
     assert [image for image in bases + served if not DIGEST.fullmatch(image)] == []
 
 
+@pytest.mark.slow
 def test_sbom_is_valid_and_lists_every_pinned_package(tmp_path: Path) -> None:
     recipe = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert recipe
@@ -116,6 +117,7 @@ def imported_by(file: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("extra", "module"), [("mcp", "kgcheck.mcp.running"), ("service", "kgcheck.service.server")])
 def test_an_extra_has_every_package_that_its_modules_import(extra: str, module: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
