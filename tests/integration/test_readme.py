@@ -15,7 +15,14 @@ from kgcheck.ledger.patches import PatchTable
 from tests.support import ROOT
 from tests.support.audits import DEMO, core_demo, core_import, kgcheck
 from tests.support.jats import article
+from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.paper_services import crossref_work
+
+ON_SERVER = "docs/tutorial_neo4j.md"
+"""Page whose commands are run on a Neo4j server."""
+
+SERVER = "bolt://localhost:7687"
+"""Address of the reader's server."""
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))]
 
@@ -40,7 +47,7 @@ NOT_RUN = {
 
 NOT_RUN_COUNT = {
     "^make |^pip ": 8,
-    "bolt://": 3,
+    "bolt://": 7,
     "--neo4j-home": 1,
     "job serve": 1,
     r"\.xml\.gz": 1,
@@ -64,11 +71,12 @@ class Command(NamedTuple):
 
     line: str
     words: list[str]
+    on_server: bool = False
 
     @property
     def not_run(self) -> str | None:
         """The pattern under which it is left out."""
-        return next((pattern for pattern in NOT_RUN if re.search(pattern, self.line)), None)
+        return next((pattern for pattern in NOT_RUN if re.search(pattern, self.line) and not self.on_server), None)
 
 
 def commands(page: str) -> list[Command]:
@@ -76,7 +84,8 @@ def commands(page: str) -> list[Command]:
     text = (ROOT / page).read_text(encoding="utf-8")
     consoles = re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
     lines = [line for console in consoles for line in re.sub(r"\\\n\s*", "", console).splitlines()]
-    return [Command(line[2:], shlex.split(line[2:], comments=True)) for line in lines if line.startswith("$ ")]
+    typed = [line[2:] for line in lines if line.startswith("$ ")]
+    return [Command(line, shlex.split(line, comments=True), page == ON_SERVER) for line in typed]
 
 
 def test_commands_that_are_left_out_are_counted() -> None:
@@ -170,6 +179,11 @@ def of_the_reader(word: str, folder: Path) -> str:
     return word
 
 
+def of_the_server(word: str, server: Neo4jTarget | None) -> str:
+    """A word with the address of the server of the tests for the reader's."""
+    return word.replace(SERVER, server.uri) if server else word
+
+
 SLOW = {
     "docs/howto_curate.md",
     "docs/howto_jobs.md",
@@ -189,14 +203,18 @@ SLOW = {
     "README.md",
     "docs/agents.md",
     "docs/tutorial.md",
+    ON_SERVER,
 }
 
 
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=pytest.mark.slow) if page in SLOW else page for page in PAGES if commands(page)]
 )
-def test_commands_of_a_page(page: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_page(
+    page: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     folder = tmp_path / "work"
+    server: Neo4jTarget | None = request.getfixturevalue("clean_neo4j") if page == ON_SERVER else None
     shutil.copytree(prepared, folder, symlinks=True)
     if page == "README.md":
         shutil.rmtree(folder / "loaders")
@@ -207,12 +225,13 @@ def test_commands_of_a_page(page: str, prepared: Path, tmp_path: Path, monkeypat
             continue
         if command.words[0] == "export":
             for name, value in (word.split("=", 1) for word in command.words[1:]):
-                monkeypatch.setenv(name, value)
+                secret = server and name == "KGCHECK_NEO4J_PASSWORD"
+                monkeypatch.setenv(name, server.password if server and secret else of_the_server(value, server))
             continue
         if command.words[0] != "kgcheck":
             assert (page, command.words[0]) == ("docs/snapshot.md", "cat"), command.line
             continue
-        words = [of_the_reader(word, folder) for word in command.words[1:]]
+        words = [of_the_server(of_the_reader(word, folder), server) for word in command.words[1:]]
         codes = CODES.get(words[0], (0,))
         if end := ENDS.get(" ".join(words)):
             codes = (end[0],)
