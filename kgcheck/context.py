@@ -73,12 +73,12 @@ class Context(Closing):
         settings: Settings | None = None,
         progress: Progress | ProgressCallback | None = None,
     ) -> None:
-        self._given_store = _open_store(store, profile, with_retired=with_retired)
+        self.profile = str(profile.absolute()) if isinstance(profile, Path) else profile
+        self._given_store = _open_store(store, self.profile, with_retired=with_retired)
         self.store = self._given_store.name if self._given_store else str(store or DEFAULT_STORE)
         self.store_is_named = store is not None
         self.reference = _path("reference", reference)
         self.literature = _path("literature", literature)
-        self.profile = str(profile.absolute()) if isinstance(profile, Path) else profile
         self.live = live
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
@@ -472,16 +472,16 @@ def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
 
 
 def _open_store(
-    store: "str | Path | GraphStore | Graph | None", profile: str | Path, *, with_retired: bool
+    store: "str | Path | GraphStore | Graph | None", profile: str, *, with_retired: bool
 ) -> "GraphStore | None":
     """The store that was handed over open, also as the py2neo.Graph of a caller; None where it is only named."""
     if store is None or isinstance(store, str | Path):
         return None
-    if type(store).__module__.partition(".")[0] != "py2neo":
+    if "py2neo" not in {base.__module__.partition(".")[0] for base in type(store).__mro__}:
         return cast("GraphStore", store)
     from kgcheck.graph.py2neo import Py2neoStore
 
-    return Py2neoStore(cast("Graph", store), read_schema(str(profile)), with_retired=with_retired)
+    return Py2neoStore(cast("Graph", store), read_schema(profile), with_retired=with_retired)
 
 
 def _path(kind: str, given: str | Path | None) -> Path | None:

@@ -99,6 +99,10 @@ def _show_load(summary: "LoadSummary", format_: str) -> None:
         json_result(summary.model_dump_json(indent=2))
         return
     results().print(load_table(summary))
+    _note_load(summary)
+
+
+def _note_load(summary: "LoadSummary") -> None:
     note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
     if summary.dry_run:
         note("a dry run: nothing was written")
@@ -174,25 +178,24 @@ RELEASE_OPTION = click.option(
 def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str, ...], format_: str) -> None:
     """Build a graph's import directory from SOURCES: the providers' files in a folder, or a snapshot of them.
 
-    Nodes, properties and edges are those that an audit against the same sources would find supported. Of a folder, the
-    snapshot is made first, as reference.duckdb in the import directory. With --store, the graph is loaded, too.
+    The lines of the profile that decide in an audit decide what becomes a node, a property and an edge; what a source
+    denies, or says to be gone, is left out. Of a folder, the snapshot is made first, as reference.duckdb in the import
+    directory. With --store, the graph is loaded, too.
 
     Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
-    workspace.reference = sources if sources.is_file() else out / "reference.duckdb"
-    if not sources.is_file():
-        workspace.build_reference(sources, releases=_stated_releases(releases))
-    elif releases:
+    if sources.is_file() and releases:
         raise UsageError("--release is for files, and a snapshot names its releases", "leave it out")
-    built = workspace.build_import(out)
+    built = workspace.build_import(out, sources, releases=_stated_releases(releases))
     _show_built(built, format_)
     if not given("store"):
-        note(f"next: kgcheck load {out} --store STORE; kgcheck audit --store STORE --reference {workspace.reference}")
+        profile = f" --profile {workspace.profile}" if given("profile") else ""
+        audit = f"kgcheck audit --store STORE --reference {workspace.reference}{profile}"
+        note(f"next: kgcheck load {out} --store STORE{profile}; {audit}")
         return
     summary = workspace.load(out)
-    note(f"{summary.store}: {how_many(summary.nodes, 'node')}, {how_many(summary.edges, 'edge')}")
+    _note_load(summary)
     if summary.incomplete:
-        note(f"incomplete: {summary.incomplete}")
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 

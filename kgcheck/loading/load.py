@@ -23,6 +23,7 @@ from kgcheck.loading.manifest import (
     entry_name,
     origins,
     read_manifest,
+    refuse_unfinished,
     rules_of,
     spared_files,
     unchanged,
@@ -277,7 +278,7 @@ class _Load:
         for f in files:
             name = entry_name(f.file, f.target, self._recipe)
             entries[name] = (
-                before.files[name]
+                before.files[name].model_copy(update={"origins": known.get(f.file, ())})
                 if before and f.file in spared
                 else LoadedFile(
                     target=f.target,
@@ -373,4 +374,5 @@ def import_folder(directory: str | Path) -> Path:
     if not path.is_dir():
         detail = f"{path} is a file, and not a folder" if path.is_file() else f"there is no folder {path}"
         raise InputMissing(detail, "name an import directory: databases/ and ontologies/")
+    refuse_unfinished(path)
     return path

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -22,7 +23,11 @@ from kgcheck.progress import Progress
 LOADED = "loaded"
 """Key of the manifest in what a store says about itself."""
 
-_DIRECTORY_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
+"""File of an import directory that says where its files come from."""
+
+UNFINISHED = "unfinished"
+"""Key of such a manifest while `kgcheck build` puts files in place."""
 
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?)?(?!\d)")
 """A year, month or day in what a manifest says of a version: ``2021_01``, ``v10 2018``, ``1.031.6, 2022-06-13``."""
@@ -131,14 +136,32 @@ def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
     """The sources of each file, from the directory's own manifest; empty where it has none that can be read."""
     found: dict[str, tuple[Origin, ...]] = {}
     try:
-        files = parse_json(read_whole(folder / _DIRECTORY_MANIFEST))["files"].items()
-        for name, file in files:
+        for name, file in _directory_manifest(folder)["files"].items():
             fields = [{k: str(s[k]) for k in Origin.model_fields if k in s} for s in file.get("sources", ())]
             found[name] = tuple(Origin.model_validate(f) for f in fields)
-    except (InputError, ValueError, KeyError, AttributeError, TypeError):
+    except (ValueError, KeyError, AttributeError, TypeError):
         # It is a courtesy of whoever made the directory, in no form that is agreed.
         return {}
     return found
+
+
+def made_by_build(folder: Path) -> bool:
+    """Tell whether `kgcheck build` made the directory."""
+    return str(_directory_manifest(folder).get("made_by", "")).startswith("kgcheck ")
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse a directory whose build was cut off while its files were put in place."""
+    if _directory_manifest(folder).get(UNFINISHED) is True:
+        raise InputMissing(f"the build of {folder} was cut off: its files are of two builds", "run kgcheck build again")
+
+
+def _directory_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found = parse_json(read_whole(folder / MANIFEST))
+    except (InputError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _rejected(manifest: LoadManifest, key: str) -> int:

@@ -1,5 +1,6 @@
 """Recipe of an import directory, ``files.toml``: file rows that become nodes and edges."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,6 +16,9 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 FILES = "files.toml"
+
+PLACE = re.compile(r"\{(\w+)\}")
+"""Place in a constant for the id of the node, or for a part of it."""
 
 
 class _Format(Value):
@@ -218,9 +222,22 @@ def _unknown_names(recipe: Recipe, schema: Schema) -> Iterator[Mistake]:
         except UnknownName as error:
             yield Mistake(where=where, what=error.in_one_line)
             continue
+        if mistake := _wrong_constant(entry, holder):
+            yield Mistake(where=f"{where}.constants", what=mistake)
         if unknown := sorted(set(entry.properties) - set(holder.properties)):
             what = f"{entry.file} sets {unknown}, which graph.toml does not describe"
             yield Mistake(where=f"{where}.properties", what=what)
+
+
+def _wrong_constant(entry: NodeFile | EdgeFile, holder: Label | Pattern) -> str | None:
+    """A constant in a column of ids, or for a part that no id of the label has."""
+    if keys := sorted(set(entry.constants) & set(entry.keys.values())):
+        return f"{keys[0]!r} is a column of ids, and no constant"
+    parts = {"id", *holder.groups} if isinstance(holder, Label) else set[str]()
+    if unknown := sorted({part for text in entry.constants.values() for part in PLACE.findall(text)} - parts):
+        known = ", ".join(f"{{{part}}}" for part in sorted(parts)) or "none in edges"
+        return f"{{{unknown[0]}}} stands for nothing; what does: {known}"
+    return None
 
 
 def _holder(entry: NodeFile | EdgeFile, schema: Schema) -> Label | Pattern:

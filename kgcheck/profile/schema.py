@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -47,7 +47,7 @@ class Species(Value):
 
     property: str
     form: str | None = Field(default=None, description="regular expression of ids with a code, the code in brackets")
-    codes: dict[str, tuple[str, ...]] = {}
+    codes: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
 
 
 ID_GROUPS = {"entry", "sequence", "isoform", "residue", "position", "kind"}

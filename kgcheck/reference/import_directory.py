@@ -1,14 +1,14 @@
 """Build an import directory (files.toml) from a snapshot: the nodes, properties and edges that its sources state.
 
 The same lines of graph.toml decide as in an audit: who issues the ids of a label, who states an attribute, whose links
-make an edge. So what is built is what an audit against the snapshot would find supported.
+make an edge. What a source denies, or says to be gone, is left out.
 """
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -16,10 +16,12 @@ import duckdb
 from kgcheck import __version__, clock
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import InputError, UsageError
+from kgcheck.loading.manifest import MANIFEST, UNFINISHED, made_by_build
+from kgcheck.locks import lock_open_file
 from kgcheck.model import Value
 from kgcheck.outputs import make_folder, temporary_folder, write_hint, write_text
 from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
-from kgcheck.profile.import_files import EdgeFile, NodeFile, Recipe
+from kgcheck.profile.import_files import PLACE, EdgeFile, NodeFile, Recipe
 from kgcheck.profile.patterns import anchored
 from kgcheck.profile.schema import Label, Pattern, Schema, Species
 from kgcheck.progress import Progress
@@ -27,14 +29,20 @@ from kgcheck.providers.tsv import first_words
 from kgcheck.quoting import identifier, literal
 from kgcheck.reference.build import sha256_of
 from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, base, filed_elsewhere, part_of_id, sequence
-from kgcheck.reference.snapshot import SourceRelease, attach_snapshots, refuse_unserved, releases_of, sources_of
+from kgcheck.reference.snapshot import (
+    SourceRelease,
+    attach_snapshots,
+    damage_named,
+    refuse_unserved,
+    releases_of,
+    sources_of,
+)
 from kgcheck.settings import Settings
 
-MANIFEST = "manifest.json"
+_MAKER = f"kgcheck {__version__}"
 
 _SCORE = r"regexp_replace(score::VARCHAR, '\.0$', '')"
 
-_PLACE = re.compile(r"\{(\w+)\}")
 _CHANNEL = r"\(([^()]+)\)$"
 """Channel of a source, at the end of a record: ``ENSP00000269305 knowledge (UniProtKB-KW)``."""
 
@@ -70,51 +78,91 @@ class BuiltDirectory(Value):
         return sum(file.rows for file in self.files) - self.nodes
 
 
-def build_import(
-    snapshot: Path, out: Path, schema: Schema, recipe: Recipe, settings: Settings, progress: Progress
-) -> BuiltDirectory:
-    """Build the files of an import directory from a snapshot, and a manifest that names the source of each.
+def refuse_folder(out: Path, schema: Schema, recipe: Recipe, *, snapshot: str = "") -> None:
+    """Refuse a profile that cannot be built, and a folder with files that no build made, before anything is written.
 
     Raises:
-        UsageError: The folder has files of an import directory that was not built.
-        SnapshotError: The snapshot cannot be read, or has no source of the profile.
-        InputError: The folder cannot be written.
+        UsageError: A file of the profile is of several labels, or the folder is somebody else's.
     """
     if shared := [name for name, entries in recipe.by_file.items() if len(entries) > 1]:
         raise UsageError(
             f"a file of profile {schema.profile.name!r} is of several labels or relations: {shared[0]}",
             "build knows profiles whose files.toml names a file for each, such as ckg",
         )
-    if any((out / name).exists() for name in recipe.by_file) and not (out / MANIFEST).exists():
-        raise UsageError(f"{out} has files of another import directory", "name a new folder with --out")
+    present = [name for name in (*recipe.by_file, *filter(None, (snapshot,))) if (out / name).exists()]
+    if present and not made_by_build(out):
+        raise UsageError(f"{out} has a {present[0]} that kgcheck build did not make", "name a new folder with --out")
+
+
+def build_import(
+    snapshot: Path, out: Path, schema: Schema, recipe: Recipe, settings: Settings, progress: Progress
+) -> BuiltDirectory:
+    """Build the files of an import directory from a snapshot, and a manifest that names the source of each.
+
+    Files take the place of an earlier build's when all are written. Until the last one has, the manifest says that the
+    directory is not finished, and no load takes it.
+
+    Raises:
+        UsageError: The folder is somebody else's, or another build writes there.
+        SnapshotError: The snapshot cannot be read, or has no source of the profile.
+        InputError: The folder cannot be written.
+    """
+    refuse_folder(out, schema, recipe)
     releases = releases_of(snapshot, schema)
     try:
         make_folder(out)
-        with temporary_folder(out) as partial, working_database(settings) as db:
-            allow(db, partial)
-            attach_snapshots(db, {"ref": snapshot})
-            refuse_unserved(sources_of(db, snapshot), snapshot, schema)
-            built = _Build(db, schema, recipe, releases).write(partial, out, progress)
+        with _alone(out), temporary_folder(out) as partial:
+            with working_database(settings) as db, damage_named(snapshot):
+                allow(db, partial)
+                attach_snapshots(db, {"ref": snapshot})
+                refuse_unserved(sources_of(db, snapshot), snapshot, schema)
+                built = _Build(db, schema, recipe, releases, out).write(partial, progress)
+            manifest = _manifest(built, snapshot, releases, partial)
+            write_text(out / MANIFEST, json.dumps({"made_by": _MAKER, UNFINISHED: True}) + "\n")
             for name in recipe.by_file:
                 make_folder((out / name).parent)
                 os.replace(partial / name, out / name)
-    except (OSError, duckdb.IOException) as error:
-        why = error.strerror if isinstance(error, OSError) else first_words(error)
-        raise InputError(f"cannot write {out}: {why}", write_hint(error, "another --out")) from error
-    write_text(out / MANIFEST, json.dumps(_manifest(built, snapshot, releases, out), indent=1) + "\n")
+            write_text(out / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+    except OSError as error:
+        raise _unwritable(out, error) from error
     return built
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep other builds out of the folder."""
+    descriptor = os.open(out, os.O_RDONLY)
+    try:
+        if not lock_open_file(descriptor, exclusive=True):
+            raise UsageError(f"another build writes in {out}", "wait for it, or name another folder with --out")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(out: Path, error: OSError | duckdb.Error) -> InputError:
+    why = error.strerror if isinstance(error, OSError) else first_words(error)
+    return InputError(f"cannot write {out}: {why}", write_hint(error, "another --out"))
 
 
 class _Build:
     def __init__(
-        self, db: duckdb.DuckDBPyConnection, schema: Schema, recipe: Recipe, releases: Sequence[SourceRelease]
+        self,
+        db: duckdb.DuckDBPyConnection,
+        schema: Schema,
+        recipe: Recipe,
+        releases: Sequence[SourceRelease],
+        out: Path,
     ) -> None:
         self._db = db
         self._schema = schema
         self._recipe = recipe
         self._sources = {release.source for release in releases}
+        self._out = out
+        listed = "SELECT DISTINCT source FROM ref.topic WHERE topic = 'entity' AND complete"
+        self._complete = {str(source) for (source,) in db.execute(listed).fetchall()}
 
-    def write(self, partial: Path, out: Path, progress: Progress) -> BuiltDirectory:
+    def write(self, partial: Path, progress: Progress) -> BuiltDirectory:
         """Write every file of the recipe into a folder."""
         files: list[BuiltFile] = []
         left_out: dict[str, dict[str, int]] = {}
@@ -131,7 +179,7 @@ class _Build:
                 step.advance()
         order = [entry.file for entry in self._recipe.files]
         files.sort(key=lambda file: order.index(file.file))
-        return BuiltDirectory(folder=out, files=tuple(files), left_out=left_out)
+        return BuiltDirectory(folder=self._out, files=tuple(files), left_out=left_out)
 
     def _list_ids(self) -> None:
         """Tables ``ids <label>``, what the authority lists, and ``named <label>``, what edges will name."""
@@ -141,7 +189,7 @@ class _Build:
             self._db.execute(
                 f"""
                 CREATE TEMP TABLE {_ids(label)} AS SELECT DISTINCT id, source FROM ref.lifecycle
-                WHERE source IN ({literal(issuer.source)}, {literal(issuer.other or "")}) AND state = 'current'
+                WHERE source = {_issuer(label, "id")} AND state = 'current'
                   AND regexp_full_match(id, {literal(label.id_pattern)}) {namespace};
                 CREATE TEMP TABLE {_named(label)} (id VARCHAR, source VARCHAR)
                 """
@@ -152,10 +200,16 @@ class _Build:
         listed = f"{column} IN (SELECT id FROM {_ids(label)})"
         if label.authority.namespace:
             return listed
-        source = literal(label.authority.source)
-        known = f"(SELECT id FROM ref.lifecycle WHERE source = {source})"
-        open_list = f"NOT EXISTS (FROM ref.topic WHERE source = {source} AND topic = 'entity' AND complete)"
-        unlisted = "true" if label.site else f"({open_list} AND {column} NOT IN {known})"
+        issuers = {source for source in (label.authority.source, label.authority.other) if source}
+        lists = ", ".join(map(literal, issuers & self._complete)) or "''"
+        known = f"{base(label, column)} IN (SELECT id FROM ref.lifecycle WHERE source = {_issuer(label, column)})"
+        unlisted = f"{_issuer(label, column)} NOT IN ({lists}) AND NOT ({known})"
+        if label.site:
+            # A part of what its authority lists: gone where that is.
+            gone = (
+                f"SELECT id FROM ref.lifecycle WHERE source = {literal(label.authority.source)} AND state <> 'current'"
+            )
+            unlisted = f"{base(label, column)} NOT IN ({gone})"
         return f"({listed} OR {unlisted} AND regexp_full_match({column}, {literal(label.id_pattern)}))"
 
     def _select_edges(self, entry: EdgeFile, pattern: Pattern) -> dict[str, int]:
@@ -166,17 +220,23 @@ class _Build:
         head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
         columns = "head VARCHAR, tail VARCHAR, score DOUBLE, cited VARCHAR, source VARCHAR"
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE denied AS {_denied(pattern)}").fetchall()
         lost = Counter[str]()
         for source, cited, check in self._checks(entry, pattern):
-            links = _links(check, pattern, source, cited)
-            weak = f"HAVING coalesce(score >= {check.threshold}, true)" if check.threshold is not None else ""
+            links = self._links(check, pattern, cited)
+            weak = f"WHERE coalesce(score >= {check.threshold}, true)" if check.threshold is not None else ""
             self._db.execute(
                 f"""
-                CREATE OR REPLACE TEMP TABLE candidate AS
-                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL {weak}
+                CREATE OR REPLACE TEMP TABLE stated AS
+                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) {weak} GROUP BY ALL;
+                CREATE OR REPLACE TEMP TABLE candidate AS FROM stated ANTI JOIN denied USING (head, tail)
                 """
             ).fetchall()
             are_nodes = f"{self._is_node(head, 'head')} AND {self._is_node(tail, 'tail')}"
+            ((disputed,),) = self._db.execute(
+                f"SELECT count(*) FROM stated SEMI JOIN denied USING (head, tail) WHERE {are_nodes}"
+            ).fetchall()
+            lost.update({"a denial": int(disputed)} if disputed else {})
             self._db.execute(
                 f"""
                 INSERT INTO edge SELECT *, {literal(source)} FROM candidate c
@@ -206,13 +266,34 @@ class _Build:
         )
 
     def _is_elsewhere(self, label: Label, column: str) -> str:
-        """SQL for whether an end belongs to another namespace; one that is in none is told once, with the first."""
+        """SQL for whether an end is of another namespace; one that is of none counts once, with the first label."""
         if not label.authority.namespace:
             return "false"
-        source = f"SELECT id FROM ref.lifecycle WHERE source = {literal(label.authority.source)}"
-        filed = f"{column} IN ({source} AND {filed_elsewhere(label, 'lifecycle')})"
+        source = literal(label.authority.source)
+        filed = f"SELECT id FROM ref.lifecycle WHERE source = {source} AND coalesce(namespace, '') <> ''"
+        elsewhere = f"{column} IN ({filed} AND {filed_elsewhere(label, 'lifecycle')})"
         first = next(other for other in self._schema.labels if other.authority.source == label.authority.source)
-        return filed if label is first else f"({filed} OR {column} NOT IN ({source}))"
+        return elsewhere if label is first else f"({elsewhere} OR {column} NOT IN ({filed}))"
+
+    def _links(self, check: EdgeCheck, pattern: Pattern, cited: str) -> str:
+        """A select of the links that support an edge today: head, tail, score, recency and what an edge cites.
+
+        A record that several releases state counts as the newest has it.
+        """
+        cites = literal(cited)
+        if check.channels:
+            channel = f"nullif(regexp_extract(record, {literal(_CHANNEL)}, 1), '')"
+            cites = f"coalesce({cites} || ' (' || {channel} || ')', {cites})"
+        loop = "AND head_now <> tail_now" if pattern.head == pattern.tail and not pattern.loops else ""
+        of_source = f"source = {literal(check.source)} AND relation = {literal(check.link)}"
+        ((releases,),) = self._db.execute(
+            f"SELECT count(DISTINCT release_id) FROM ref.link WHERE {of_source}"
+        ).fetchall()
+        newest = "QUALIFY row_number() OVER (PARTITION BY head, tail, record ORDER BY recency DESC, score DESC) = 1"
+        return f"""
+        SELECT {_ends(pattern)}, score, recency, record, {cites} AS cited
+        FROM ref.link l JOIN (SELECT id, recency FROM ref.release) r ON r.id = l.release_id
+        WHERE {of_source} AND NOT negated AND NOT retracted {loop} {newest if releases > 1 else ""}"""
 
     def _checks(self, entry: EdgeFile, pattern: Pattern) -> Iterator[tuple[str, str, EdgeCheck]]:
         wanted = entry.sources or {check.source: check.source for check in pattern.checks}
@@ -237,7 +318,8 @@ class _Build:
         return _built(entry, rows, [str(source) for (source,) in found], empty)
 
     def _write_nodes(self, entry: NodeFile, label: Label, path: Path) -> BuiltFile:
-        issued = f"AND source IN ({', '.join(map(literal, entry.sources))})" if entry.sources else ""
+        issuer = _issuer(label, "id")
+        issued = f"AND {issuer} IN ({', '.join(map(literal, entry.sources))})" if entry.sources else ""
         linked = f"AND id IN (SELECT id FROM {_named(label)})" if entry.linked else ""
         self._db.execute(
             f"""
@@ -257,13 +339,13 @@ class _Build:
             check = self._stating(entry, label, name)
             if name == "source" and entry.sources:
                 cited = " ".join(f"WHEN {literal(s)} THEN {literal(c)}" for s, c in entry.sources.items())
-                columns[column] = f"CASE source {cited} END"
-            elif label.species and label.species.property == name and label.species.form:
+                columns[column] = f"CASE {issuer} {cited} END"
+            elif label.species and label.species.property == name and label.species.form and label.species.codes:
                 columns[column] = _species(label.species)
-            elif check and (select := self._values(entry, label, name, check)):
-                joins.append(f"LEFT JOIN ({select}) AS {identifier(f'of {name}')} USING (id)")
+            elif check and (stating := self._read_values(label, name, check)):
+                joins.append(f"LEFT JOIN {identifier(f'values {name}')} USING (id)")
                 columns[column] = identifier(f"value {name}")
-                sources.add(check.source)
+                sources |= stating
             else:
                 columns[column] = "NULL"
                 empty.append(name)
@@ -281,10 +363,8 @@ class _Build:
             return label.attributes["name"].model_copy(update={"every": True, "otherwise": None})
         return None
 
-    def _values(self, entry: NodeFile, label: Label, name: str, check: AttributeCheck) -> str:
-        """A select of the value of each node, or nothing where no release states any: as an audit reads them."""
-        if check.source not in self._sources and not (check.otherwise and check.otherwise.source in self._sources):
-            return ""
+    def _read_values(self, label: Label, name: str, check: AttributeCheck) -> set[str]:
+        """Table ``values <property>``: the value of each node, as an audit reads it; the sources that state any."""
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         statuses = "('current', 'synonym')" if check.every else "('current')"
         stated = f"""
@@ -298,15 +378,25 @@ class _Build:
             UNION ALL SELECT n.id, l.head_now, 2 FROM node n JOIN ref.link l ON l.tail_now = {base(label, "n.id")}
             WHERE l.source = {literal(check.otherwise.source)} AND l.relation = {literal(check.otherwise.link)}
               AND NOT l.negated AND NOT l.retracted"""
-        separator = self._recipe.format.list_separator
-        first = f"SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)"
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE stated_value AS
+            SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)
+            """
+        ).fetchall()
+        separator, value = literal(self._recipe.format.list_separator), "min(value)"
         if label.properties[name].type == "strings":
             # A name with the separator in it would be read as two.
-            whole = f"FILTER (NOT contains(value, {literal(separator)}))"
-            value = f"string_agg(DISTINCT value, {literal(separator)} ORDER BY value) {whole}"
-        else:
-            value = "min(value)"
-        return f"SELECT id, {value} AS {identifier(f'value {name}')} FROM ({first}) GROUP BY id"
+            whole = f"FILTER (NOT contains(value, {separator}))"
+            value = f"string_agg(DISTINCT value, {separator} ORDER BY value) {whole}"
+        self._db.execute(
+            f"""
+            CREATE OR REPLACE TEMP TABLE {identifier(f"values {name}")} AS
+            SELECT id, {value} AS {identifier(f"value {name}")} FROM stated_value GROUP BY id
+            """
+        ).fetchall()
+        of_place = {1: check.source, 2: check.otherwise.source if check.otherwise else ""}
+        return {of_place[place] for (place,) in self._db.execute("SELECT DISTINCT place FROM stated_value").fetchall()}
 
     def _copy(self, columns: dict[str, str], source: str, path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -314,27 +404,35 @@ class _Build:
         plain = "regexp_replace({}, '[\\t\\r\\n]+', ' ', 'g') AS {}"
         cells = ", ".join(plain.format(value, identifier(name)) for name, value in columns.items())
         form = "FORMAT csv, DELIMITER '\t', HEADER true, NULL ''"
-        ((rows,),) = self._db.execute(
-            f"COPY (SELECT {cells} {source} ORDER BY ALL) TO {literal(str(path))} ({form})"
-        ).fetchall()
+        select = f"SELECT {cells} {source} ORDER BY ALL"
+        try:
+            ((rows,),) = self._db.execute(f"COPY ({select}) TO {literal(str(path))} ({form})").fetchall()
+        except duckdb.IOException as error:
+            raise _unwritable(self._out, error) from error
         return int(rows)
 
 
-def _links(check: EdgeCheck, pattern: Pattern, source: str, cited: str) -> str:
-    """A select of what links state today: head, tail, score and what an edge cites."""
-    cites, ends = literal(cited), "head_now AS head, tail_now AS tail"
-    if check.channels:
-        channel = f"nullif(regexp_extract(record, {literal(_CHANNEL)}, 1), '')"
-        cites = f"coalesce({cites} || ' (' || {channel} || ')', {cites})"
+def _issuer(label: Label, column: str) -> str:
+    """SQL for the source that issues an id."""
+    issuer = label.authority
+    if not issuer.other:
+        return literal(issuer.source)
+    of_source = f"regexp_full_match({column}, {literal(issuer.pattern or '.*')})"
+    return f"CASE WHEN {of_source} THEN {literal(issuer.source)} ELSE {literal(issuer.other)} END"
+
+
+def _ends(pattern: Pattern) -> str:
+    """SQL for the ends of a link today, in one order where order means nothing."""
     if pattern.symmetric:
-        ends = "least(head_now, tail_now) AS head, greatest(head_now, tail_now) AS tail"
-    loop = "AND head_now <> tail_now" if pattern.head == pattern.tail and not pattern.loops else ""
-    of_source = f"""FROM ref.link l JOIN ref.release r ON r.id = l.release_id
-    WHERE l.source = {literal(source)} AND relation = {literal(check.link)}"""
-    return f"""
-    SELECT {ends}, score, recency, {cites} AS cited {of_source} AND NOT retracted {loop}
-    AND NOT EXISTS (FROM ref.link d WHERE d.source = l.source AND d.relation = l.relation AND d.negated
-                    AND d.head_now = l.head_now AND d.tail_now = l.tail_now)"""
+        return "least(head_now, tail_now) AS head, greatest(head_now, tail_now) AS tail"
+    return "head_now AS head, tail_now AS tail"
+
+
+def _denied(pattern: Pattern) -> str:
+    """A select of the pairs that a source of a pattern denies."""
+    pairs = ", ".join(f"({literal(check.source)}, {literal(check.link)})" for check in pattern.checks)
+    of_pattern = f"(source, relation) IN ({pairs})" if pairs else "false"
+    return f"SELECT DISTINCT {_ends(pattern)} FROM ref.link WHERE negated AND NOT retracted AND {of_pattern}"
 
 
 def _species(species: Species) -> str:
@@ -349,8 +447,8 @@ def _constants(entry: NodeFile | EdgeFile, label: Label | None) -> dict[str, str
     """SQL for the columns of constants."""
 
     def value(text: str) -> str:
-        pieces = [literal(part) for part in _PLACE.split(text)]
-        for number, name in enumerate(_PLACE.findall(text)):
+        pieces = [literal(part) for part in PLACE.split(text)]
+        for number, name in enumerate(PLACE.findall(text)):
             pieces[2 * number + 1] = part_of_id(label, "id", name) if label and name != "id" else "id"
         return " || ".join(pieces)
 
@@ -371,7 +469,9 @@ def _named(label: Label) -> str:
     return identifier(f"named {label.name}")
 
 
-def _manifest(built: BuiltDirectory, snapshot: Path, releases: Sequence[SourceRelease], out: Path) -> dict[str, object]:
+def _manifest(
+    built: BuiltDirectory, snapshot: Path, releases: Sequence[SourceRelease], folder: Path
+) -> dict[str, object]:
     def origin(release: SourceRelease) -> dict[str, str]:
         return {
             "name": release.name,
@@ -383,14 +483,14 @@ def _manifest(built: BuiltDirectory, snapshot: Path, releases: Sequence[SourceRe
         }
 
     return {
-        "made_by": f"kgcheck {__version__}",
+        "made_by": _MAKER,
         "made_at": clock.now().isoformat(),
         "snapshot": snapshot.name,
         "files": {
             file.file: {
                 "target": file.target,
                 "rows": file.rows,
-                "sha256": sha256_of(out / file.file),
+                "sha256": sha256_of(folder / file.file),
                 "sources": [origin(release) for release in releases if release.source in file.sources],
             }
             for file in built.files

@@ -138,15 +138,27 @@ class Workspace(Context):
         )
         return self.releases()
 
-    def build_import(self, out: str | Path) -> "BuiltDirectory":
-        """Build an import directory from the snapshot: the nodes, properties and edges that its sources state."""
-        from kgcheck.profile.import_files import load_recipe
-        from kgcheck.reference.import_directory import build_import
+    def build_import(
+        self, out: str | Path, sources: str | Path | None = None, *, releases: Mapping[str, str] | None = None
+    ) -> "BuiltDirectory":
+        """Build an import directory: the nodes, properties and edges that the providers' files, or a snapshot, state.
 
+        Of a folder of files, a snapshot is built first, ``reference.duckdb`` in the directory; it becomes the reference
+        of the workspace. Without ``sources``, it is built from that reference.
+        """
+        from kgcheck.profile.import_files import load_recipe
+        from kgcheck.reference.import_directory import build_import, refuse_folder
+
+        folder, recipe = Path(out), load_recipe(self.schema)
+        if sources is not None:
+            made = None if Path(sources).is_file() else "reference.duckdb"
+            refuse_folder(folder, self.schema, recipe, snapshot=made or "")
+            self.reference = folder / made if made else Path(sources)
+            if made:
+                self.build_reference(sources, releases=releases)
         if self.reference is None:
             raise UsageError("the workspace has no reference to build from", "name a snapshot with reference=")
-        recipe = load_recipe(self.schema)
-        return build_import(self.reference, Path(out), self.schema, recipe, self.settings, self.progress)
+        return build_import(self.reference, folder, self.schema, recipe, self.settings, self.progress)
 
     def releases(self) -> "tuple[SourceRelease, ...]":
         """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""

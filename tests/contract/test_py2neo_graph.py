@@ -11,6 +11,7 @@ from kgcheck.model import Outcome
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.contract.stores import CKG, Official
+from tests.support import ROOT
 from tests.support.audits import core_demo
 from tests.support.neo4j_fixtures import Neo4jTarget
 
@@ -32,7 +33,8 @@ def test_the_graph_of_a_caller_is_audited_asked_and_checked(
         counts = held.counts()
 
     settings = Settings(home=tmp_path)
-    with Workspace(store=graph, reference=core_demo().reference, settings=settings) as workspace:
+    ckg = ROOT / "loaders/ckg"
+    with Workspace(store=graph, profile=ckg, reference=core_demo().reference, settings=settings) as workspace:
         there = workspace.audit(types=["existence"])
         answer = workspace.ask(QUESTION).answer
         check = workspace.check("existence Gene APOE")

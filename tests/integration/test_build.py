@@ -1,7 +1,10 @@
 """A graph that is built from its sources: what becomes a node, a property and an edge, and what an audit says of it."""
 
 import csv
+import fcntl
 import json
+import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.audit.run import Audit
-from kgcheck.errors import InputError, SnapshotError
+from kgcheck.errors import InputError, SnapshotError, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.loading.load import load_directory
+from kgcheck.loading.manifest import read_manifest
 from kgcheck.model import CheckType, Outcome, Reason
 from kgcheck.options import AuditOptions
 from kgcheck.profile.import_files import NodeFile, load_recipe
+from kgcheck.profile.schema import load_schema
+from kgcheck.profile.toml_files import WrongFile
 from kgcheck.progress import NoProgress
 from kgcheck.reference import import_directory
 from kgcheck.reference.import_directory import BuiltDirectory, build_import
@@ -137,11 +143,26 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuiltDirect
     goa = facts.release("goa").link("ASSOCIATED_WITH", "P10001", "GO:0000011")
     goa.link("ASSOCIATED_WITH", "P10003", "GO:0000011").link("ASSOCIATED_WITH", "P10004", "GO:0000011", negated=True)
     goa.link("ASSOCIATED_WITH", "P10004", "GO:0000011", record="another")
+    # A denial counts whoever states the edge, and in either order where order means nothing; not a retracted one.
+    uniprot.link("ASSOCIATED_WITH", "P10003", "GO:0000012")
+    goa.link("ASSOCIATED_WITH", "P10003", "GO:0000012", negated=True)
+    goa.link("ASSOCIATED_WITH", "P10002", "GO:0000011", record="PMID:2")
+    goa.link("ASSOCIATED_WITH", "P10002", "GO:0000011", record="PMID:1", negated=True)
+    uniprot.link("CURATED_INTERACTS_WITH", "P10001", "P10002").link("CURATED_INTERACTS_WITH", "P10001", "P10003")
+    uniprot.link("CURATED_INTERACTS_WITH", "P10002", "P10001", negated=True)
+    # Sites of what is gone are gone.
+    facts.release("psimod").entities("Modification", "MOD:00046")
+    for site in ("P10001_S2-p", "P10008_S2-p", "P10009_S3-p"):
+        uniprot.link("HAS_MODIFICATION", site, "MOD:00046")
     go = facts.release("go", complete=True).entities("Biological_process", "GO:0000011", "GO:0000012")
     go.entity("GO:0000013", "Biological_process", "obsolete").entity("GO:0000021", "Molecular_function")
+    go.entity("GO:0000031", state="obsolete")
+    goa.link("ASSOCIATED_WITH", "P10001", "GO:0000031")
     go.value("GO:0000011", "name", "a process").value("GO:0000011", "definition", "It goes on. [GOC:x]")
     facts.release("string", "11", "2019").link("ACTS_ON", "P10001", "P10002", 0.99)
+    facts.release("string", "10", "2015").link("ACTS_ON", "P10003", "P10004", 0.9, record="old")
     string = facts.release("string", "12", "2023").link("ACTS_ON", "P10002", "P10001", 0.7)
+    string.link("ACTS_ON", "P10003", "P10004", 0.2, record="new")
     string.link("ACTS_ON", "P10001", "P10003", 0.39).link("ACTS_ON", "P10002", "P10002", 0.9)
     facts.release("bto").entities("Tissue", "BTO:0000001", "BTO:0000002")
     tissues = facts.release("tissues").link(
@@ -152,8 +173,11 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuiltDirect
     reactome = facts.release("reactome").entities("Pathway", "R-HSA-1", "R-MMU-1", "R-HSA-2")
     reactome.value("R-HSA-1", "name", "Signalling")
     reactome.link("ANNOTATED_IN_PATHWAY", "P10001", "R-HSA-1").link("ANNOTATED_IN_PATHWAY", "P10001", "R-MMU-1")
+    reactome.link("ANNOTATED_IN_PATHWAY", "P10001", "SMP00001").link("ANNOTATED_IN_PATHWAY", "P10001", "SMP00003")
+    facts.release("smpdb").entity("SMP00001", "Pathway", "deleted")
     facts.release("pubmed").entity("PMID:1", state="withdrawn")
-    facts.release("hgnc").entities("Gene", "GEN1", "GEN2").link("TRANSLATED_INTO", "GEN1", "P10002", record="PMID:1")
+    hgnc = facts.release("hgnc").entities("Gene", "GEN1", "GEN2")
+    hgnc.link("TRANSLATED_INTO", "GEN1", "P10002", record="PMID:1").link("TRANSLATED_INTO", "GEN2", "P10005")
     folder = tmp_path_factory.mktemp("crowded")
     return folder / "import", built(facts.build(folder), folder / "import")
 
@@ -166,26 +190,34 @@ def test_edges_are_what_sources_state_today(crowded: tuple[Path, BuiltDirectory]
     processes = read(out, "databases/Biological_process_associated_with.tsv")
     assert [(row["START_ID"], row["END_ID"], row["source"], row["score"]) for row in processes] == [
         ("P10001", "GO:0000011", "UniProt", "5"),
+        ("P10002", "GO:0000011", "GOA", "5"),
         ("P10003", "GO:0000011", "GOA", "5"),
     ]
+    assert edges(out, "databases/intact_interacts_with.tsv") == {("P10001", "P10003")}
+    assert edges(out, "databases/signor_modified_protein_has_modification.tsv") == {("P10001_S2-p", "MOD:00046")}
     # Once, with the newer score; none below the cut-off, and none from a node to itself.
-    (acts_on,) = read(out, "databases/string_protein_acts_on_protein.tsv")
+    acts_on, of_a_record = read(out, "databases/string_protein_acts_on_protein.tsv")
     assert (acts_on["START_ID"], acts_on["END_ID"], acts_on["score"]) == ("P10001", "P10002", "0.7")
+    # Another record of a pair counts by itself.
+    assert (of_a_record["START_ID"], of_a_record["END_ID"], of_a_record["score"]) == ("P10003", "P10004", "0.9")
     assert (acts_on["source"], acts_on["action"], acts_on["TYPE"]) == ("STRING", "association", "COMPILED_ACTS_ON")
     # One for each channel, cited by its name.
     tissues = read(out, "databases/Protein_Tissue_associated_with_integrated.tsv")
     assert [(row["source"], row["score"]) for row in tissues] == [("TISSUES (GHR)", "4"), ("TISSUES (HPA)", "3.5")]
     # Nothing that rests on a retracted paper alone.
-    assert edges(out, "databases/Protein_gene_translated_into.tsv") == set()
+    assert edges(out, "databases/Protein_gene_translated_into.tsv") == {("GEN2", "P10005")}
 
 
 def test_nodes_are_what_authorities_list_or_edges_name(crowded: tuple[Path, BuiltDirectory]) -> None:
     out, made = crowded
-    assert {row["ID"] for row in read(out, "databases/Protein.tsv")} == set(PROTEINS)
+    # One that no release lists, and nobody says to be gone, is a node where a link names it.
+    assert {row["ID"] for row in read(out, "databases/Protein.tsv")} == {*PROTEINS, "P10005"}
     assert [row["ID"] for row in read(out, "ontologies/Biological_process.tsv")] == ["GO:0000011", "GO:0000012"]
     assert [row["ID"] for row in read(out, "ontologies/Molecular_function.tsv")] == ["GO:0000021"]
     # Only with an edge: a pathway without proteins, and a sequence that no protein has, are nobody's.
     assert [row["ID"] for row in read(out, "databases/reactome_Pathway.tsv")] == ["R-HSA-1", "R-MMU-1"]
+    (small,) = read(out, "databases/smpdb_Pathway.tsv")
+    assert (small["ID"], small["source"], small["linkout"]) == ("SMP00003", "SMPDB", "https://smpdb.ca/view/SMP00003")
     assert [row["ID"] for row in read(out, "databases/Amino_acid_sequence.tsv")] == ["P10001"]
     assert [row["ID"] for row in read(out, "databases/signor_Modified_protein.tsv")] == ["P10001_S2-p"]
     assert made.nodes == sum(len(read(out, f.file)) for f in RECIPE.nodes)
@@ -209,15 +241,21 @@ def test_properties_are_what_sources_state(crowded: tuple[Path, BuiltDirectory])
     process = read(out, "ontologies/Biological_process.tsv")[0]
     assert (process["description"], process["type"]) == ("It goes on. [GOC:x]", "-21")
     (proteins,) = (f for f in made.files if f.file == "databases/Protein.tsv")
-    assert proteins.empty == ()
-    assert {f.file: f.empty for f in made.files}["databases/Gene.tsv"] == ("family",)
+    assert proteins.empty == ("accession", "taxid")
+    # From a link, where the authority states none: who says so is a source of the file.
+    assert read(out, "databases/Protein.tsv")[4]["name"] == "GEN2"
+    assert proteins.sources == ("hgnc", "uniprot")
+    assert {f.file: f.empty for f in made.files}["databases/Gene.tsv"] == ("name", "family", "synonyms")
 
 
 def test_what_is_left_out_is_counted_by_why(crowded: tuple[Path, BuiltDirectory]) -> None:
     _, made = crowded
     assert made.left_out == {
-        "databases/Biological_process_associated_with.tsv": {"an id that is not current": 2},
+        "databases/Biological_process_associated_with.tsv": {"a denial": 2, "an id that is not current": 3},
         "databases/Protein_Tissue_associated_with_integrated.tsv": {"an id of another form": 1},
+        "databases/intact_interacts_with.tsv": {"a denial": 1},
+        "databases/reactome_protein_annotated_to_pathway.tsv": {"an id that is not current": 1},
+        "databases/signor_modified_protein_has_modification.tsv": {"an id that is not current": 2},
     }
 
 
@@ -227,8 +265,9 @@ def test_the_manifest_names_the_source_of_each_file(crowded: tuple[Path, BuiltDi
     assert set(files) == set(RECIPE.by_file)
     (string,) = {s["source"] for s in files["databases/string_protein_acts_on_protein.tsv"]["sources"]}
     assert string == "string"
-    assert files["databases/smpdb_Pathway.tsv"]["sources"] == []
-    assert {s["version"] for s in files["databases/Protein.tsv"]["sources"]} == {"2026_01 (2026-01-01)", "undated"}
+    assert files["databases/Protein_disgenet_associated_with.tsv"]["sources"] == []
+    versions = {s["version"] for s in files["databases/Protein.tsv"]["sources"] if s["source"] == "uniprot"}
+    assert versions == {"2026_01 (2026-01-01)", "undated"}
     assert all(entry["rows"] == len(read(out, name)) for name, entry in files.items())
 
 
@@ -275,12 +314,17 @@ def test_the_command_shows_files_and_what_is_left_out(demo_built: Path) -> None:
 def test_what_cannot_be_built_is_one_clear_line(demo_built: Path, tmp_path: Path) -> None:
     snapshot = demo_built / "import/reference.duckdb"
     (tmp_path / "others/databases").mkdir(parents=True)
-    (tmp_path / "others/databases/Protein.tsv").write_text("mine\n")
+    for name in ("databases/Protein.tsv", "reference.duckdb"):
+        (tmp_path / "others" / name).write_text("mine\n")
+    # Somebody else's manifest says nothing of a build.
+    (tmp_path / "others/manifest.json").write_text('{"files": {}}')
     (tmp_path / "file").write_text("")
 
-    refused = kgcheck("build", snapshot, "--out", tmp_path / "others")
-    assert refused.refuses(f"{tmp_path / 'others'} has files of another import directory")
-    assert (tmp_path / "others/databases/Protein.tsv").read_text() == "mine\n"
+    for sources in (snapshot, FACTS_OF_DEMO):
+        refused = kgcheck("build", sources, "--out", tmp_path / "others")
+        assert refused.refuses(f"{tmp_path / 'others'} has a databases/Protein.tsv that kgcheck build did not make")
+    for name in ("databases/Protein.tsv", "reference.duckdb"):
+        assert (tmp_path / "others" / name).read_text() == "mine\n"
     assert kgcheck("build", snapshot, "--out", tmp_path / "file" / "x").refuses("cannot write")
     assert kgcheck("build", tmp_path / "nothing", "--out", tmp_path / "new").refuses("there is no folder")
     assert kgcheck("build", tmp_path / "file", "--out", tmp_path / "new").refuses(f"{tmp_path / 'file'} is not a")
@@ -289,12 +333,16 @@ def test_what_cannot_be_built_is_one_clear_line(demo_built: Path, tmp_path: Path
     assert shared.refuses("a file of profile 'kgx' is of several labels or relations: nodes.tsv")
 
 
+def files_in(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_a_build_that_fails_leaves_the_files_as_they_were(
     demo_built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = demo_built / "import/reference.duckdb"
     built(snapshot, tmp_path / "import")
-    before = {path: path.read_bytes() for path in (tmp_path / "import").rglob("*") if path.is_file()}
+    before = files_in(tmp_path / "import")
 
     def full(*_: object) -> dict[str, str]:
         raise OSError(28, "No space left on device")
@@ -303,4 +351,86 @@ def test_a_build_that_fails_leaves_the_files_as_they_were(
     with pytest.raises(InputError, match="No space left"):
         built(snapshot, tmp_path / "import")
 
-    assert {path: path.read_bytes() for path in (tmp_path / "import").rglob("*") if path.is_file()} == before
+    assert files_in(tmp_path / "import") == before
+
+
+def test_a_build_cut_off_between_two_files_is_not_loaded_and_is_done_again(
+    demo_built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, out = demo_built / "import/reference.duckdb", tmp_path / "import"
+    real, put = os.replace, list[Path]()
+
+    def cut_off(source: Path, target: Path) -> None:
+        if Path(target).suffix == ".tsv":
+            put.append(Path(target))
+        if len(put) == 3:
+            raise KeyboardInterrupt
+        real(source, target)
+
+    monkeypatch.setattr("kgcheck.reference.import_directory.os.replace", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        built(snapshot, out)
+    monkeypatch.undo()
+
+    assert kgcheck("load", out, "--store", tmp_path / "g.lbdb").refuses(f"the build of {out} was cut off")
+    built(snapshot, out)
+    assert {f.relative_to(out) for f in files_in(out)} == {Path("manifest.json"), *map(Path, RECIPE.by_file)}
+    assert kgcheck("load", out, "--store", tmp_path / "g.lbdb", "--dry-run").code == 0
+
+
+def test_two_builds_do_not_mix(demo_built: Path, tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(UsageError, match="another build writes in"):
+            built(demo_built / "import/reference.duckdb", tmp_path)
+    finally:
+        os.close(descriptor)
+
+
+def test_what_was_not_read_again_has_the_sources_of_the_newer_build(tmp_path: Path) -> None:
+    versions = []
+    for release, gene in (("one", "AA1"), ("two", "BB1")):
+        facts = Facts()
+        facts.release("go", release).entities("Biological_process", "GO:0000011")
+        facts.release("hgnc", release).entities("Gene", gene)
+        built(facts.build(tmp_path / release), tmp_path / "import")
+        with EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA, create=True) as store:
+            load_directory(tmp_path / "import", store, Settings(), quarantine=tmp_path / "rejected.jsonl")
+            manifest = read_manifest(store.meta())
+        assert manifest
+        versions.append({manifest.files[f"{n}.tsv"].origins[0].version for n in FILES_OF_TWO})
+
+    assert versions == [{"one (2026-01-01)"}, {"two (2026-01-01)"}]
+
+
+FILES_OF_TWO = ("ontologies/Biological_process", "databases/Gene")
+
+
+def test_a_load_by_build_says_what_the_store_had_before(demo_built: Path, tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("hgnc").entities("Gene", "AA1")
+    store = tmp_path / "graph.lbdb"
+    shutil.copy(demo_built / "graph.lbdb", store)
+    done = kgcheck("build", facts.build(tmp_path), "--out", tmp_path / "import", "--store", store)
+    assert done.code == 0, done.err
+    assert "Disease: 43 that no file states stay; --prune takes them away" in done.err
+
+
+@pytest.mark.parametrize(
+    ("constants", "mistake"),
+    [
+        ('{ type = "{nothing}" }', "{nothing} stands for nothing; what does: {id}"),
+        ('{ ID = "x" }', "'ID' is a column of ids, and no constant"),
+    ],
+)
+def test_a_constant_that_means_nothing_is_a_mistake_of_the_profile(
+    constants: str, mistake: str, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "loaders/ckg", tmp_path / "mine")
+    files = tmp_path / "mine/files.toml"
+    text = files.read_text().replace('{ ":LABEL" = "Disease", type = "-26" }', constants)
+    files.write_text(text)
+    with pytest.raises(WrongFile) as caught:
+        load_recipe(load_schema(str(tmp_path / "mine")))
+    assert mistake in str(caught.value)

@@ -175,6 +175,7 @@ def shown_again(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     return Shown(out, said, findings(out))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["alzheimer", "rasopathies"])
 def test_demo_designs_protocols_on_what_it_verified(shown_again: Shown, name: str) -> None:

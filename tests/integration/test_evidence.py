@@ -356,6 +356,7 @@ def assert_both_ways_agree(snapshot: Path, tasks: list[CheckTask]) -> None:
             assert bulk == [(v.outcome, v.reason, v.confidence) for _, v in islice(single, len(group))], group[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_whole_tables_and_single_tasks_end_alike(snapshot: Path) -> None:
     assert_both_ways_agree(snapshot, TASKS)
@@ -385,6 +386,7 @@ def test_bulk_and_single_judgements_agree(tmp_path_factory: pytest.TempPathFacto
     assert_judgements_agree(tmp_path_factory.mktemp("generated"), facts, step=5)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(snapshots())

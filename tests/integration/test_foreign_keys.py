@@ -117,6 +117,7 @@ def plainly(wrong: Wrong) -> Wrong:
     return {(reason, subject.replace("biolink:", "")) for reason, subject in wrong}
 
 
+@pytest.mark.nightly
 def test_names_with_a_prefix_as_kgx_writes_them(server: Neo4jTarget, tmp_path: Path) -> None:
     snapshot = build(profile_dir("kgx") / "demo" / "reference", tmp_path / "r.duckdb", "kgx")
     load(copied("kgx", tmp_path), server.uri, "kgx")

@@ -116,6 +116,7 @@ def test_errors_in_the_demo_are_found(tmp_path: Path) -> None:
     check(measured(demo / "import", tmp_path / "reference.duckdb", tmp_path, most=2), kinds=30)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_errors_in_real_data_are_found(shared_data: Path, tmp_path: Path) -> None:
     for name in ("ckg_sources", "ontologies"):

@@ -295,6 +295,7 @@ def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
     check_killed(command, tmp_path / "out" / "results.jsonl", [str(q["id"]) for q in questions])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_killed_batch_of_checks_with_two_workers_has_each_item_once(
     alone: list[dict[str, Any]], tmp_path: Path

@@ -62,6 +62,7 @@ def test_a_killed_load_is_finished_by_the_same_command(
         assert file.changed == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 5))])
 def test_a_load_killed_anywhere_is_finished_by_the_same_command(
@@ -96,6 +97,7 @@ def test_every_store_takes_in_the_same_graph_and_takes_it_once(
     assert second.total("unchanged") == first.total("loaded") == first.nodes + first.edges
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_load_lives_through_a_restart_of_the_server(
     tmp_path: Path, neo4j_jars: Path, monkeypatch: pytest.MonkeyPatch

@@ -88,6 +88,7 @@ def constraints(server: Neo4jServer) -> set[str]:
 ODD = ["it's", 'say "yes"', "back\\slash", "a,b;c", " lead and trail ", "\u2028", "é\u00a0中😀", "'", "null", "\x0b"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_values_of_every_kind_arrive_as_they_are(stopped: Neo4jServer, tmp_path: Path) -> None:
     directory = ImportDirectory(tmp_path / "import")

@@ -108,6 +108,7 @@ def test_a_second_load_changes_nothing(path: Path, folder: Path, manifest: dict[
     assert (summary.total("loaded"), summary.total("changed"), summary.total("unchanged")) == (0, 0, NODES + EDGES)
 
 
+@pytest.mark.nightly
 def test_neo4j_holds_the_same_graph(
     path: Path, folder: Path, manifest: dict[str, Any], server: Neo4jTarget, tmp_path: Path
 ) -> None:

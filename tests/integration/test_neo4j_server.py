@@ -102,6 +102,7 @@ def test_failed_start_shows_the_log(tmp_path: Path, taken_port: int) -> None:
         Neo4jServer(tmp_path, bolt_port=taken_port, short_lived=True).start()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_lost_port_is_replaced_and_the_home_keeps_its_password(

@@ -180,6 +180,7 @@ def test_nothing_rests_on_an_answer_about_something_else(change: str, world: Wor
     assert judged(world, tmp_path / "kept") == [right for _, right in ASKED]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_nor_when_only_some_answers_are(shared_data: Path, tmp_path: Path) -> None:
     calls = st.lists(st.none() | st.sampled_from(list(CHANGES)), max_size=6)

@@ -260,6 +260,7 @@ def test_a_killed_audit_with_papers_ends_as_if_nothing_had_happened(index: Path,
     assert all(e.quote and e.quote in notes for e in said)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_path: Path) -> None:
     graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"

@@ -162,6 +162,7 @@ def test_a_patch_killed_at_20_points_of_the_embedded_store(tmp_path: Path, child
     is_killed_anywhere(embedded(tmp_path, child), points=20, seed=20)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.seeded
 def test_a_patch_killed_at_20_points_on_neo4j(

@@ -96,6 +96,7 @@ def test_plainly_supported_edges_have_one_verdict(
     assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())

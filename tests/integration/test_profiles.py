@@ -165,6 +165,7 @@ def test_the_hetionet_demo_from_file_to_finding(tmp_path: Path, snapshots: Snaps
     assert (hetionet.counts.get("insufficient", 0), changed["insufficient"]) == (0, 1)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_one_snapshot_of_real_files_serves_both(shared_data: Path, tmp_path: Path) -> None:
     files = tmp_path / "files"

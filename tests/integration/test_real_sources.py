@@ -198,6 +198,7 @@ def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:
         assert real.counted(target, Reason.CONFIRMED) > 19_000
 
 
+@pytest.mark.nightly
 def test_a_benchmark_set_of_the_graph(real: Real, tmp_path: Path) -> None:
     store, reference = real.folder / "graph.lbdb", tmp_path / "reference.duckdb"
     build_snapshot(real.data, reference, SCHEMA, SETTINGS)
@@ -244,6 +245,7 @@ def some_to_accept(findings: list[Finding], each: int, seed: int) -> list[tuple[
     return [(one, to) for one, to in choices if to or (one.change and one.change.kind is not ChangeKind.REVIEW)]
 
 
+@pytest.mark.nightly
 def test_hundreds_of_accepted_repairs_are_exported_and_survive_a_reload(real: Real, tmp_path: Path) -> None:
     shutil.copy(real.folder / "graph.lbdb", tmp_path)
     imported, quarantine = real.data / "ckg_import", tmp_path / "quarantine.jsonl"

@@ -411,6 +411,7 @@ class VisitedLedger(BrittleLedger):
         Ledger.record(self, *arguments)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.usefixtures("neo4j_jars")
 def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:

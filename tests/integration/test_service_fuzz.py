@@ -139,6 +139,7 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
     assert sum(codes.values()) > 150
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.seeded
 def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:

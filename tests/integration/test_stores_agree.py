@@ -77,6 +77,7 @@ def server(clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch) -> Neo4jTa
     return clean_neo4j
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_demo_is_the_same_in_both(server_ledger: Path) -> None:
     found = demo_audited()
@@ -158,6 +159,7 @@ def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
         assert len(list(ledger.findings(run))) == 93
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_real_import_is_the_same_in_both(server: Neo4jTarget, shared_data: Path, tmp_path: Path) -> None:
     """All nodes, and of each large file of edges one in ten; that both hold all of them, test_load_real.py says."""

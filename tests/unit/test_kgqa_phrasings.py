@@ -65,6 +65,7 @@ def test_every_noun_of_every_label(questions: Questions) -> None:
     check(questions, list(asked_by_noun(schema, load_lexicon(schema), IDS)))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_every_phrase_in_every_frame(questions: Questions) -> None:
     schema = load_schema()

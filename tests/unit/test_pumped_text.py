@@ -76,6 +76,7 @@ def test_what_reads_text_from_outside_takes_time_that_grows_with_it() -> None:
     assert told(expressions(*READS_TEXT)) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_all_expressions_take_time_that_grows_with_the_text() -> None:
     assert told(expressions()) == []
