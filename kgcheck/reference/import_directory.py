@@ -200,10 +200,13 @@ class _Build:
         listed = f"{column} IN (SELECT id FROM {_ids(label)})"
         if label.authority.namespace:
             return listed
-        issuers = {source for source in (label.authority.source, label.authority.other) if source}
-        lists = ", ".join(map(literal, issuers & self._complete)) or "''"
-        known = f"{base(label, column)} IN (SELECT id FROM ref.lifecycle WHERE source = {_issuer(label, column)})"
-        unlisted = f"{_issuer(label, column)} NOT IN ({lists}) AND NOT ({known})"
+        of_source = "SELECT id FROM ref.lifecycle WHERE source = {}"
+        lists = [
+            f"({is_issued} AND {base(label, column)} NOT IN ({of_source.format(literal(source))}))"
+            for source, is_issued in _issuers(label, column).items()
+            if source not in self._complete
+        ]
+        unlisted = f"({' OR '.join(lists) or 'false'})"
         if label.site:
             # A part of what its authority lists: gone where that is.
             gone = (
@@ -412,13 +415,20 @@ class _Build:
         return int(rows)
 
 
-def _issuer(label: Label, column: str) -> str:
-    """SQL for the source that issues an id."""
+def _issuers(label: Label, column: str) -> dict[str, str]:
+    """By source that issues ids of a label: SQL for whether an id is of its form."""
     issuer = label.authority
     if not issuer.other:
-        return literal(issuer.source)
+        return {issuer.source: "true"}
     of_source = f"regexp_full_match({column}, {literal(issuer.pattern or '.*')})"
-    return f"CASE WHEN {of_source} THEN {literal(issuer.source)} ELSE {literal(issuer.other)} END"
+    return {issuer.source: of_source, issuer.other: f"NOT {of_source}"}
+
+
+def _issuer(label: Label, column: str) -> str:
+    """SQL for the source that issues an id."""
+    issuers = _issuers(label, column).items()
+    cases = " ".join(f"WHEN {is_issued} THEN {literal(source)}" for source, is_issued in issuers)
+    return f"CASE {cases} END"
 
 
 def _ends(pattern: Pattern) -> str:

@@ -101,6 +101,7 @@ def test_a_graph_that_was_built_is_supported_and_lacks_nothing(demo_built: Path,
     assert any("built from the same files" in text and "uniprot" in text for text in judged.run.warnings)
 
 
+@pytest.mark.slow
 def test_another_release_than_that_of_the_graph_supports_on_its_own(tmp_path: Path) -> None:
     def release(name: str, *ids: str) -> Path:
         facts = Facts()
@@ -295,6 +296,7 @@ def test_nothing_that_is_built_is_refuted(tmp_path_factory: pytest.TempPathFacto
 # --- the command
 
 
+@pytest.mark.slow
 def test_the_command_shows_files_and_what_is_left_out(demo_built: Path) -> None:
     again = kgcheck("build", demo_built / "import/reference.duckdb", "--out", demo_built / "import")
     assert again.code == 0, again.err
@@ -388,6 +390,7 @@ def test_two_builds_do_not_mix(demo_built: Path, tmp_path: Path) -> None:
         os.close(descriptor)
 
 
+@pytest.mark.slow
 def test_what_was_not_read_again_has_the_sources_of_the_newer_build(tmp_path: Path) -> None:
     versions = []
     for release, gene in (("one", "AA1"), ("two", "BB1")):
@@ -407,6 +410,7 @@ def test_what_was_not_read_again_has_the_sources_of_the_newer_build(tmp_path: Pa
 FILES_OF_TWO = ("ontologies/Biological_process", "databases/Gene")
 
 
+@pytest.mark.slow
 def test_a_load_by_build_says_what_the_store_had_before(demo_built: Path, tmp_path: Path) -> None:
     facts = Facts()
     facts.release("hgnc").entities("Gene", "AA1")
