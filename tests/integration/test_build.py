@@ -161,16 +161,20 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuiltDirect
     goa.link("ASSOCIATED_WITH", "P10001", "GO:0000031")
     go.value("GO:0000011", "name", "a process").value("GO:0000011", "definition", "It goes on. [GOC:x]")
     facts.release("string", "11", "2019").link("ACTS_ON", "P10001", "P10002", 0.99)
-    facts.release("string", "10", "2015").link("ACTS_ON", "P10003", "P10004", 0.9, record="old")
+    early = facts.release("string", "10", "2015").link("ACTS_ON", "P10003", "P10004", 0.9, record="old")
     string = facts.release("string", "12", "2023").link("ACTS_ON", "P10002", "P10001", 0.7)
     string.link("ACTS_ON", "P10003", "P10004", 0.2, record="new")
+    # Of one record, the newest release speaks.
+    early.link("ACTS_ON", "P10001", "P10004", 0.9, record="same")
+    string.link("ACTS_ON", "P10001", "P10004", 0.2, record="same")
     string.link("ACTS_ON", "P10001", "P10003", 0.39).link("ACTS_ON", "P10002", "P10002", 0.9)
-    facts.release("bto").entities("Tissue", "BTO:0000001", "BTO:0000002")
+    facts.release("bto", complete=True).entities("Tissue", "BTO:0000001", "BTO:0000002")
     tissues = facts.release("tissues").link(
         "ASSOCIATED_WITH", "P10001", "BTO:0000001", 4.0, record="E1 knowledge (GHR)"
     )
     tissues.link("ASSOCIATED_WITH", "P10001", "BTO:0000001", 3.5, record="E1 knowledge (HPA)")
     tissues.link("ASSOCIATED_WITH", "P10001", "FMA:7163", 3.5)
+    tissues.link("ASSOCIATED_WITH", "P10001", "BTO:0000009", 3.5)
     reactome = facts.release("reactome").entities("Pathway", "R-HSA-1", "R-MMU-1", "R-HSA-2")
     reactome.value("R-HSA-1", "name", "Signalling")
     reactome.link("ANNOTATED_IN_PATHWAY", "P10001", "R-HSA-1").link("ANNOTATED_IN_PATHWAY", "P10001", "R-MMU-1")
@@ -178,7 +182,10 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuiltDirect
     facts.release("smpdb").entity("SMP00001", "Pathway", "deleted")
     facts.release("pubmed").entity("PMID:1", state="withdrawn")
     hgnc = facts.release("hgnc").entities("Gene", "GEN1", "GEN2")
-    hgnc.link("TRANSLATED_INTO", "GEN1", "P10002", record="PMID:1").link("TRANSLATED_INTO", "GEN2", "P10005")
+    hgnc.link("TRANSLATED_INTO", "GEN1", "P10002", record="PMID:1").link("TRANSLATED_INTO", "GEN2", "P10001")
+    hgnc.link("TRANSLATED_INTO", "GEN2", "P10006")
+    uniprot.entities("Protein", "P10006")
+    goa.link("ASSOCIATED_WITH", "P10005", "GO:0000012")
     folder = tmp_path_factory.mktemp("crowded")
     return folder / "import", built(facts.build(folder), folder / "import")
 
@@ -193,6 +200,7 @@ def test_edges_are_what_sources_state_today(crowded: tuple[Path, BuiltDirectory]
         ("P10001", "GO:0000011", "UniProt", "5"),
         ("P10002", "GO:0000011", "GOA", "5"),
         ("P10003", "GO:0000011", "GOA", "5"),
+        ("P10005", "GO:0000012", "GOA", "5"),
     ]
     assert edges(out, "databases/intact_interacts_with.tsv") == {("P10001", "P10003")}
     assert edges(out, "databases/signor_modified_protein_has_modification.tsv") == {("P10001_S2-p", "MOD:00046")}
@@ -206,13 +214,13 @@ def test_edges_are_what_sources_state_today(crowded: tuple[Path, BuiltDirectory]
     tissues = read(out, "databases/Protein_Tissue_associated_with_integrated.tsv")
     assert [(row["source"], row["score"]) for row in tissues] == [("TISSUES (GHR)", "4"), ("TISSUES (HPA)", "3.5")]
     # Nothing that rests on a retracted paper alone.
-    assert edges(out, "databases/Protein_gene_translated_into.tsv") == {("GEN2", "P10005")}
+    assert edges(out, "databases/Protein_gene_translated_into.tsv") == {("GEN2", "P10001"), ("GEN2", "P10006")}
 
 
 def test_nodes_are_what_authorities_list_or_edges_name(crowded: tuple[Path, BuiltDirectory]) -> None:
     out, made = crowded
     # One that no release lists, and nobody says to be gone, is a node where a link names it.
-    assert {row["ID"] for row in read(out, "databases/Protein.tsv")} == {*PROTEINS, "P10005"}
+    assert {row["ID"] for row in read(out, "databases/Protein.tsv")} == {*PROTEINS, "P10005", "P10006"}
     assert [row["ID"] for row in read(out, "ontologies/Biological_process.tsv")] == ["GO:0000011", "GO:0000012"]
     assert [row["ID"] for row in read(out, "ontologies/Molecular_function.tsv")] == ["GO:0000021"]
     # Only with an edge: a pathway without proteins, and a sequence that no protein has, are nobody's.
@@ -244,8 +252,8 @@ def test_properties_are_what_sources_state(crowded: tuple[Path, BuiltDirectory])
     (proteins,) = (f for f in made.files if f.file == "databases/Protein.tsv")
     assert proteins.empty == ("accession", "taxid")
     # From a link, where the authority states none: who says so is a source of the file.
-    assert read(out, "databases/Protein.tsv")[4]["name"] == "GEN2"
-    assert proteins.sources == ("hgnc", "uniprot")
+    assert [row["name"] for row in read(out, "databases/Protein.tsv")[4:]] == ["", "GEN2"]
+    assert proteins.sources == ("goa", "hgnc", "uniprot")
     assert {f.file: f.empty for f in made.files}["databases/Gene.tsv"] == ("name", "family", "synonyms")
 
 
@@ -253,7 +261,10 @@ def test_what_is_left_out_is_counted_by_why(crowded: tuple[Path, BuiltDirectory]
     _, made = crowded
     assert made.left_out == {
         "databases/Biological_process_associated_with.tsv": {"a denial": 2, "an id that is not current": 3},
-        "databases/Protein_Tissue_associated_with_integrated.tsv": {"an id of another form": 1},
+        "databases/Protein_Tissue_associated_with_integrated.tsv": {
+            "an id of another form": 1,
+            "an id that is not current": 1,
+        },
         "databases/intact_interacts_with.tsv": {"a denial": 1},
         "databases/reactome_protein_annotated_to_pathway.tsv": {"an id that is not current": 1},
         "databases/signor_modified_protein_has_modification.tsv": {"an id that is not current": 2},
