@@ -242,6 +242,8 @@ def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
     provider.server.faults += [loopback.send, loopback.slow_body(30)]
 
     assert "took longer than" in provider.fetch(fetch_total_s=0.4).failure
+    # On a busy machine the file itself may have taken too long, so that the list was not asked for.
+    provider.server.faults.clear()
     assert provider.fetch().failure == ""
 
 
