@@ -184,8 +184,6 @@ def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str,
 
     Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
-    if sources.is_file() and releases:
-        raise UsageError("--release is for files, and a snapshot names its releases", "leave it out")
     built = workspace.build_import(out, sources, releases=_stated_releases(releases))
     _show_built(built, format_)
     if not given("store"):

@@ -188,6 +188,10 @@ class _Load:
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
                 manifest = manifest.model_copy(update={"settled": tuple(settled)})
                 self._store.set_meta(LOADED, manifest.model_dump_json())
+            elif before and not self._options.dry_run:
+                manifest = self._manifest(files, hashes, stored, left, before, spared)
+                if [f.origins for f in manifest.files.values()] != [f.origins for f in before.files.values()]:
+                    self._store.set_meta(LOADED, before.model_copy(update={"files": manifest.files}).model_dump_json())
             return LoadSummary(
                 store=self._store.name,
                 files=files,
@@ -278,7 +282,7 @@ class _Load:
         for f in files:
             name = entry_name(f.file, f.target, self._recipe)
             entries[name] = (
-                before.files[name].model_copy(update={"origins": known.get(f.file, ())})
+                before.files[name].model_copy(update={"origins": known.get(f.file) or before.files[name].origins})
                 if before and f.file in spared
                 else LoadedFile(
                     target=f.target,

@@ -26,6 +26,12 @@ LOADED = "loaded"
 MANIFEST = "manifest.json"
 """File of an import directory that says where its files come from."""
 
+_LARGEST_MANIFEST = 4_000_000
+"""Bytes of a manifest that is read."""
+
+SNAPSHOT_MADE = "snapshot_made"
+"""Key of such a manifest where `kgcheck build` made the snapshot beside it, too."""
+
 UNFINISHED = "unfinished"
 """Key of such a manifest while `kgcheck build` puts files in place."""
 
@@ -138,6 +144,8 @@ def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
     try:
         for name, file in _directory_manifest(folder)["files"].items():
             fields = [{k: str(s[k]) for k in Origin.model_fields if k in s} for s in file.get("sources", ())]
+            # Half a character, which JSON can name, can be written nowhere.
+            "".join(text for f in fields for text in f.values()).encode()
             found[name] = tuple(Origin.model_validate(f) for f in fields)
     except (ValueError, KeyError, AttributeError, TypeError):
         # It is a courtesy of whoever made the directory, in no form that is agreed.
@@ -145,9 +153,11 @@ def origins(folder: Path) -> dict[str, tuple[Origin, ...]]:
     return found
 
 
-def made_by_build(folder: Path) -> bool:
-    """Tell whether `kgcheck build` made the directory."""
-    return str(_directory_manifest(folder).get("made_by", "")).startswith("kgcheck ")
+def made_by_build(folder: Path, *, snapshot: bool = False) -> bool:
+    """Tell whether `kgcheck build` made the directory, or the snapshot in it."""
+    manifest = _directory_manifest(folder)
+    made = str(manifest.get("made_by", "")).startswith("kgcheck ")
+    return made and (manifest.get(SNAPSHOT_MADE) is True or not snapshot)
 
 
 def refuse_unfinished(folder: Path) -> None:
@@ -157,9 +167,10 @@ def refuse_unfinished(folder: Path) -> None:
 
 
 def _directory_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
     try:
-        found = parse_json(read_whole(folder / MANIFEST))
-    except (InputError, ValueError):
+        found = parse_json(read_whole(path)) if path.stat().st_size <= _LARGEST_MANIFEST else None
+    except (InputError, OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -7,7 +7,7 @@ make an edge. What a source denies, or says to be gone, is left out.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import duckdb
 from kgcheck import __version__, clock
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import InputError, UsageError
-from kgcheck.loading.manifest import MANIFEST, UNFINISHED, made_by_build
+from kgcheck.loading.manifest import MANIFEST, SNAPSHOT_MADE, UNFINISHED, made_by_build
 from kgcheck.locks import lock_open_file
 from kgcheck.model import Value
 from kgcheck.outputs import make_folder, temporary_folder, write_hint, write_text
@@ -27,7 +27,7 @@ from kgcheck.profile.schema import Label, Pattern, Schema, Species
 from kgcheck.progress import Progress
 from kgcheck.providers.tsv import first_words
 from kgcheck.quoting import identifier, literal
-from kgcheck.reference.build import sha256_of
+from kgcheck.reference.build import build_snapshot, sha256_of
 from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, base, filed_elsewhere, part_of_id, sequence
 from kgcheck.reference.snapshot import (
     SourceRelease,
@@ -38,6 +38,9 @@ from kgcheck.reference.snapshot import (
     sources_of,
 )
 from kgcheck.settings import Settings
+
+SNAPSHOT = "reference.duckdb"
+"""Snapshot in a directory that was built from files."""
 
 _MAKER = f"kgcheck {__version__}"
 
@@ -66,6 +69,7 @@ class BuiltDirectory(Value):
     """
 
     folder: Path
+    snapshot: Path
     files: tuple[BuiltFile, ...]
     left_out: dict[str, dict[str, int]]
 
@@ -78,54 +82,64 @@ class BuiltDirectory(Value):
         return sum(file.rows for file in self.files) - self.nodes
 
 
-def refuse_folder(out: Path, schema: Schema, recipe: Recipe, *, snapshot: str = "") -> None:
-    """Refuse a profile that cannot be built, and a folder with files that no build made, before anything is written.
-
-    Raises:
-        UsageError: A file of the profile is of several labels, or the folder is somebody else's.
-    """
-    if shared := [name for name, entries in recipe.by_file.items() if len(entries) > 1]:
-        raise UsageError(
-            f"a file of profile {schema.profile.name!r} is of several labels or relations: {shared[0]}",
-            "build knows profiles whose files.toml names a file for each, such as ckg",
-        )
-    present = [name for name in (*recipe.by_file, *filter(None, (snapshot,))) if (out / name).exists()]
-    if present and not made_by_build(out):
-        raise UsageError(f"{out} has a {present[0]} that kgcheck build did not make", "name a new folder with --out")
-
-
 def build_import(
-    snapshot: Path, out: Path, schema: Schema, recipe: Recipe, settings: Settings, progress: Progress
+    sources: Path,
+    out: Path,
+    schema: Schema,
+    recipe: Recipe,
+    settings: Settings,
+    progress: Progress,
+    releases: Mapping[str, str] | None = None,
 ) -> BuiltDirectory:
     """Build the files of an import directory from a snapshot, and a manifest that names the source of each.
 
-    Files take the place of an earlier build's when all are written. Until the last one has, the manifest says that the
-    directory is not finished, and no load takes it.
+    Of a folder of providers' files a snapshot is built first, which stays in the directory. All of it takes the place
+    of an earlier build's when it is written; until the last file has, the manifest says that the directory is not
+    finished, and no load takes it. ``releases`` are those of sources whose files do not state them.
 
     Raises:
-        UsageError: The folder is somebody else's, or another build writes there.
-        SnapshotError: The snapshot cannot be read, or has no source of the profile.
+        UsageError: The profile cannot be built, the folder is somebody else's, or another build writes there.
+        SnapshotError: The snapshot cannot be read or written, or has no source of the profile.
         InputError: The folder cannot be written.
     """
-    refuse_folder(out, schema, recipe)
-    releases = releases_of(snapshot, schema)
+    makes_snapshot = not sources.is_file()
+    _refuse_folder(out, schema, recipe, makes_snapshot=makes_snapshot)
     try:
         make_folder(out)
         with _alone(out), temporary_folder(out) as partial:
+            snapshot = partial / SNAPSHOT if makes_snapshot else sources
+            if makes_snapshot:
+                build_snapshot(sources, snapshot, schema, settings, releases=releases, progress=progress)
+            stated = releases_of(snapshot, schema)
             with working_database(settings) as db, damage_named(snapshot):
                 allow(db, partial)
                 attach_snapshots(db, {"ref": snapshot})
                 refuse_unserved(sources_of(db, snapshot), snapshot, schema)
-                built = _Build(db, schema, recipe, releases, out).write(partial, progress)
-            manifest = _manifest(built, snapshot, releases, partial)
-            write_text(out / MANIFEST, json.dumps({"made_by": _MAKER, UNFINISHED: True}) + "\n")
-            for name in recipe.by_file:
+                built = _Build(db, schema, recipe, stated, out).write(partial, progress)
+            made = {"made_by": _MAKER, SNAPSHOT_MADE: makes_snapshot or made_by_build(out, snapshot=True)}
+            manifest = made | _manifest(built, stated, partial)
+            write_text(out / MANIFEST, json.dumps(made | {UNFINISHED: True}) + "\n")
+            for name in (*recipe.by_file, *([SNAPSHOT] if makes_snapshot else [])):
                 make_folder((out / name).parent)
                 os.replace(partial / name, out / name)
             write_text(out / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     except OSError as error:
         raise _unwritable(out, error) from error
-    return built
+    return built.model_copy(update={"snapshot": out / SNAPSHOT if makes_snapshot else sources})
+
+
+def _refuse_folder(out: Path, schema: Schema, recipe: Recipe, *, makes_snapshot: bool) -> None:
+    """Refuse a profile that cannot be built, and a folder with files that no build made, before anything is written."""
+    if shared := [name for name, entries in recipe.by_file.items() if len(entries) > 1]:
+        raise UsageError(
+            f"a file of profile {schema.profile.name!r} is of several labels or relations: {shared[0]}",
+            "build knows profiles whose files.toml names a file for each, such as ckg",
+        )
+    foreign = [] if made_by_build(out) else [*recipe.by_file, MANIFEST]
+    if makes_snapshot and not made_by_build(out, snapshot=True):
+        foreign.append(SNAPSHOT)
+    if present := [name for name in foreign if (out / name).exists()]:
+        raise UsageError(f"{out} has a {present[0]} that kgcheck build did not make", "name a new folder with --out")
 
 
 @contextmanager
@@ -179,7 +193,7 @@ class _Build:
                 step.advance()
         order = [entry.file for entry in self._recipe.files]
         files.sort(key=lambda file: order.index(file.file))
-        return BuiltDirectory(folder=self._out, files=tuple(files), left_out=left_out)
+        return BuiltDirectory(folder=self._out, snapshot=self._out, files=tuple(files), left_out=left_out)
 
     def _list_ids(self) -> None:
         """Tables ``ids <label>``, what the authority lists, and ``named <label>``, what edges will name."""
@@ -227,11 +241,12 @@ class _Build:
         lost = Counter[str]()
         for source, cited, check in self._checks(entry, pattern):
             links = self._links(check, pattern, cited)
-            weak = f"WHERE coalesce(score >= {check.threshold}, true)" if check.threshold is not None else ""
+            enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
             self._db.execute(
                 f"""
                 CREATE OR REPLACE TEMP TABLE stated AS
-                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) {weak} GROUP BY ALL;
+                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL
+                HAVING bool_or(NOT retracted AND {enough});
                 CREATE OR REPLACE TEMP TABLE candidate AS FROM stated ANTI JOIN denied USING (head, tail)
                 """
             ).fetchall()
@@ -279,7 +294,7 @@ class _Build:
         return elsewhere if label is first else f"({elsewhere} OR {column} NOT IN ({filed}))"
 
     def _links(self, check: EdgeCheck, pattern: Pattern, cited: str) -> str:
-        """A select of the links that support an edge today: head, tail, score, recency and what an edge cites.
+        """A select of the links that state an edge: head, tail, score, recency, retracted, and what an edge cites.
 
         A record that several releases state counts as the newest has it.
         """
@@ -292,11 +307,17 @@ class _Build:
         ((releases,),) = self._db.execute(
             f"SELECT count(DISTINCT release_id) FROM ref.link WHERE {of_source}"
         ).fetchall()
-        newest = "QUALIFY row_number() OVER (PARTITION BY head, tail, record ORDER BY recency DESC, score DESC) = 1"
+        # A link of either order is one where order means nothing, and so are two records that name the ends.
+        record = "array_to_string(list_sort(string_split(record, ' ')), ' ')" if pattern.symmetric else "record"
+        newest = (
+            "QUALIFY row_number() OVER (PARTITION BY head, tail, key ORDER BY recency DESC, score DESC NULLS LAST) = 1"
+        )
         return f"""
-        SELECT {_ends(pattern)}, score, recency, record, {cites} AS cited
-        FROM ref.link l JOIN (SELECT id, recency FROM ref.release) r ON r.id = l.release_id
-        WHERE {of_source} AND NOT negated AND NOT retracted {loop} {newest if releases > 1 else ""}"""
+        SELECT * FROM (
+            SELECT {_ends(pattern)}, score, recency, retracted, {record} AS key, {cites} AS cited
+            FROM ref.link l JOIN (SELECT id, recency FROM ref.release) r ON r.id = l.release_id
+            WHERE {of_source} AND NOT negated {loop})
+        {newest if releases > 1 else ""}"""
 
     def _checks(self, entry: EdgeFile, pattern: Pattern) -> Iterator[tuple[str, str, EdgeCheck]]:
         wanted = entry.sources or {check.source: check.source for check in pattern.checks}
@@ -411,6 +432,9 @@ class _Build:
         try:
             ((rows,),) = self._db.execute(f"COPY ({select}) TO {literal(str(path))} ({form})").fetchall()
         except duckdb.IOException as error:
+            # Else it is the working database that is full.
+            if str(path) not in str(error):
+                raise
             raise _unwritable(self._out, error) from error
         return int(rows)
 
@@ -479,9 +503,7 @@ def _named(label: Label) -> str:
     return identifier(f"named {label.name}")
 
 
-def _manifest(
-    built: BuiltDirectory, snapshot: Path, releases: Sequence[SourceRelease], folder: Path
-) -> dict[str, object]:
+def _manifest(built: BuiltDirectory, releases: Sequence[SourceRelease], folder: Path) -> dict[str, object]:
     def origin(release: SourceRelease) -> dict[str, str]:
         return {
             "name": release.name,
@@ -493,9 +515,7 @@ def _manifest(
         }
 
     return {
-        "made_by": _MAKER,
         "made_at": clock.now().isoformat(),
-        "snapshot": snapshot.name,
         "files": {
             file.file: {
                 "target": file.target,

@@ -143,22 +143,23 @@ class Workspace(Context):
     ) -> "BuiltDirectory":
         """Build an import directory: the nodes, properties and edges that the providers' files, or a snapshot, state.
 
-        Of a folder of files, a snapshot is built first, ``reference.duckdb`` in the directory; it becomes the reference
-        of the workspace. Without ``sources``, it is built from that reference.
+        Of a folder of files, a snapshot is built first, ``reference.duckdb`` in the directory. Without ``sources``, the
+        snapshot is the reference of the workspace; else what was built from becomes it.
         """
         from kgcheck.profile.import_files import load_recipe
-        from kgcheck.reference.import_directory import build_import, refuse_folder
+        from kgcheck.reference.import_directory import build_import
 
-        folder, recipe = Path(out), load_recipe(self.schema)
-        if sources is not None:
-            made = None if Path(sources).is_file() else "reference.duckdb"
-            refuse_folder(folder, self.schema, recipe, snapshot=made or "")
-            self.reference = folder / made if made else Path(sources)
-            if made:
-                self.build_reference(sources, releases=releases)
-        if self.reference is None:
+        given = self.reference if sources is None else Path(sources)
+        if given is None:
             raise UsageError("the workspace has no reference to build from", "name a snapshot with reference=")
-        return build_import(self.reference, folder, self.schema, recipe, self.settings, self.progress)
+        if releases and given.is_file():
+            raise UsageError("releases are of files, and a snapshot names its own", "leave them out")
+        recipe = load_recipe(self.schema)
+        built = build_import(given, Path(out), self.schema, recipe, self.settings, self.progress, releases)
+        if sources is not None:
+            self._opened.reset()
+            self.reference = built.snapshot
+        return built
 
     def releases(self) -> "tuple[SourceRelease, ...]":
         """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""

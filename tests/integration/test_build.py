@@ -40,9 +40,9 @@ JUDGED = (CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE)
 Table = list[dict[str, str]]
 
 
-def built(snapshot: Path, out: Path) -> BuiltDirectory:
-    """Build the import directory of a snapshot."""
-    return build_import(snapshot, out, SCHEMA, RECIPE, SETTINGS, NoProgress())
+def built(sources: Path, out: Path) -> BuiltDirectory:
+    """Build the import directory of a snapshot, or of a folder of files."""
+    return build_import(sources, out, SCHEMA, RECIPE, SETTINGS, NoProgress())
 
 
 def read(out: Path, file: str) -> Table:
@@ -167,6 +167,8 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuiltDirect
     # Of one record, the newest release speaks.
     early.link("ACTS_ON", "P10001", "P10004", 0.9, record="same")
     string.link("ACTS_ON", "P10001", "P10004", 0.2, record="same")
+    early.link("ACTS_ON", "P10009", "P10004", 0.9, record="moved").link("ACTS_ON", "P10002", "P10004", 0.9)
+    string.link("ACTS_ON", "P10004", "P10001", 0.2, record="moved").link("ACTS_ON", "P10004", "P10002", 0.2)
     string.link("ACTS_ON", "P10001", "P10003", 0.39).link("ACTS_ON", "P10002", "P10002", 0.9)
     facts.release("bto", complete=True).entities("Tissue", "BTO:0000001", "BTO:0000002")
     tissues = facts.release("tissues").link(
@@ -207,8 +209,8 @@ def test_edges_are_what_sources_state_today(crowded: tuple[Path, BuiltDirectory]
     # Once, with the newer score; none below the cut-off, and none from a node to itself.
     acts_on, of_a_record = read(out, "databases/string_protein_acts_on_protein.tsv")
     assert (acts_on["START_ID"], acts_on["END_ID"], acts_on["score"]) == ("P10001", "P10002", "0.7")
-    # Another record of a pair counts by itself.
-    assert (of_a_record["START_ID"], of_a_record["END_ID"], of_a_record["score"]) == ("P10003", "P10004", "0.9")
+    # Another record of a pair counts by itself; the score is that of the newest release.
+    assert (of_a_record["START_ID"], of_a_record["END_ID"], of_a_record["score"]) == ("P10003", "P10004", "0.2")
     assert (acts_on["source"], acts_on["action"], acts_on["TYPE"]) == ("STRING", "association", "COMPILED_ACTS_ON")
     # One for each channel, cited by its name.
     tissues = read(out, "databases/Protein_Tissue_associated_with_integrated.tsv")
@@ -332,6 +334,10 @@ def test_what_cannot_be_built_is_one_clear_line(demo_built: Path, tmp_path: Path
     # Somebody else's manifest says nothing of a build.
     (tmp_path / "others/manifest.json").write_text('{"files": {}}')
     (tmp_path / "file").write_text("")
+    (tmp_path / "manifest").mkdir()
+    (tmp_path / "manifest/manifest.json").write_text("[]")
+    refused = kgcheck("build", snapshot, "--out", tmp_path / "manifest")
+    assert refused.refuses(f"{tmp_path / 'manifest'} has a manifest.json that kgcheck build did not make")
 
     for sources in (snapshot, FACTS_OF_DEMO):
         refused = kgcheck("build", sources, "--out", tmp_path / "others")
@@ -341,7 +347,8 @@ def test_what_cannot_be_built_is_one_clear_line(demo_built: Path, tmp_path: Path
     assert kgcheck("build", snapshot, "--out", tmp_path / "file" / "x").refuses("cannot write")
     assert kgcheck("build", tmp_path / "nothing", "--out", tmp_path / "new").refuses("there is no folder")
     assert kgcheck("build", tmp_path / "file", "--out", tmp_path / "new").refuses(f"{tmp_path / 'file'} is not a")
-    assert kgcheck("build", snapshot, "--out", tmp_path / "new", "--release", "go=1").refuses("--release is for files")
+    named = kgcheck("build", snapshot, "--out", tmp_path / "new", "--release", "go=1")
+    assert named.refuses("releases are of files, and a snapshot names its own")
     shared = kgcheck("build", snapshot, "--out", tmp_path / "new", "--profile", "kgx")
     assert shared.refuses("a file of profile 'kgx' is of several labels or relations: nodes.tsv")
 
@@ -391,6 +398,29 @@ def test_a_build_cut_off_between_two_files_is_not_loaded_and_is_done_again(
     assert kgcheck("load", out, "--store", tmp_path / "g.lbdb", "--dry-run").code == 0
 
 
+def test_a_build_cut_off_before_its_files_is_done_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> dict[str, str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_directory, "_constants", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        built(FACTS_OF_DEMO, tmp_path)
+    assert files_in(tmp_path) == {}
+    monkeypatch.undo()
+    built(FACTS_OF_DEMO, tmp_path)
+    assert (tmp_path / "reference.duckdb").is_file()
+
+
+def test_a_snapshot_that_no_build_made_is_not_replaced(demo_built: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "reference.duckdb"
+    shutil.copy(demo_built / "import/reference.duckdb", mine)
+    built(mine, tmp_path)
+    with pytest.raises(UsageError, match=r"has a reference\.duckdb that kgcheck build did not make"):
+        built(FACTS_OF_DEMO, tmp_path)
+
+
 def test_two_builds_do_not_mix(demo_built: Path, tmp_path: Path) -> None:
     descriptor = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -404,7 +434,8 @@ def test_two_builds_do_not_mix(demo_built: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_was_not_read_again_has_the_sources_of_the_newer_build(tmp_path: Path) -> None:
     versions = []
-    for release, gene in (("one", "AA1"), ("two", "BB1")):
+    # The second has one file of the first, and the third all of the second.
+    for release, gene in (("one", "AA1"), ("two", "BB1"), ("three", "BB1")):
         facts = Facts()
         facts.release("go", release).entities("Biological_process", "GO:0000011")
         facts.release("hgnc", release).entities("Gene", gene)
@@ -415,7 +446,7 @@ def test_what_was_not_read_again_has_the_sources_of_the_newer_build(tmp_path: Pa
         assert manifest
         versions.append({manifest.files[f"{n}.tsv"].origins[0].version for n in FILES_OF_TWO})
 
-    assert versions == [{"one (2026-01-01)"}, {"two (2026-01-01)"}]
+    assert versions == [{f"{release} (2026-01-01)"} for release in ("one", "two", "three")]
 
 
 FILES_OF_TWO = ("ontologies/Biological_process", "databases/Gene")
