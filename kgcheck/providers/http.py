@@ -258,24 +258,25 @@ class KeptAnswers(Closing):
         release: str,
         request: requests.PreparedRequest,
         response: requests.Response,
-        came: datetime,
+        retrieved_at: datetime,
     ) -> None:
-        """Keep an answer with the time when it came, and that its release is the newest."""
+        """Keep an answer with the time of its retrieval, and that its release is the newest."""
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
             response.request.headers.pop(name, None)
-        self._save(response, self._key(release, request), came, timedelta(days=self._settings.cache_days))
+        self._save(response, self._key(release, request), retrieved_at, timedelta(days=self._settings.cache_days))
         if service.release_header and release != self._release(service):
             hours = timedelta(hours=self._settings.release_hours)
-            self._save(without_body(response), f"release {service.url}", came, hours)
+            self._save(without_body(response), f"release {service.url}", retrieved_at, hours)
 
     def close(self) -> None:
         self._cache.close()  # type: ignore[no-untyped-call]
 
-    def _save(self, response: requests.Response, key: str, came: datetime, life: timedelta) -> None:
+    def _save(self, response: requests.Response, key: str, retrieved_at: datetime, life: timedelta) -> None:
         with self._keeping():
-            self._cache.save_response(CachedResponse.from_response(response, created_at=came), key, came + life)
+            kept = CachedResponse.from_response(response, created_at=retrieved_at)
+            self._cache.save_response(kept, key, retrieved_at + life)
 
     def _is_over(self, found: CachedResponse) -> bool:
         return found.expires is not None and clock.exact_now() >= found.expires and not self._settings.offline
@@ -309,7 +310,7 @@ T = TypeVar("T")
 
 _Fields = Mapping[str, object]
 _Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response, datetime]
-"""Service that was asked, its release, the request, the answer, and when it came."""
+"""Service that was asked, its release, the request, the answer, and the time of its retrieval."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 """Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
@@ -504,8 +505,8 @@ class Http(Closing):
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        came = clock.exact_now()
-        answer = answer_of(response, release, came, cached=False)
+        retrieved_at = clock.exact_now()
+        answer = answer_of(response, release, retrieved_at, cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)
@@ -513,9 +514,9 @@ class Http(Closing):
         self._saw(service, release)
         if release and keep(made):
             if self._together:
-                self._together.saved.append((service, release, request, response, came))
+                self._together.saved.append((service, release, request, response, retrieved_at))
             else:
-                self._answers.keep(service, release, request, response, came)
+                self._answers.keep(service, release, request, response, retrieved_at)
         return made
 
     def _saw(self, service: ProviderService, release: str) -> None:
