@@ -83,7 +83,8 @@ class Audit:
         warnings = _warnings(self._snapshot, used, live=options.live)
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
-            warnings = (*warnings, f"the graph was built from the same files of {', '.join(circular)}: {_CIRCULAR}")
+            same = f"the graph was built from the same files of {', '.join(circular)}"
+            warnings = (*warnings, f"{same}: what they support is so by construction; another release can tell more")
         if since and (why := explain_change(since, made)):
             warnings = (*warnings, f"the graph was read anew: {why}")
         elif since:
@@ -229,9 +230,6 @@ class Audit:
             asking, outside = with_papers(source, self._store.schema, self._live, reader)
             funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
             return funnel.decide(run, options.team_budget, self._progress)
-
-
-_CIRCULAR = "what they support, they support by construction; only another release can tell more"
 
 
 def store_place(store: GraphStore) -> str:

@@ -190,7 +190,7 @@ class _Load:
                 self._store.set_meta(LOADED, manifest.model_dump_json())
             elif before and not self._options.dry_run:
                 manifest = self._manifest(files, hashes, stored, left, before, spared)
-                if [f.origins for f in manifest.files.values()] != [f.origins for f in before.files.values()]:
+                if manifest.files != before.files:
                     self._store.set_meta(LOADED, before.model_copy(update={"files": manifest.files}).model_dump_json())
             return LoadSummary(
                 store=self._store.name,

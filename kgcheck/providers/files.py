@@ -29,10 +29,10 @@ Row = dict[str, Any]
 _Entry = tuple[Record, tuple[str, ...], str]
 """An entry's life, the accessions that went into it, and the day on which it was changed last, if that is stated."""
 
-_QUOTED = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"')
 _DEFINITION = "definition"
 """Attribute of what a term means, with the references for it."""
 
+_QUOTED = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"')
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _AT_ONCE = 2_000
 """Entries that are in memory together."""
