@@ -153,7 +153,7 @@ def _show_import(files: "OfflineImport", home: Path | None, directory: Path, for
     note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 
-RELEASE_OPTION = click.option(
+_RELEASE_OPTION = click.option(
     "--release",
     "releases",
     multiple=True,
@@ -165,7 +165,7 @@ RELEASE_OPTION = click.option(
 @click.command("build")
 @click.argument("sources", type=FilePath())
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The import directory to make.")
-@RELEASE_OPTION
+@_RELEASE_OPTION
 @workspace_options(
     "profile",
     store=click.option(
@@ -220,7 +220,7 @@ def reference() -> None:
 @reference.command("build")
 @click.argument("directory", type=FilePath())
 @click.option("--out", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make.")
-@RELEASE_OPTION
+@_RELEASE_OPTION
 @click.option(
     "--kind",
     type=_KINDS,

@@ -57,7 +57,7 @@ class BuiltFile(Value):
     target: str
     rows: int
     sources: tuple[str, ...]
-    empty: tuple[str, ...] = ()
+    unfilled: tuple[str, ...] = ()
     """Properties that no source fills."""
 
 
@@ -65,7 +65,7 @@ class BuiltDirectory(Value):
     """An import directory that was built from a snapshot.
 
     Attributes:
-        left_out: Links that are no edges, for an end is no node, by file and why.
+        left_out: Pairs that are no edges, for an end is no node or a source denies them, by file and why.
     """
 
     folder: Path
@@ -115,9 +115,9 @@ def build_import(
                 allow(db, partial)
                 attach_snapshots(db, {"ref": snapshot})
                 refuse_unserved(sources_of(db, snapshot), snapshot, schema)
-                built = _Build(db, schema, recipe, stated, out).write(partial, progress)
+                files, left_out = _Build(db, schema, recipe, stated, out).write(partial, progress)
             made = {"made_by": _MAKER, SNAPSHOT_MADE: makes_snapshot or made_by_build(out, snapshot=True)}
-            manifest = made | _manifest(built, stated, partial)
+            manifest = made | _manifest(files, stated, partial)
             write_text(out / MANIFEST, json.dumps(made | {UNFINISHED: True}) + "\n")
             for name in (*recipe.by_file, *([SNAPSHOT] if makes_snapshot else [])):
                 make_folder((out / name).parent)
@@ -125,7 +125,8 @@ def build_import(
             write_text(out / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     except OSError as error:
         raise _unwritable(out, error) from error
-    return built.model_copy(update={"snapshot": out / SNAPSHOT if makes_snapshot else sources})
+    snapshot = out / SNAPSHOT if makes_snapshot else sources
+    return BuiltDirectory(folder=out, snapshot=snapshot, files=files, left_out=left_out)
 
 
 def _refuse_folder(out: Path, schema: Schema, recipe: Recipe, *, makes_snapshot: bool) -> None:
@@ -176,16 +177,16 @@ class _Build:
         listed = "SELECT DISTINCT source FROM ref.topic WHERE topic = 'entity' AND complete"
         self._complete = {str(source) for (source,) in db.execute(listed).fetchall()}
 
-    def write(self, partial: Path, progress: Progress) -> BuiltDirectory:
-        """Write every file of the recipe into a folder."""
+    def write(self, partial: Path, progress: Progress) -> tuple[tuple[BuiltFile, ...], dict[str, dict[str, int]]]:
+        """Write every file of the recipe into a folder; return the files, and the pairs left out by file and why."""
         files: list[BuiltFile] = []
         left_out: dict[str, dict[str, int]] = {}
         with progress.step("building the import directory", len(self._recipe.files)) as step:
             self._list_ids()
             for edges in self._recipe.edges:
                 pattern = self._schema.pattern(edges.head, edges.relation, edges.tail)
-                if lost := self._select_edges(edges, pattern):
-                    left_out[edges.file] = lost
+                if causes := self._select_edges(edges, pattern):
+                    left_out[edges.file] = causes
                 files.append(self._write_edges(edges, pattern, partial / edges.file))
                 step.advance()
             for nodes in self._recipe.nodes:
@@ -193,7 +194,7 @@ class _Build:
                 step.advance()
         order = [entry.file for entry in self._recipe.files]
         files.sort(key=lambda file: order.index(file.file))
-        return BuiltDirectory(folder=self._out, snapshot=self._out, files=tuple(files), left_out=left_out)
+        return tuple(files), left_out
 
     def _list_ids(self) -> None:
         """Tables ``ids <label>``, what the authority lists, and ``named <label>``, what edges will name."""
@@ -214,23 +215,22 @@ class _Build:
         listed = f"{column} IN (SELECT id FROM {_ids(label)})"
         if label.authority.namespace:
             return listed
-        of_source = "SELECT id FROM ref.lifecycle WHERE source = {}"
-        lists = [
-            f"({is_issued} AND {base(label, column)} NOT IN ({of_source.format(literal(source))}))"
-            for source, is_issued in _issuers(label, column).items()
-            if source not in self._complete
-        ]
-        unlisted = f"({' OR '.join(lists) or 'false'})"
+        known = "SELECT id FROM ref.lifecycle WHERE source = {}"
         if label.site:
             # A part of what its authority lists: gone where that is.
-            gone = (
-                f"SELECT id FROM ref.lifecycle WHERE source = {literal(label.authority.source)} AND state <> 'current'"
-            )
+            gone = f"{known.format(literal(label.authority.source))} AND state <> 'current'"
             unlisted = f"{base(label, column)} NOT IN ({gone})"
+        else:
+            lists = [
+                f"({is_issued} AND {base(label, column)} NOT IN ({known.format(literal(source))}))"
+                for source, is_issued in _issuers(label, column).items()
+                if source not in self._complete
+            ]
+            unlisted = f"({' OR '.join(lists) or 'false'})"
         return f"({listed} OR {unlisted} AND regexp_full_match({column}, {literal(label.id_pattern)}))"
 
     def _select_edges(self, entry: EdgeFile, pattern: Pattern) -> dict[str, int]:
-        """Table ``edge``: head, tail, score and what it cites; how many links lack an end, by why.
+        """Fill table ``edge``: head, tail, score and what it cites; count the pairs that are left out, by why.
 
         A pair is taken from the first of the sources that states it.
         """
@@ -238,47 +238,44 @@ class _Build:
         columns = "head VARCHAR, tail VARCHAR, score DOUBLE, cited VARCHAR, source VARCHAR"
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE denied AS {_denied(pattern)}").fetchall()
-        lost = Counter[str]()
+        left_out = Counter[str]()
         for source, cited, check in self._checks(entry, pattern):
             links = self._links(check, pattern, cited)
             enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
             self._db.execute(
                 f"""
-                CREATE OR REPLACE TEMP TABLE stated AS
-                SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL
-                HAVING bool_or(NOT retracted AND {enough});
-                CREATE OR REPLACE TEMP TABLE candidate AS FROM stated ANTI JOIN denied USING (head, tail)
+                CREATE OR REPLACE TEMP TABLE candidate AS
+                WITH stated AS (
+                    SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL
+                    HAVING bool_or(NOT retracted AND {enough}))
+                SELECT s.*, {self._is_node(head, "s.head")} AND {self._is_node(tail, "s.tail")} AS has_nodes,
+                       d.head IS NOT NULL AS is_denied
+                FROM stated s LEFT JOIN denied d ON d.head = s.head AND d.tail = s.tail;
+                INSERT INTO edge SELECT head, tail, score, cited, {literal(source)} FROM candidate c
+                WHERE has_nodes AND NOT is_denied
+                  AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)
                 """
             ).fetchall()
-            are_nodes = f"{self._is_node(head, 'head')} AND {self._is_node(tail, 'tail')}"
-            ((disputed,),) = self._db.execute(
-                f"SELECT count(*) FROM stated SEMI JOIN denied USING (head, tail) WHERE {are_nodes}"
-            ).fetchall()
-            lost.update({"a denial": int(disputed)} if disputed else {})
-            self._db.execute(
-                f"""
-                INSERT INTO edge SELECT *, {literal(source)} FROM candidate c
-                WHERE {are_nodes} AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)
-                """
-            ).fetchall()
-            lost.update(self._lost(head, tail, are_nodes))
+            left_out.update(self._left_out(head, tail))
         for end, label in (("head", head), ("tail", tail)):
             self._db.execute(
                 f"INSERT INTO {_named(label)} SELECT DISTINCT {end}, source FROM edge "
                 f"WHERE {end} NOT IN (SELECT id FROM {_named(label)})"
             ).fetchall()
-        return dict(lost)
+        return dict(left_out)
 
-    def _lost(self, head: Label, tail: Label, are_nodes: str) -> dict[str, int]:
-        """Count candidates that lack an end, by why, but for those of another pattern of the same links."""
+    def _left_out(self, head: Label, tail: Label) -> dict[str, int]:
+        """Count candidates that are no edges, by why, but for those of another pattern of the same links."""
         elsewhere = f"{self._is_elsewhere(head, 'head')} OR {self._is_elsewhere(tail, 'tail')}"
         patterns = {"head": literal(head.id_pattern), "tail": literal(tail.id_pattern)}
         formed = " AND ".join(f"regexp_full_match({end}, {pattern})" for end, pattern in patterns.items())
         return dict(
             self._db.execute(
                 f"""
-                SELECT CASE WHEN {formed} THEN 'an id that is not current' ELSE 'an id of another form' END AS why,
-                       count(*) FROM candidate WHERE NOT ({are_nodes}) AND NOT ({elsewhere}) GROUP BY why ORDER BY why
+                SELECT CASE WHEN has_nodes THEN 'a denial' WHEN {formed} THEN 'an id that is not current'
+                            ELSE 'an id of another form' END AS why, count(*)
+                FROM candidate WHERE (has_nodes AND is_denied) OR NOT (has_nodes OR is_denied OR {elsewhere})
+                GROUP BY why ORDER BY why
                 """
             ).fetchall()
         )
@@ -309,9 +306,8 @@ class _Build:
         ).fetchall()
         # A link of either order is one where order means nothing, and so are two records that name the ends.
         record = "array_to_string(list_sort(string_split(record, ' ')), ' ')" if pattern.symmetric else "record"
-        newest = (
-            "QUALIFY row_number() OVER (PARTITION BY head, tail, key ORDER BY recency DESC, score DESC NULLS LAST) = 1"
-        )
+        best = "recency DESC, score DESC NULLS LAST"
+        newest = f"QUALIFY row_number() OVER (PARTITION BY head, tail, key ORDER BY {best}) = 1"
         return f"""
         SELECT * FROM (
             SELECT {_ends(pattern)}, score, recency, retracted, {record} AS key, {cites} AS cited
@@ -330,16 +326,16 @@ class _Build:
             entry.to_column: f"{literal(entry.to_prefix)} || tail",
             **_constants(entry, None),
         }
-        empty = []
+        unfilled = []
         for name, column in entry.properties.items():
             if column in columns:
                 continue
             columns[column] = {"score": _SCORE, "source": "cited"}.get(name, "NULL")
             if columns[column] == "NULL":
-                empty.append(name)
+                unfilled.append(name)
         rows = self._copy(columns, "FROM edge", path)
         found = self._db.execute("SELECT DISTINCT source FROM edge ORDER BY 1").fetchall()
-        return _built(entry, rows, [str(source) for (source,) in found], empty)
+        return _built(entry, rows, [str(source) for (source,) in found], unfilled)
 
     def _write_nodes(self, entry: NodeFile, label: Label, path: Path) -> BuiltFile:
         issuer = _issuer(label, "id")
@@ -356,7 +352,7 @@ class _Build:
             """
         ).fetchall()
         columns = {entry.id: f"{literal(entry.prefix)} || id", **_constants(entry, label)}
-        joins, empty, sources = [], [], set[str]()
+        joins, unfilled, sources = [], [], set[str]()
         for name, column in entry.properties.items():
             if column in columns:
                 continue
@@ -372,10 +368,10 @@ class _Build:
                 sources |= stating
             else:
                 columns[column] = "NULL"
-                empty.append(name)
+                unfilled.append(name)
         rows = self._copy(columns, f"FROM node {' '.join(joins)}", path)
         found = {str(source) for (source,) in self._db.execute("SELECT DISTINCT source FROM node").fetchall()}
-        return _built(entry, rows, sorted((found | sources) & self._sources if rows else []), empty)
+        return _built(entry, rows, sorted((found | sources) & self._sources if rows else []), unfilled)
 
     def _stating(self, entry: NodeFile, label: Label, name: str) -> AttributeCheck | None:
         """The check that tells where the value of a property stands; other names are the synonyms of the first name."""
@@ -424,8 +420,8 @@ class _Build:
 
     def _copy(self, columns: dict[str, str], source: str, path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # One record a line: what would end a line or a field is a space.
-        plain = "regexp_replace({}, '[\\t\\r\\n]+', ' ', 'g') AS {}"
+        # One record a line: what would end a line or a field is a space, and so is what no load takes.
+        plain = r"regexp_replace({}, '[\t\r\n\x00]+', ' ', 'g') AS {}"
         cells = ", ".join(plain.format(value, identifier(name)) for name, value in columns.items())
         form = "FORMAT csv, DELIMITER '\t', HEADER true, NULL ''"
         select = f"SELECT {cells} {source} ORDER BY ALL"
@@ -472,9 +468,8 @@ def _denied(pattern: Pattern) -> str:
 def _species(species: Species) -> str:
     """SQL for the species that the code in an id means."""
     code = f"regexp_extract(id, {literal(anchored(species.form or ''))}, 1)"
-    return (
-        f"CASE {code} {' '.join(f'WHEN {literal(c)} THEN {literal(ids[0])}' for c, ids in species.codes.items())} END"
-    )
+    cases = [f"WHEN {literal(letters)} THEN {literal(ids[0])}" for letters, ids in species.codes.items()]
+    return f"CASE {code} {' '.join(cases)} END"
 
 
 def _constants(entry: NodeFile | EdgeFile, label: Label | None) -> dict[str, str]:
@@ -489,10 +484,9 @@ def _constants(entry: NodeFile | EdgeFile, label: Label | None) -> dict[str, str
     return {column: value(text) for column, text in entry.constants.items()}
 
 
-def _built(entry: NodeFile | EdgeFile, rows: int, sources: Sequence[str], empty: Sequence[str]) -> BuiltFile:
-    return BuiltFile(
-        file=entry.file, target=entry.target, rows=rows, sources=tuple(sources), empty=tuple(empty if rows else ())
-    )
+def _built(entry: NodeFile | EdgeFile, rows: int, sources: Sequence[str], unfilled: Sequence[str]) -> BuiltFile:
+    unfilled = tuple(unfilled if rows else ())
+    return BuiltFile(file=entry.file, target=entry.target, rows=rows, sources=tuple(sources), unfilled=unfilled)
 
 
 def _ids(label: Label) -> str:
@@ -503,7 +497,7 @@ def _named(label: Label) -> str:
     return identifier(f"named {label.name}")
 
 
-def _manifest(built: BuiltDirectory, releases: Sequence[SourceRelease], folder: Path) -> dict[str, object]:
+def _manifest(files: Sequence[BuiltFile], releases: Sequence[SourceRelease], folder: Path) -> dict[str, object]:
     def origin(release: SourceRelease) -> dict[str, str]:
         return {
             "name": release.name,
@@ -523,6 +517,6 @@ def _manifest(built: BuiltDirectory, releases: Sequence[SourceRelease], folder: 
                 "sha256": sha256_of(folder / file.file),
                 "sources": [origin(release) for release in releases if release.source in file.sources],
             }
-            for file in built.files
+            for file in files
         },
     }

@@ -148,7 +148,7 @@ def load_table(summary: "LoadSummary") -> RenderableType:
 
 def built_table(built: "BuiltDirectory") -> RenderableType:
     """Files of an import directory that was built: rows, sources, and properties that none fills."""
-    rows = [(f.file, f"{f.rows:,}", ", ".join(f.sources), ", ".join(f.empty)) for f in built.files]
+    rows = [(f.file, f"{f.rows:,}", ", ".join(f.sources), ", ".join(f.unfilled)) for f in built.files]
     return RowTable(("file", "rows", "from", "not filled"), rows, keys=("file",), numbers=("rows",))
 
 

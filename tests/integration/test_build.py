@@ -4,11 +4,13 @@ import csv
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -252,11 +254,11 @@ def test_properties_are_what_sources_state(crowded: tuple[Path, BuiltDirectory])
     process = read(out, "ontologies/Biological_process.tsv")[0]
     assert (process["description"], process["type"]) == ("It goes on. [GOC:x]", "-21")
     (proteins,) = (f for f in made.files if f.file == "databases/Protein.tsv")
-    assert proteins.empty == ("accession", "taxid")
+    assert proteins.unfilled == ("accession", "taxid")
     # From a link, where the authority states none: who says so is a source of the file.
     assert [row["name"] for row in read(out, "databases/Protein.tsv")[4:]] == ["", "GEN2"]
     assert proteins.sources == ("goa", "hgnc", "uniprot")
-    assert {f.file: f.empty for f in made.files}["databases/Gene.tsv"] == ("name", "family", "synonyms")
+    assert {f.file: f.unfilled for f in made.files}["databases/Gene.tsv"] == ("name", "family", "synonyms")
 
 
 def test_what_is_left_out_is_counted_by_why(crowded: tuple[Path, BuiltDirectory]) -> None:
@@ -304,6 +306,38 @@ def test_nothing_that_is_built_is_refuted(tmp_path_factory: pytest.TempPathFacto
         found = audited(store, folder / "l.sqlite", snapshot, types=JUDGED).findings
         # Where sources contradict each other, the edge of the one that states it stands.
         assert {f.verdict.reason for f in found} <= {Reason.CONFLICTING_EVIDENCE}
+
+
+SIGNS = "\"'\\,;|\t\r\n #:{}\ufeff\u2028\x85\x0b\x1c\x00"
+TEXTS = st.text(st.one_of(st.sampled_from(SIGNS), st.characters(exclude_categories=["Cs"])), min_size=1, max_size=12)
+
+
+@settings(max_examples=examples(9))
+@given(st.lists(TEXTS, min_size=60, max_size=60))
+def test_any_text_of_a_snapshot_is_loaded_as_it_stands(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    stated = {f"P{10001 + number}": text for number, text in enumerate(texts)}
+    facts = Facts()
+    release = facts.release("uniprot").entities("Protein", *stated)
+    for accession in stated:
+        release.value(accession, "protein_name", "to be replaced")
+    snapshot = facts.build(folder)
+    # A table of facts could not hold some of them; a snapshot of somebody else can.
+    with duckdb.connect(str(snapshot)) as db:
+        for accession, text in stated.items():
+            db.execute("UPDATE value SET value = ? WHERE id = ?", [text, accession]).fetchall()
+    built(snapshot, folder / "import")
+
+    with EmbeddedStore(folder / "graph.lbdb", SCHEMA, create=True) as store:
+        done = load_directory(folder / "import", store, Settings(), quarantine=folder / "rejected.jsonl")
+        rows = [row for table in store.scan_nodes(SCHEMA.label("Protein")) for row in table.to_pylist()]
+
+    assert done.quarantined == 0
+    # What ends a line or a field is a space.
+    expected = {accession: re.sub(r"[\t\r\n\x00]+", " ", text) for accession, text in stated.items()}
+    assert {row["id"]: row["description"] for row in rows} == expected
 
 
 # --- the command
