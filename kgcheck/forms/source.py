@@ -1,0 +1,175 @@
+"""Source: one file of a graph, unpacked where it was packed, with a look at its beginning."""
+
+import gzip
+import lzma
+import shutil
+import tarfile
+import zipfile
+import zlib
+from bz2 import BZ2File
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, cast
+
+import pyarrow as pa
+
+from kgcheck.errors import LET_READ, NAME_THERE, InputFormat, InputMissing
+from kgcheck.inputs import Unpacking, refuse_odd_name
+
+_HEAD = 1 << 18
+"""Bytes of a file that are looked at to recognise it."""
+
+_BLOCK = 1 << 20
+MOST_FILES = 10_000
+"""Files of one folder or archive."""
+
+_NOT_OF_A_GRAPH = ("license", "licence", "readme", "changelog", "citation", "sha256sums", "md5sums", "manifest")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of a graph. ``name`` is how its owner knows it; ``path`` is where it can be read, unpacked."""
+
+    name: str
+    path: Path
+    number: int = 0
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes."""
+        with self.path.open("rb") as stream:
+            return stream.read(_HEAD)
+
+    @cached_property
+    def text(self) -> str:
+        """The first bytes as text, without a byte order mark."""
+        return self.head.decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The first lines that are whole."""
+        lines = self.text.splitlines()
+        return lines[:-1] if len(self.head) == _HEAD and len(lines) > 1 else lines
+
+    @property
+    def stem(self) -> str:
+        """The name without folder and endings, in small letters."""
+        return Path(self.name).name.partition(".")[0].lower()
+
+
+def sources(paths: list[Path], scratch: Path) -> Iterator[Source]:
+    """The files that are named, those in named folders, and those in archives; `scratch` takes what is unpacked."""
+    number = 0
+    for path in paths:
+        for file in _files(path):
+            for name, at in _unpacked(file, file.name, scratch):
+                yield Source(name, at, number)
+                number += 1
+
+
+def _files(path: Path) -> list[Path]:
+    refuse_odd_name(path)
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        found = [p for p in found if not p.name.lower().startswith(_NOT_OF_A_GRAPH)]
+        if not found:
+            raise InputMissing(f"there are no files in {path}", "name the files of a graph, or their folder")
+        if len(found) > MOST_FILES:
+            raise InputFormat(f"{path} holds more than {MOST_FILES:,} files", "name those of one graph")
+        return found
+    if not path.exists():
+        raise InputMissing(f"cannot read {path}: there is no such file", NAME_THERE)
+    if not path.is_file():
+        raise InputFormat(f"{path} is no file", "name the files of a graph, or their folder")
+    return [path]
+
+
+def _unpacked(path: Path, name: str, scratch: Path, depth: int = 0) -> Iterator[tuple[str, Path]]:
+    """What a file holds, file by file."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(512)
+    except OSError as error:
+        raise InputMissing(f"cannot read {path}: {error.strerror}", LET_READ) from error
+    if depth > 2:
+        raise InputFormat(f"{name} is an archive in an archive in an archive", "unpack it")
+    try:
+        if start.startswith(b"PK\x03\x04"):
+            yield from _of_zip(path, name, scratch, depth)
+        elif len(start) > 262 and start[257:262] == b"ustar":
+            yield from _of_tar(path, name, scratch, depth)
+        elif opening := _opening(start):
+            plain, inner = _copied(cast("Callable[[], IO[bytes]]", lambda: opening(path)), path, name, scratch)
+            yield from _unpacked(plain, inner, scratch, depth + 1)
+        else:
+            yield name, path
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        raise InputFormat(f"{name} cannot be unpacked: {error}", "it may be cut off: fetch it again") from error
+
+
+def _opening(start: bytes) -> Callable[[Path], IO[bytes]] | None:
+    if start.startswith(b"\x1f\x8b"):
+        return lambda path: cast("IO[bytes]", gzip.open(path))
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return lambda path: cast("IO[bytes]", pa.input_stream(path, compression="zstd"))
+    if start.startswith(b"BZh"):
+        return lambda path: cast("IO[bytes]", BZ2File(path))
+    if start.startswith(b"\xfd7zXZ\x00"):
+        return lambda path: cast("IO[bytes]", lzma.open(path))
+    return None
+
+
+def _of_zip(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[str, Path]]:
+    with zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if not m.is_dir()]
+        if any(m.filename == "[Content_Types].xml" for m in members):
+            # A spreadsheet or a text of an office: it is recognised, and refused by its name.
+            yield name, path
+            return
+        _refuse_many(name, len(members))
+        for member in members:
+            if member.flag_bits & 1:
+                raise InputFormat(f"{name} holds {member.filename[:80]!r} under a password", "unpack it")
+            if _is_of_graph(member.filename):
+                at, inner = _copied(lambda m=member: archive.open(m), path, member.filename, scratch)  # type: ignore[misc]
+                yield from _unpacked(at, inner, scratch, depth + 1)
+
+
+def _of_tar(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[str, Path]]:
+    with tarfile.open(path) as archive:
+        for count, member in enumerate(archive, 1):
+            _refuse_many(name, count)
+            if member.isfile() and _is_of_graph(member.name):
+                at, inner = _copied(lambda m=member: archive.extractfile(m), path, member.name, scratch)  # type: ignore[misc]
+                yield from _unpacked(at, inner, scratch, depth + 1)
+
+
+def _refuse_many(name: str, count: int) -> None:
+    if count > MOST_FILES:
+        raise InputFormat(f"{name} holds more than {MOST_FILES:,} files", "name those of one graph")
+
+
+def _is_of_graph(name: str) -> bool:
+    last = Path(name).name.lower()
+    return not last.startswith((".", "__macosx", *_NOT_OF_A_GRAPH)) and "__MACOSX" not in name
+
+
+def _copied(opening: Callable[[], IO[bytes]], packed: Path, name: str, scratch: Path) -> tuple[Path, str]:
+    """A plain copy under a name of our own, within the limits of what a packed file may become."""
+    guard = Unpacking(packed)
+    at = scratch / f"unpacked-{len(list(scratch.iterdir()))}"
+    with opening() as stream, at.open("wb") as out:
+        while block := stream.read(_BLOCK):
+            guard.came(len(block))
+            out.write(block)
+    shown = Path(name).name
+    for ending in (".gz", ".tgz", ".zst", ".bz2", ".xz"):
+        shown = shown.removesuffix(ending)
+    return at, shown
+
+
+def remove_unpacked(scratch: Path) -> None:
+    """Remove what was unpacked."""
+    shutil.rmtree(scratch, ignore_errors=True)

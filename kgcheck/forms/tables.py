@@ -1,0 +1,117 @@
+"""GraphTables: nodes, edges and rejected rows of graph files as DuckDB tables, whatever form they had."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from kgcheck.duck import insert_arrow
+from kgcheck.forms.source import Source
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+_NODES = pa.schema(
+    [
+        ("id", pa.string()),
+        ("labels", pa.list_(pa.string())),
+        ("properties", _TEXTS),
+        ("file", pa.int32()),
+        ("line", pa.int64()),
+    ]
+)
+_EDGES = pa.schema(
+    [
+        ("head", pa.string()),
+        ("relation", pa.string()),
+        ("tail", pa.string()),
+        ("properties", _TEXTS),
+        ("file", pa.int32()),
+        ("line", pa.int64()),
+    ]
+)
+_TOGETHER = 20_000
+
+Texts = Mapping[str, str]
+
+
+class NodeRow(NamedTuple):
+    """A node as a file states it: id, labels, properties as texts, and the line where it stands, if that is known."""
+
+    id: str
+    labels: Sequence[str] = ()
+    properties: Texts = {}
+    line: int | None = None
+
+
+class EdgeRow(NamedTuple):
+    """An edge as a file states it."""
+
+    head: str
+    relation: str
+    tail: str
+    properties: Texts = {}
+    line: int | None = None
+
+
+class Rejected(NamedTuple):
+    """A row that could not be read, and why: a word for its kind, and what was wrong."""
+
+    line: int | None
+    reason: str
+    detail: str = ""
+    row: str = ""
+
+
+class GraphTables:
+    """The tables ``node``, ``edge`` and ``quarantine``, which the readers of forms fill.
+
+    Nodes may stand in ``node`` several times, and edges may end where no node is.
+
+    Attributes:
+        db: The database; a reader may also insert by SELECT.
+        lists_nodes: A file claims to list the nodes, so that an edge to no node dangles.
+        notes: Remarks on how files were read, for people.
+        negated: Statements that something does not hold, by file; no edges.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self.db = db
+        self.lists_nodes = False
+        self.notes: list[str] = []
+        self.negated: dict[str, int] = {}
+        texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
+        db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
+        db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()
+        db.execute(
+            "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
+        ).fetchall()
+
+    def add_nodes(self, source: Source, rows: Iterable[NodeRow]) -> None:
+        """Add nodes."""
+        self._add("node", _NODES, ((r.id, list(r.labels), _texts(r.properties), source.number, r.line) for r in rows))
+
+    def add_edges(self, source: Source, rows: Iterable[EdgeRow]) -> None:
+        """Add edges."""
+        rows_ = ((r.head, r.relation, r.tail, _texts(r.properties), source.number, r.line) for r in rows)
+        self._add("edge", _EDGES, rows_)
+
+    def reject(self, source: Source, rows: Iterable[Rejected]) -> None:
+        """Keep what could not be read, with the reason."""
+        named = [(source.name, *row) for row in rows]
+        if named:
+            self.db.executemany("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?)", named)
+
+    def count(self, table: str, source: Source | None = None) -> int:
+        """Rows of a table, of one file or of all."""
+        of_file = f" WHERE file = {source.number}" if source else ""
+        return int(self.db.execute(f"SELECT count(*) FROM {table}{of_file}").fetchall()[0][0])
+
+    def _add(self, table: str, schema: pa.Schema, rows: Iterator[tuple[object, ...]]) -> None:
+        while some := list(islice(rows, _TOGETHER)):
+            columns = [pa.array(column, field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)]
+            insert_arrow(self.db, table, pa.table(columns, schema))
+
+
+def _texts(properties: Texts) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in properties.items() if value]
