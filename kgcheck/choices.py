@@ -11,6 +11,9 @@ from kgcheck.errors import UnknownName, UsageError
 DEFAULT_STORE = ".kgcheck/graph.lbdb"
 """The store where none is named."""
 
+DEFAULT_PROFILE = "ckg"
+"""The profile where none is named; of graph files, a schema is drafted instead."""
+
 BRAINS = ("rules", "llm")
 """Deciders of an agent's next step."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_STORE, chosen
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, chosen
 from kgcheck.closing import Closing
 from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
@@ -65,7 +65,7 @@ class Context(Closing):
         reference: str | Path | None = None,
         ledger: str | Path | None = None,
         literature: str | Path | None = None,
-        profile: str | Path = "ckg",
+        profile: str | Path = DEFAULT_PROFILE,
         live: bool = False,
         offline: bool = False,
         brain: str = "rules",
@@ -98,8 +98,17 @@ class Context(Closing):
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of the profile; that of a store that was handed over open."""
-        return self._given_store.schema if self._given_store else read_schema(self.profile)
+        """The schema of the profile; that of a store that was handed over open, or of files that no profile is named for."""
+        if self._given_store:
+            return self._given_store.schema
+        return self.graph.schema if self.is_drafted else read_schema(self.profile)
+
+    @property
+    def is_drafted(self) -> bool:
+        """Tell whether the store are graph files, whose schema is drafted from them."""
+        from kgcheck.forms.store import graph_files
+
+        return self.profile == DEFAULT_PROFILE and bool(graph_files(self.store))
 
     def close(self) -> None:
         """Close what is open. What comes after it is refused; findings that were given out can still be read."""
@@ -118,14 +127,25 @@ class Context(Closing):
     @property
     def graph(self) -> "GraphStore":
         """The graph, open for reading."""
-        from kgcheck.graph.open import open_store
-
         if self._given_store:
             self._opened.check()
             return self._given_store
-        return self._opened.get(
-            "graph", lambda: open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
-        )
+        return self._opened.get("graph", self._open_graph)
+
+    def _open_graph(self) -> "AbstractContextManager[GraphStore]":
+        from kgcheck.forms.store import FileStore, graph_files
+        from kgcheck.graph.open import open_store
+
+        if files := graph_files(self.store):
+            schema = None if self.is_drafted else read_schema(self.profile)
+            return FileStore(files, self.settings, self.progress, schema=schema)
+        return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
+
+    def recognised(self) -> list[str]:
+        """What the files of a graph were recognised as, and what was left out of them; nothing of a graph store."""
+        from kgcheck.forms.store import FileStore
+
+        return self.graph.files.lines() if isinstance(self.graph, FileStore) else []
 
     def graph_if_there(self) -> "GraphStore | None":
         """The graph; None where none is named, and the default one is not there."""

@@ -34,6 +34,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
 
 
 @click.command("audit")
+@click.argument("files", nargs=-1, metavar="[FILES]...")
 @part_options(
     *("store", "reference", "offline", "literature", "ledger", "profile"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
@@ -63,6 +64,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
 )
 @format_options()
 def audit(
+    files: tuple[str, ...],
     parts: dict[str, Any],
     scope: AuditScope,
     changed_since: str | None,
@@ -72,6 +74,9 @@ def audit(
 ) -> None:
     """Check the nodes, attributes and edges of a graph, and keep every finding with its evidence in the ledger.
 
+    FILES are a graph in its owner's form, recognised by content (KGX, neo4j-admin, RDF, OBO, any edge table, ...) and
+    only read, or the address of a server; --store names one that was loaded.
+
     What was rejected, or deferred to a later day, does not count (kgcheck decide).
 
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
@@ -79,6 +84,10 @@ def audit(
     """
     from kgcheck.cli.show import show_run
 
+    if files:
+        if parts["store"] and given("store"):
+            raise UsageError("FILES are the graph, and --store names another one", "leave one of them out")
+        parts["store"] = ",".join(files)
     begun: Run | None = None
     if resume:
         _refuse_changes()
@@ -91,6 +100,7 @@ def audit(
         if not given("profile"):
             parts["profile"] = begun.profile
     with open_workspace(parts) as workspace:
+        note(*workspace.recognised())
         audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
         note(*audit.notes)
         code = audit.exit_code(fail_on)

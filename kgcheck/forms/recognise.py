@@ -1,13 +1,31 @@
-"""Recognise the form of a graph's files by their content."""
+"""Recognise the form of a graph's file by its content."""
 
-from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
 
 from kgcheck.errors import InputFormat
 from kgcheck.forms.form import Form, Refused
-from kgcheck.forms.json_graphs import FORMS as JSON_FORMS
-from kgcheck.forms.delimited import FORMS as DELIMITED
-from kgcheck.forms.ontologies import FORMS as ONTOLOGIES
-from kgcheck.forms.rdf import FORMS as RDF_FORMS
-from kgcheck.forms.refused import REFUSED
 from kgcheck.forms.source import Source
-from kgcheck.forms.xml_graphs import FORMS as XML_FORMS
+
+_READ = ("databases", "ontologies", "rdf", "json_graphs", "xml_graphs", "delimited")
+"""Modules of the forms that are read, in the order in which they are asked: what is plainest last."""
+
+
+def form_of(source: Source) -> Form:
+    """The form of a file; one that is known and not read is refused by its name, as is what no form fits."""
+    from kgcheck.forms.refused import REFUSED
+
+    if not source.head.strip():
+        raise InputFormat(f"{source.name} is empty", "name the files of a graph")
+    refused: tuple[Refused, ...] = REFUSED
+    if found := next((form for form in refused if form.fits(source)), None):
+        raise InputFormat(f"{source.name} is {found.name}, which is not read", found.hint)
+    for name in _READ:
+        if not find_spec(f"kgcheck.forms.{name}"): continue
+        forms: tuple[Form, ...] = import_module(f"kgcheck.forms.{name}").FORMS
+        if form := next((form for form in forms if form.fits(source)), None):
+            return form
+    raise InputFormat(
+        f"{source.name} is of no form that is known: it begins with {source.text[:60]!r}",
+        "docs/forms.md lists the forms; any table with columns subject, predicate and object is one",
+    )

@@ -73,6 +73,7 @@ class GraphTables:
         lists_nodes: A file claims to list the nodes, so that an edge to no node dangles.
         notes: Remarks on how files were read, for people.
         negated: Statements that something does not hold, by file; no edges.
+        forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
@@ -80,6 +81,7 @@ class GraphTables:
         self.lists_nodes = False
         self.notes: list[str] = []
         self.negated: dict[str, int] = {}
+        self.forms: dict[int, str] = {}
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
         db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
         db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()

@@ -1,0 +1,265 @@
+"""Draft the schema of a graph from its tables: labels, patterns and properties as they are found."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import duckdb
+
+from kgcheck.errors import InputFormat
+from kgcheck.forms.tables import GraphTables
+from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
+from kgcheck.quoting import literal
+
+NODE = "Node"
+"""Label of nodes that have none."""
+
+MISSING_NODE = "MissingNode"
+"""Label of what edges join, and no file that lists the nodes has."""
+
+_OTHER = "OtherNode"
+"""Label of nodes whose labels are too many to be told apart."""
+
+_OTHER_RELATION = "other_relation"
+
+MOST_PATTERNS = 600
+MOST_PROPERTIES = 60
+
+_RESERVED = {"id", "head", "tail", "as_text"}
+_HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")
+_BIOLINK = "biolink:"
+
+
+def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Callable[[Sequence[str]], str]) -> Schema:
+    """Label every node, name what is found, and describe it; adds ``labelled_node`` and ``labelled_edge``.
+
+    The former has id, label and properties; the latter head, tail, pattern (the number of one) and properties.
+    """
+    if not tables.count("node") and not tables.count("edge"):
+        raise InputFormat(f"{name} holds no nodes and no edges", "see the rows in quarantine, and docs/forms.md")
+    _label_nodes(tables.db, most_specific, lists_nodes=tables.lists_nodes)
+    patterns = _number_patterns(tables)
+    labels, relations = _labels(tables.db), _relations(tables.db, patterns)
+    standards = _standards(labels, relations)
+    head = {"name": "draft", "version": 1, "title": f"a draft: {len(labels)} labels, {len(relations)} relation patterns"}
+    del standards
+    return Schema.model_validate({"profile": head, "labels": labels, "relations": relations, "digest": digest})
+
+
+def _standards(labels: Iterable[Label], relations: Iterable[Pattern]) -> list[str]:
+    names = [label.name for label in labels] + [pattern.type for pattern in relations]
+    return ["bioregistry", *(["biolink"] if any(n.startswith(_BIOLINK) for n in names) else [])]
+
+
+# --- labels ---------------------------------------------------------------------------------------------
+
+
+def _label_nodes(db: duckdb.DuckDBPyConnection, most_specific: Callable[[Sequence[str]], str], *, lists_nodes: bool) -> None:
+    sets = db.execute("SELECT list_sort(list_distinct(labels)), labels, count(*) FROM node GROUP BY ALL").fetchall()
+    carried = Counter[str]()
+    for labels, _, n in sets:
+        carried.update(dict.fromkeys(labels, n))
+    raw = {tuple(stated): _chosen(stated, carried, most_specific) for _, stated, _ in sets}
+    names = plain_names(raw.values())
+    db.execute("CREATE TEMP TABLE label_of (labels VARCHAR[], label VARCHAR)").fetchall()
+    db.executemany("INSERT INTO label_of VALUES (?, ?)", [(list(k), names[v]) for k, v in raw.items()] or [([], NODE)])
+    db.execute(
+        "CREATE TABLE labelled_node AS SELECT n.id, l.label, n.properties, n.labels FROM node n JOIN label_of l"
+        " ON n.labels = l.labels"
+    ).fetchall()
+    db.execute("CREATE TABLE label_by_id AS SELECT id, any_value(label) AS label FROM labelled_node GROUP BY id").fetchall()
+    missing = MISSING_NODE if lists_nodes else NODE
+    db.execute(
+        f"""
+        INSERT INTO label_by_id
+        SELECT id, {literal(missing)} FROM (SELECT head AS id FROM edge UNION SELECT tail FROM edge) ANTI JOIN label_by_id USING (id)
+        """
+    ).fetchall()
+    if not lists_nodes:
+        db.execute(
+            f"INSERT INTO labelled_node SELECT id, {literal(NODE)}, MAP {{}}, [] FROM label_by_id ANTI JOIN node USING (id)"
+        ).fetchall()
+
+
+def _chosen(labels: Sequence[str], carried: Mapping[str, int], most_specific: Callable[[Sequence[str]], str]) -> str:
+    """Of the labels of a node that which says most: the most specific of Biolink, else the rarest."""
+    if not labels:
+        return NODE
+    if any(label.startswith(_BIOLINK) for label in labels):
+        return most_specific(list(labels))
+    return min(dict.fromkeys(labels), key=lambda label: (carried[label], label))
+
+
+def plain_names(names: Iterable[str]) -> dict[str, str]:
+    """Names that a schema takes for names as people write them, different ones for different ones.
+
+    >>> plain_names(["biolink:Gene", "gene/protein", "gene protein", "2"])
+    {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein', 'gene protein': 'gene_protein_2', '2': 'n2'}
+    """
+    found: dict[str, str] = {}
+    used: set[str] = {NODE, MISSING_NODE, _OTHER}
+    names = list(dict.fromkeys(names))
+    for name in sorted(names, key=lambda n: (not NAME_OF_GRAPH.fullmatch(n), n)):
+        if name == NODE:
+            found[name] = NODE
+            continue
+        plain = name
+        if not NAME_OF_GRAPH.fullmatch(name):
+            plain = re.sub(r"[^A-Za-z0-9_]+", "_", name.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in name else name).strip("_")[:80]
+            plain = plain if plain[:1].isalpha() else f"n{plain}"
+        unique, number = plain, 2
+        while unique in used:
+            unique, number = f"{plain}_{number}", number + 1
+        used.add(unique)
+        found[name] = unique
+    return {name: found[name] for name in names}
+
+
+def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
+    counts = db.execute("SELECT label, min(id) FROM label_by_id GROUP BY label ORDER BY label").fetchall()
+    rows = db.execute(
+        "SELECT label, key, count(*) AS n FROM (SELECT label, unnest(map_keys(properties)) AS key FROM labelled_node)"
+        " GROUP BY ALL ORDER BY n DESC, key"
+    ).fetchall()
+    properties = _properties(((label, key) for label, key, _ in rows))
+    _name_properties(db, "label_property", properties)
+    return [
+        Label(
+            name=label,
+            meaning=label,
+            id_pattern="(?s).+",
+            id_example=example[:200] or "-",
+            properties={plain: Property(type="string") for plain in properties.get(label, {}).values()},
+        )
+        for label, example in counts
+    ]
+
+
+def _properties(keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Of each holder the properties that most have, by the name in the file, as a schema can name them."""
+    stated: dict[str, list[str]] = {}
+    for holder, key in keys:
+        some = stated.setdefault(holder, [])
+        if len(some) < MOST_PROPERTIES:
+            some.append(key)
+    return {holder: property_names(names) for holder, names in stated.items()}
+
+
+def property_names(names: Iterable[str]) -> dict[str, str]:
+    """Names of properties that a schema takes.
+
+    >>> property_names(["name", "id", "in taxon", "in_taxon"])
+    {'name': 'name', 'id': 'id_', 'in taxon': 'in_taxon', 'in_taxon': 'in_taxon_2'}
+    """
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:80] or "value"
+        plain = plain if plain[:1].isalpha() else f"n{plain}"
+        plain = f"{plain}_" if plain.lower() in _RESERVED else plain
+        unique, number = plain, 2
+        while unique.lower() in used:
+            unique, number = f"{plain}_{number}", number + 1
+        used.add(unique.lower())
+        found[name] = unique
+    return found
+
+
+def _name_properties(db: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Mapping[str, str]]) -> None:
+    """Keep under which names properties are read."""
+    db.execute(f"CREATE TABLE {table} (holder VARCHAR, stated VARCHAR, plain VARCHAR)").fetchall()
+    rows = [(holder, stated, plain) for holder, some in names.items() for stated, plain in some.items()]
+    if rows:
+        db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+
+
+# --- patterns -------------------------------------------------------------------------------------------
+
+
+def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
+    """Give every edge the number of its pattern: label of the head, relation, label of the tail."""
+    db = tables.db
+    db.execute("ALTER TABLE edge ADD COLUMN kind VARCHAR").fetchall()
+    db.execute("UPDATE edge SET kind = relation").fetchall()
+    while len(stated := _stated_patterns(db)) > MOST_PATTERNS:
+        if not _merge_labels(db, tables) and not _merge_relations(db, tables):
+            break
+    plain = plain_names(relation for _, relation, _ in stated)
+    db.execute("CREATE TEMP TABLE pattern_of (head VARCHAR, kind VARCHAR, tail VARCHAR, number INTEGER)").fetchall()
+    if stated:
+        db.executemany("INSERT INTO pattern_of VALUES (?, ?, ?, ?)", [(*row, n) for n, row in enumerate(stated)])
+    db.execute(
+        """
+        CREATE TABLE labelled_edge AS
+        SELECT e.head, e.tail, p.number AS pattern, e.properties
+        FROM edge e JOIN label_by_id h ON h.id = e.head JOIN label_by_id t ON t.id = e.tail
+        JOIN pattern_of p ON p.head = h.label AND p.kind = e.kind AND p.tail = t.label
+        """
+    ).fetchall()
+    return [(head, plain[relation], tail) for head, relation, tail in stated]
+
+
+def _stated_patterns(db: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
+    return db.execute(
+        "SELECT h.label, kind, t.label FROM edge JOIN label_by_id h ON h.id = head JOIN label_by_id t ON t.id = tail"
+        " GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+
+
+def _merge_labels(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
+    """Look at the rarer half of the labels as one: nobody can look through so many patterns."""
+    rows = db.execute(
+        "SELECT label FROM label_by_id WHERE label NOT IN (?, ?) GROUP BY label ORDER BY count(*), label",
+        [MISSING_NODE, _OTHER],
+    ).fetchall()
+    rarest = [name for (name,) in rows[: len(rows) // 2]]
+    if not rarest:
+        return False
+    tables.notes.append(f"{len(rarest)} rare labels are looked at as one, {_OTHER}: {', '.join(rarest[:5])}, ...")
+    for table in ("label_by_id", "labelled_node"):
+        db.execute(f"UPDATE {table} SET label = ? WHERE list_contains(?, label)", [_OTHER, rarest]).fetchall()
+    return True
+
+
+def _merge_relations(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
+    """Look at the rarer relations as one, with what each was called as a property."""
+    rows = db.execute("SELECT kind FROM edge GROUP BY kind ORDER BY count(*) DESC, kind").fetchall()
+    rarest = [name for (name,) in rows[MOST_PATTERNS // 2 :]]
+    if not rarest:
+        return False
+    tables.notes.append(f"{len(rarest)} rare relations are looked at as one, {_OTHER_RELATION}: {', '.join(rarest[:5])}, ...")
+    db.execute(
+        "UPDATE edge SET kind = ?, properties = map_concat(properties, MAP {'relation': relation}) WHERE list_contains(?, kind)",
+        [_OTHER_RELATION, rarest],
+    ).fetchall()
+    return True
+
+
+def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str, str]]) -> list[Pattern]:
+    # Patterns of one relation have the same properties: a store may keep them in one table.
+    rows = db.execute(
+        "SELECT pattern, key, count(*) AS n FROM (SELECT pattern, unnest(map_keys(properties)) AS key FROM labelled_edge)"
+        " GROUP BY ALL ORDER BY n DESC, key"
+    ).fetchall()
+    of_relation = _properties(dict.fromkeys((patterns[number][1], key) for number, key, _ in rows))
+    held = {(number, key) for number, key, _ in rows}
+    names = {
+        str(number): {key: plain for key, plain in of_relation.get(relation, {}).items() if (number, key) in held}
+        for number, (_, relation, _) in enumerate(patterns)
+    }
+    _name_properties(db, "edge_property", names)
+    return [
+        Pattern(
+            type=relation,
+            head=head,
+            tail=tail,
+            loops=head == tail and not _is_hierarchy(relation),
+            hierarchy=head == tail and _is_hierarchy(relation),
+            properties={plain: Property(type="string") for plain in names[str(number)].values()},
+        )
+        for number, (head, relation, tail) in enumerate(patterns)
+    ]
+
+
+def _is_hierarchy(relation: str) -> bool:
+    return relation.rpartition(":")[2].lower() in _HIERARCHIES

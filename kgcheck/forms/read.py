@@ -1,0 +1,93 @@
+"""Read files of one graph, each in its form, into tables; what no form fits is refused by its name."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from kgcheck.errors import InputError, InputFormat
+from kgcheck.forms.form import Form
+from kgcheck.forms.recognise import form_of
+from kgcheck.forms.source import Source, sources
+from kgcheck.forms.tables import GraphTables
+from kgcheck.plurals import how_many
+from kgcheck.progress import Progress
+
+_SHOWN = 20
+
+
+class ReadFile(NamedTuple):
+    """A file that was read: its name, its form, and the nodes and edges that it states."""
+
+    name: str
+    form: str
+    nodes: int
+    edges: int
+
+
+class ReadFiles(NamedTuple):
+    """The tables of a graph's files, what each file was, what could not be read, and a digest of all contents."""
+
+    tables: GraphTables
+    files: tuple[ReadFile, ...]
+    refused: tuple[str, ...]
+    digest: str
+
+    @property
+    def rejected(self) -> int:
+        """Rows that could not be read."""
+        return self.tables.count("quarantine")
+
+    def lines(self) -> list[str]:
+        """What was recognised, what was assumed and what was left out, in lines for people."""
+        found = [f"{f.name}: {f.form}, {how_many(f.nodes, 'node')}, {how_many(f.edges, 'edge')}" for f in self.files]
+        if len(found) > _SHOWN:
+            found[_SHOWN:] = [f"and {len(found) - _SHOWN} more files"]
+        found += [f"{name}: {how_many(n, 'statement')} that something does not hold: no edges" for name, n in self.tables.negated.items()]
+        return [*found, *self.tables.notes, *self.refused]
+
+
+def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Path, progress: Progress) -> ReadFiles:
+    """Recognise every file, and read it; a single file that cannot be read is an error, of several it is told."""
+    tables = GraphTables(db)
+    found = list(sources(list(paths), scratch))
+    refused: list[str] = []
+    by_form: dict[str, tuple[Form, list[Source]]] = {}
+    for source in found:
+        try:
+            form = form_of(source)
+        except InputFormat as error:
+            if len(found) == 1:
+                raise
+            refused.append(f"{error.message}: left out; {error.hint}")
+            continue
+        by_form.setdefault(form.name, (form, []))[1].append(source)
+    if not by_form:
+        raise InputFormat(f"none of {how_many(len(found), 'file')} is a graph that can be read: {refused[0]}", "docs/forms.md lists the forms")
+    told: dict[int, ReadFile] = {}
+    with progress.step("reading files", len(found)) as step:
+        for form, files in by_form.values():
+            for some in [files] if form.together else [[one] for one in files]:
+                try:
+                    form.read(some, tables)
+                except InputError as error:
+                    if len(by_form) == 1 and len(files) == len(some):
+                        raise
+                    refused.append(f"{error.message}: left out; {error.hint}")
+                    continue
+                for source in some:
+                    told[source.number] = ReadFile(
+                        source.name, tables.forms.get(source.number, form.name), tables.count("node", source), tables.count("edge", source)
+                    )
+                    step.advance()
+    return ReadFiles(tables, tuple(told[n] for n in sorted(told)), tuple(refused), _digest(found))
+
+
+def _digest(files: Sequence[Source]) -> str:
+    whole = hashlib.sha256()
+    for source in files:
+        with source.path.open("rb") as stream:
+            whole.update(source.name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()

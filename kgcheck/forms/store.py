@@ -1,0 +1,227 @@
+"""FileStore: graph files in their owners' forms as a graph store that is only read."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import pyarrow as pa
+
+from kgcheck.duck import working_database
+from kgcheck.errors import StoreError
+from kgcheck.forms.draft import draft_schema
+from kgcheck.forms.read import ReadFiles, read_files
+from kgcheck.forms.source import Source
+from kgcheck.graph.open import is_address
+from kgcheck.graph.store import (
+    Counts,
+    Direction,
+    Hop,
+    Properties,
+    Reading,
+    StrayEdge,
+    edge_schema,
+    node_schema,
+    read_hops,
+    with_as_text,
+    MOST_HOPS,
+)
+from kgcheck.model import Ref, Triple
+from kgcheck.outputs import temporary_folder
+from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.progress import NoProgress, Progress
+from kgcheck.quoting import identifier, literal
+from kgcheck.settings import Settings
+
+_ROWS = 100_000
+
+
+class FileStore:
+    """A graph in files, read into a temporary database when it is opened, with a schema that is drafted from it.
+
+    It answers what an audit asks; there is nothing to load into, and no Cypher.
+    """
+
+    backend = "files"
+    with_retired = False
+
+    def __init__(
+        self, paths: Sequence[Path], settings: Settings, progress: Progress | None = None, *, schema: Schema | None = None
+    ) -> None:
+        self._open = ExitStack()
+        self.name = ",".join(str(path.absolute()) for path in paths)
+        with ExitStack() as opening:
+            scratch = opening.enter_context(temporary_folder())
+            self._db = opening.enter_context(working_database(settings))
+            self.files: ReadFiles = read_files(paths, self._db, scratch, progress or NoProgress())
+            shown = ", ".join(path.name for path in paths[:3])
+            drafted = draft_schema(self.files.tables, shown, self.files.digest[:12], _most_specific)
+            self._open = opening.pop_all()
+        self.drafted = drafted
+        self.schema = schema or drafted
+        self._numbers = {str(pattern): number for number, pattern in enumerate(drafted.relations)}
+        rows = self._db.execute("SELECT 'label', * FROM label_property UNION ALL SELECT 'edge', * FROM edge_property")
+        self._stated = {(kind, holder, plain): stated for kind, holder, stated, plain in rows.fetchall()}
+
+    # What an audit reads
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        """See LoadTarget."""
+        columns = "".join(f", {self._value('label', label.name, name)}" for name in label.properties)
+        yield from self._tables(
+            f"SELECT id{columns}, NULL::VARCHAR[] AS as_text FROM labelled_node WHERE label = {literal(label.name)}",
+            with_as_text(node_schema(label)),
+        )
+
+    def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
+        """See LoadTarget."""
+        number = self._numbers.get(str(pattern), -1)
+        columns = "".join(f", {self._value('edge', str(number), name)}" for name in pattern.properties)
+        yield from self._tables(
+            f"SELECT head, tail{columns}, NULL::VARCHAR[] AS as_text FROM labelled_edge WHERE pattern = {number}",
+            with_as_text(edge_schema(pattern)),
+        )
+
+    def counts(self) -> Counts:
+        """See LoadTarget."""
+        nodes = dict.fromkeys(self.schema.label_names, 0)
+        found = self._db.execute("SELECT label, count(*) FROM labelled_node GROUP BY label").fetchall()
+        nodes |= {label: n for label, n in found if label in nodes}
+        numbered = self._db.execute("SELECT pattern, count(*) FROM labelled_edge GROUP BY pattern").fetchall()
+        by_number = dict(numbered)
+        edges = {str(p): by_number.get(self._numbers.get(str(p), -1), 0) for p in self.schema.relations}
+        return Counts(nodes=nodes, edges=edges)
+
+    def meta(self) -> dict[str, str]:
+        """See LoadTarget."""
+        return {}
+
+    def state(self) -> str | None:
+        """See GraphStore."""
+        return self.files.digest
+
+    def store_id(self) -> str:
+        """See GraphStore."""
+        return hashlib.sha256(self.name.encode()).hexdigest()[:32]
+
+    def unknown(self) -> dict[str, int]:
+        """See GraphStore."""
+        return {}
+
+    def stray_edges(self, limit: int) -> list[StrayEdge]:
+        """See GraphStore."""
+        return []
+
+    # Single nodes and edges
+
+    def node(self, ref: Ref) -> Properties | None:
+        """See GraphStore."""
+        return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)
+
+    def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
+        """See GraphStore."""
+        columns = "".join(f", {self._value('label', label.name, name)}" for name in label.properties)
+        rows = self._rows(
+            f"SELECT id{columns} FROM labelled_node WHERE label = ? AND list_contains(?, id) ORDER BY ALL", [label.name, ids]
+        )
+        found: dict[str, Properties] = {}
+        for row in rows:
+            found.setdefault(row["id"], {name: value for name, value in row.items() if value is not None})
+        return found
+
+    def edges(self, triple: Triple) -> list[Properties]:
+        """See GraphStore."""
+        pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
+        number = self._numbers.get(str(pattern), -1)
+        columns = ", ".join(self._value("edge", str(number), name) for name in pattern.properties) or "head"
+        rows = self._rows(
+            f"SELECT {columns} FROM labelled_edge WHERE pattern = ? AND head = ? AND tail = ? ORDER BY ALL",
+            [number, triple.head.id, triple.tail.id],
+        )
+        return [{n: v for n, v in row.items() if v is not None and n in pattern.properties} for row in rows]
+
+    def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
+        """See GraphStore."""
+        here, there = ("head", "tail") if direction == "out" else ("tail", "head")
+        rows = self._rows(
+            f"SELECT DISTINCT {there} AS id FROM labelled_edge WHERE pattern = ? AND {here} = ? ORDER BY 1 LIMIT ?",
+            [self._numbers.get(str(pattern), -1), ref.id, limit],
+        )
+        return [row["id"] for row in rows]
+
+    def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
+        """See GraphStore."""
+        here, there = ("head", "tail") if direction == "out" else ("tail", "head")
+        number = self._numbers.get(str(pattern), -1)
+        columns = "".join(f", {self._value('edge', str(number), name)}" for name in pattern.properties)
+        found = self._db.execute(
+            f"SELECT {here}, {there}{columns} FROM labelled_edge WHERE pattern = ? AND list_contains(?, {here}) LIMIT ?",
+            [number, ids, MOST_HOPS + 1],
+        ).fetchall()
+        return read_hops(found, pattern)
+
+    # What files cannot do
+
+    def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
+        """Refuse it: files have no Cypher."""
+        self._refuse("a question in Cypher")
+
+    def prepare(self) -> None:
+        """Refuse it: files are only read."""
+        self._refuse("a load")
+
+    def _refuse(self, what_for: str) -> NoReturn:
+        raise StoreError(
+            f"{what_for} needs a graph store, and {self.name} are files that are only read",
+            "load the graph: kgcheck load DIR --store graph.lbdb",
+        )
+
+    def close(self) -> None:
+        """Remove the temporary database."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _value(self, kind: str, holder: str, plain: str) -> str:
+        stated = self._stated.get((kind, holder, plain), plain)
+        return f"properties[{literal(stated)}] AS {identifier(plain)}"
+
+    def _tables(self, statement: str, schema: pa.Schema) -> Iterator[pa.Table]:
+        # A cursor of its own: others may read while this one is under way.
+        with self._db.cursor() as cursor:
+            for batch in cursor.execute(statement).to_arrow_reader(_ROWS):
+                yield pa.Table.from_batches([batch]).cast(schema)
+
+    def _rows(self, statement: str, parameters: list[Any]) -> list[Mapping[str, Any]]:
+        with self._db.cursor() as cursor:
+            found = cursor.execute(statement, parameters)
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def graph_files(name: str) -> list[Path]:
+    """The files or folders that the name of a store stands for, joined by commas; none where it is a graph store."""
+    if is_address(name):
+        return []
+    paths = [Path(name)] if Path(name).exists() else [Path(part) for part in name.split(",")]
+    if not all(path.exists() for path in paths) or (len(paths) == 1 and _is_embedded(paths[0])):
+        return []
+    return paths
+
+
+def _is_embedded(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4) in (b"LBUG", b"")
+    except OSError:
+        # A folder holds files; what may not be read is told by whoever opens it.
+        return not path.is_dir()
+
+
+def _most_specific(labels: Sequence[str]) -> str:
+    return labels[0]
