@@ -36,8 +36,8 @@ class Category(_Term):
 class Predicate(_Term):
     """A slot of the model; it is a predicate where `Model.is_predicate` says so.
 
-    ``domain`` and ``range`` are names of classes, those of the slot that it is a kind of where it states none. ``inverse``
-    is named by either of two slots. ``canonical`` is the one of them that the model asks for.
+    ``domain`` and ``range`` are names of classes; where it states none, `Model.end` has that of what it is a kind of.
+    ``inverse`` is named by either of two slots. ``canonical`` is the one of them that the model asks for.
     """
 
     domain: str = ""
@@ -52,7 +52,9 @@ class Predicate(_Term):
 class Model:
     """A release of the Biolink model."""
 
-    def __init__(self, categories: Iterable[Category], slots: Iterable[Predicate], prefixes: Iterable[str], release: Standard) -> None:
+    def __init__(
+        self, categories: Iterable[Category], slots: Iterable[Predicate], prefixes: Iterable[str], release: Standard
+    ) -> None:
         self.release = release
         self.categories: Mapping[str, Category] = {one.name: one for one in categories}
         self.slots: Mapping[str, Predicate] = {one.name: one for one in slots}
@@ -107,6 +109,19 @@ class Model:
             slot = self.slots.get(slot.is_a)
         return None
 
+    def may_be(self, category: Category, stated: Category) -> bool:
+        """Tell whether a node of a category may be of another: some class is a kind of both, by a mixin or otherwise.
+
+        What is abstract, a mixin or deprecated says too little to tell.
+
+        >>> m = model()
+        >>> [m.may_be(m.category(name), m.category("Gene")) for name in ("Gene", "NamedThing", "Disease")]
+        [True, True, False]
+        """
+        if category.abstract or category.mixin or category.deprecated:
+            return True
+        return any({category.name, stated.name} <= above for above in self._above)
+
     def inverse(self, predicate: Predicate) -> Predicate | None:
         """The predicate that says the same in the other direction, whichever of the two names the other.
 
@@ -134,19 +149,13 @@ class Model:
         'biolink:Gene'
         """
         known = [(name, found) for name in categories if (found := self.category(name))]
-        if not known:
-            return categories[0] if categories else None
-        above = {ancestor for _, one in known for ancestor in self.ancestors(one) - {one.name}}
-        lowest = [(name, one) for name, one in known if one.name not in above] or known
-        # A mixin or an abstract class may be below no other that is given, and say less all the same.
-        plain = [name for name, one in known if not (one.mixin or one.abstract)]
-        best = [name for name, one in lowest if not (one.mixin or one.abstract)]
-        return (best or self._deepest(plain) or [name for name, one in lowest])[0]
+        classes = [(name, one) for name, one in known if not (one.mixin or one.abstract)] or known
+        above = {ancestor for _, one in classes for ancestor in self.ancestors(one) - {one.name}}
+        return next((name for name, one in classes if one.name not in above), categories[0] if categories else None)
 
-    def _deepest(self, names: Sequence[str]) -> list[str]:
-        found = [one for name in names if (one := self.category(name))]
-        above = {ancestor for one in found for ancestor in self.ancestors(one) - {one.name}}
-        return [name for name in names if name.removeprefix(PREFIX) not in above]
+    @cached_property
+    def _above(self) -> list[frozenset[str]]:
+        return [self.ancestors(one) for one in self.categories.values()]
 
     @cached_property
     def _inverses(self) -> dict[str, str]:

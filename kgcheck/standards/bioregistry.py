@@ -86,7 +86,9 @@ class Registry:
         parts = (part.pattern for part in self._parts.get(prefix.prefix, ()))
         patterns = dict.fromkeys(filter(None, (prefix.pattern, prefix.pattern_of_miriam, *parts)))
         form = literal("(?i)" + "|".join(f"(?:{pattern})" for pattern in patterns))
-        repeated = "|".join(re.escape(name) for name in dict.fromkeys((prefix.banana or prefix.prefix, *prefix.spellings)))
+        repeated = "|".join(
+            re.escape(name) for name in dict.fromkeys((prefix.banana or prefix.prefix, *prefix.spellings))
+        )
         peel = "|".join(re.escape(sign) for sign in dict.fromkeys((prefix.peel, ":", "_")))
         bare = f"regexp_replace({local}, {literal(f'(?i)^(?:{repeated})(?:{peel})')}, '')"
         if after := _AFTER_AN_ID.get(prefix.prefix):

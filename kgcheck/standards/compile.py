@@ -1,6 +1,7 @@
 """Compile the Biolink model and the Bioregistry into tables of facts: names, ends, patterns, flags.
 
-    python -m kgcheck.standards.compile biolink_model.yaml bioregistry.json OUT --bioregistry 0.15.6 --fetched 2026-11-27
+    python -m kgcheck.standards.compile biolink_model.yaml bioregistry.json OUT
+        --bioregistry 0.15.6 --fetched 2026-11-27
 
 Both files are of their packages on PyPI, ``biolink-model`` and ``bioregistry``. Needs PyYAML, which kgcheck itself does
 not. Descriptions are left out. The same files give the same tables, a record a line.
@@ -146,7 +147,9 @@ def _prefix(prefix: str, one: Mapping[str, Any], refused: list[str]) -> dict[str
     by, pattern = next(iter(patterns.items()), ("", None))
     of_miriam = patterns.get("miriam")
     banana = one.get("banana") or (of_obo if _has_banana(one, external) else None)
-    ended = any(external.get(r, {}).get("status") in ("deprecated", "inactive") for r in ("obofoundry", "ols", "miriam"))
+    ended = any(
+        external.get(r, {}).get("status") in ("deprecated", "inactive") for r in ("obofoundry", "ols", "miriam")
+    )
     facts = _stated(
         prefix=prefix,
         preferred=preferred if preferred != prefix else None,
