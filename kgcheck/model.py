@@ -175,6 +175,11 @@ class Reason(StrEnum):
         """The rule of structure whose hits have it, where there is one."""
         return structure_rules().get(self.value)
 
+    @property
+    def is_remark(self) -> bool:
+        """Tell whether what has it is worth a note, and never changes an exit code."""
+        return self.rule is not None and self.rule.is_remark
+
     # What supports, the plainest first; the last is of an edge that nobody has.
     CONFIRMED = "confirmed", "Confirmed by a source"
     CONFIRMED_BY_DESCENDANT = "confirmed_by_descendant", "Confirmed by an annotation to a more specific term"

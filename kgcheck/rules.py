@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgcheck.errors import ConfigurationError
 
@@ -55,12 +55,18 @@ class CauseKind(StrEnum):
 
 
 class RuleHit(NamedTuple):
-    """A node or an edge that breaks a rule, and what is wrong with it."""
+    """A node or an edge that breaks a rule, and what is wrong with it.
+
+    ``record`` is the entry of the rule's source that says so. ``part`` tells hits of one label or pattern apart, such
+    as a prefix of ids.
+    """
 
     head: "Ref"
     relation: str | None
     tail: "Ref | None"
     detail: str
+    record: str = ""
+    part: str | None = None
 
 
 class GraphCounts(NamedTuple):
@@ -105,6 +111,9 @@ class RuleGraph(Protocol):
     def stray_edges(self) -> "Iterable[RuleHit]":
         """Edges whose ends fit no pattern of the schema."""
 
+    def select(self, statement: str) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT over its tables."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -126,6 +135,8 @@ class Rule:
         is_folded: Many hits about the same are one finding, with their number and examples.
         is_of_one_row: It looks at each row by itself, so that a glance tells whether any row breaks it.
         names_properties: Its selects name the properties that are wrong.
+        source: The standard that its hits break and that evidence cites; empty where the graph is its own witness.
+        is_remark: Its hits are worth a note and change no exit code; they are insufficient, so that it is no fault.
         follows: What its hits follow from, where a run has that, too.
         of_label: The select over the nodes of a label; None where nothing can break it there.
         of_pattern: The select over the edges of a pattern, or the hits themselves; None where nothing can break it.
@@ -143,15 +154,24 @@ class Rule:
     is_folded: bool = False
     is_of_one_row: bool = False
     names_properties: bool = False
+    source: str = ""
+    is_remark: bool = False
     follows: tuple[CauseKind, ...] = ()
     of_label: "Callable[[RuleGraph, Label], str | None] | None" = None
     of_pattern: "Callable[[RuleGraph, Pattern], str | Iterable[RuleHit] | None] | None" = None
     of_graph: "Callable[[RuleGraph], Iterable[RuleHit]] | None" = None
 
     def __post_init__(self) -> None:
-        """Refuse a name that could not be written in a file or on a command line."""
+        """Refuse a name that could not be written in a file or on a command line, and a remark that refutes."""
         if len(self.name) > _LONGEST_NAME or not _NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a rule: small letters, digits and _ within, at most 40")
+        if self.is_remark and self.is_fault:
+            raise ValueError(f"{self.name} is a remark, which refutes nothing, so that it is no fault")
+
+    @property
+    def outcome(self) -> str:
+        """Outcome of its hits in words, as lists of rules have it."""
+        return "refuted" if self.is_fault else "insufficient, a remark" if self.is_remark else "insufficient"
 
 
 @cache
@@ -165,6 +185,11 @@ def structure_rules() -> Mapping[str, Rule]:
                 raise _refused(point, f"{rule.name} is a rule of {origin[rule.name]} already")
             found[rule.name], origin[rule.name] = rule, _package(point)
     return found
+
+
+def remarks() -> list[str]:
+    """The names of the rules whose hits never change an exit code."""
+    return [name for name, rule in structure_rules().items() if rule.is_remark]
 
 
 def rules_named(names: Collection[str]) -> frozenset[str]:

@@ -30,13 +30,13 @@ Subject = str | Sequence[str] | Triple | CheckTask
 
 
 def exit_code(tallies: Sequence[Tally], fail_on: str = "refuted") -> int:
-    """1 for what is at or over a threshold, else 3 if anything could not be looked at, else 0.
+    """1 for what is at or over a threshold, else 3 if anything could not be looked at, else 0; remarks do not count.
 
     >>> exit_code([])
     0
     """
     chosen("threshold", fail_on, CHECK_THRESHOLDS)
-    severities = {t.mark.severity for t in tallies}
+    severities = {t.mark.severity for t in tallies if not t.reason.is_remark}
     failing = {"refuted": {0}, "insufficient": {0, 1}, "never": set()}[fail_on]
     if severities & failing:
         return EXIT_FINDINGS

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -25,6 +25,8 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import literal
 from kgcheck.rules import GraphCounts, Rule, RuleHit, rules_named, structure_rules
+from kgcheck.standards.tables import NAMES as STANDARDS
+from kgcheck.standards.tables import standard
 
 GRAPH_SOURCE = "graph"
 
@@ -56,6 +58,12 @@ class Fault(NamedTuple):
     right: str | None = None
     properties: tuple[str, ...] = ()
     alike: int | None = None
+    record: str = ""
+
+    @classmethod
+    def of_hit(cls, rule: Reason, hit: RuleHit) -> "Fault":
+        """The fault of a hit that a rule lists itself."""
+        return cls(rule, hit.head, hit.relation, hit.tail, hit.detail, attribute=hit.part, record=hit.record)
 
     @property
     def ids(self) -> set[str]:
@@ -102,6 +110,10 @@ class AuditedGraph:
             detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
             ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
             yield RuleHit(ends[0], edge.relation, ends[1], detail)
+
+    def select(self, statement: str) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT over its tables."""
+        return self._db.execute(statement).fetchall()
 
 
 class StructureRules:
@@ -157,13 +169,13 @@ class StructureRules:
                     alike=row.alike,
                 )
         for reason, hits in listed.items():
-            yield from (Fault(reason, *hit) for hit in hits)
+            yield from (Fault.of_hit(reason, hit) for hit in hits)
 
     def of_graph(self) -> Iterator[Fault]:
         for rule in self._rules:
             for hit in rule.of_graph(self._graph) if rule.of_graph else ():
                 if self._is_wanted(hit):
-                    yield Fault(Reason(rule.name), *hit)
+                    yield Fault.of_hit(Reason(rule.name), hit)
 
     def _is_wanted(self, hit: RuleHit) -> bool:
         if hit.relation is None or hit.tail is None:
@@ -218,13 +230,15 @@ class StructureRules:
 
 def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
     """Hits of rules that many break alike as one, with their number and some examples."""
-    alike: dict[tuple[Reason, tuple[str, ...]], list[Fault]] = {}
-    counts: Counter[tuple[Reason, tuple[str, ...]]] = Counter()
+    alike: dict[tuple[Any, ...], list[Fault]] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
     for hit in hits:
         if not (hit.rule.rule and hit.rule.rule.is_folded):
             yield hit
             continue
-        key = hit.rule, hit.properties
+        # A rule of the whole graph lists hits of many labels, and of many records of its source.
+        labels = hit.head.label, hit.relation, hit.tail and hit.tail.label
+        key = hit.rule, hit.properties, labels, hit.record
         # Of many, the copy of the graph gave the first ones alone.
         counts[key] = hit.alike or counts[key] + 1
         if len(some := alike.setdefault(key, [])) < FOLD_ABOVE:
@@ -237,7 +251,8 @@ def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
         shown = "; ".join(" ".join(filter(None, (_place(h), h.detail))) for h in some[:_EXAMPLES])
         ends = Ref(label=first.head.label, id=ALL), first.tail and Ref(label=first.tail.label, id=ALL)
         detail = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
-        yield Fault(first.rule, ends[0], first.relation, ends[1], detail, ", ".join(first.properties) or None, count)
+        part = ", ".join(first.properties) or first.record or None
+        yield Fault(first.rule, ends[0], first.relation, ends[1], detail, part, count, record=first.record)
 
 
 def _place(hit: Fault) -> str:
@@ -264,7 +279,7 @@ def tallies(hits: Iterable[Fault], unit: Unit) -> list[Tally]:
             target=unit.target,
             outcome=_verdict(rule).outcome,
             reason=_verdict(rule).reason,
-            sources=(GRAPH_SOURCE,),
+            sources=(_source(rule),),
             count=count,
         )
         for rule, count in sorted(counts.items())
@@ -285,7 +300,7 @@ def _verdict(rule: Reason) -> Verdict:
 
 
 def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
-    """The task and the evidence of a hit: the graph is its own witness."""
+    """The task and the evidence of a hit: the graph is its own witness, or a standard is."""
     fault = hit.rule.rule is not None and hit.rule.rule.is_fault
     task = CheckTask(
         type=CheckType.STRUCTURE,
@@ -296,11 +311,9 @@ def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
         rule=hit.rule.value,
         value=hit.detail or None,
     )
+    record = f"{hit.head.id} {hit.relation} {hit.tail.id}" if hit.relation and hit.tail else hit.head.id
     evidence = Evidence(
-        source=GRAPH_SOURCE,
-        release="as audited",
-        record=f"{hit.head.id} {hit.relation} {hit.tail.id}" if hit.relation and hit.tail else hit.head.id,
-        retrieved_at=seen_at,
+        **_cited(hit, record, seen_at),
         stance=Stance.CONTRADICTS if fault else Stance.SILENT,
         world=World.CLOSED if fault else World.OPEN,
         tier=Tier.OWNER,
@@ -309,6 +322,25 @@ def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
         replacements=(hit.right,) if hit.right else (),
     )
     return task, evidence
+
+
+def _source(rule: Reason) -> str:
+    return (rule.rule and rule.rule.source) or GRAPH_SOURCE
+
+
+def _cited(hit: Fault, place: str, seen_at: datetime) -> dict[str, Any]:
+    """What evidence says of its source: of a standard, the release that is shipped and the address of the record."""
+    source, record = _source(hit.rule), hit.record or place
+    if source not in STANDARDS:
+        return {"source": source, "release": "as audited", "record": record, "retrieved_at": seen_at}
+    found = standard(source)
+    return {
+        "source": source,
+        "release": found.release,
+        "record": record,
+        "url": found.url(hit.record),
+        "retrieved_at": found.fetched,
+    }
 
 
 def _end(label: str, identifier: str) -> Ref:

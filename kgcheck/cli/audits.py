@@ -178,5 +178,9 @@ def _groups(row: dict[str, Any]) -> str:
 def _row(rule: "Rule") -> dict[str, Any]:
     names = ("name", "words", "meaning", "groups", "bad", "good", "is_folded")
     row = {name: getattr(rule, name) for name in names}
-    outcome = "refuted" if rule.is_fault else "insufficient"
-    return row | {"outcome": outcome, "repair": rule.repair.value if rule.is_fault else None}
+    return row | {
+        "outcome": rule.outcome,
+        "source": rule.source or None,
+        "is_remark": rule.is_remark,
+        "repair": rule.repair.value if rule.is_fault else None,
+    }

@@ -36,6 +36,7 @@ from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, TallyMark, Value
 from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
+from kgcheck.rules import remarks
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -122,7 +123,7 @@ class RunDiff:
     def fails(self, fail_on: str, today: date | None = None) -> bool:
         """Tell whether findings of the later run are at or over a threshold.
 
-        What was rejected as it is now, or deferred to a later day, does not count.
+        What was rejected as it is now, or deferred to a later day, does not count, and no remark does.
         """
         day = today or clock.today()
         if fail_on == "never":
@@ -131,6 +132,7 @@ class RunDiff:
             found = present(comparison_of(connection, self.pair))
             query = select(found.of.c.fingerprint).select_from(found.rows)
             query = query.where(found.where, self.unsettled(found, day, only_new=fail_on == "new"))
+            query = query.where(found.of.c.reason.not_in(remarks()))
             if fail_on == "refuted":
                 query = query.where(found.of.c.severity == TallyMark.REFUTED.severity)
             return connection.execute(query.limit(1)).first() is not None

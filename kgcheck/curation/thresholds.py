@@ -198,6 +198,9 @@ def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
 
 
 def _is_counted(threshold: Threshold, counted: Counted) -> bool:
+    # A remark fails nothing, unless somebody asks for it by its name.
+    if counted.reason.is_remark and threshold.reason is None:
+        return False
     fits = _ends_as(threshold, counted) and threshold.reason in (None, counted.reason) and _is_of(threshold, counted)
     # What follows from something else stands for itself where a threshold leaves that out.
     return fits and (counted.cause is None or _is_counted(threshold, counted.cause))

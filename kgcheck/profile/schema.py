@@ -29,6 +29,9 @@ KEY = "id"
 
 KeyType = Literal["string", "integer"]
 
+Standard = Literal["biolink", "bioregistry"]
+"""Standards whose rules a graph may ask for."""
+
 PropertyType = Literal["string", "strings", "integer", "number"]
 
 
@@ -167,6 +170,9 @@ class _Profile(Value):
     )
     references: tuple[str, ...] = Field(
         default=(), description="recipes of kgcheck's own that serve this graph, too: paths under its folder loaders"
+    )
+    standards: tuple[Standard, ...] = Field(
+        default=(), description="standards that its names and ids follow, and by whose rules it is looked at"
     )
 
     @field_validator("references")

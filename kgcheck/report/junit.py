@@ -44,7 +44,11 @@ def junit(
         number += 1
         decided, mark = compared.decided(finding), finding.mark
         excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
-        fails = not excused and _fails(mark, fail_on, compared.state(finding), decided)
+        fails = (
+            not excused
+            and not finding.verdict.reason.is_remark
+            and _fails(mark, fail_on, compared.state(finding), decided)
+        )
         if limit is None or number < limit:
             following = compared.following(finding)
             suites.setdefault(suite, []).append(_case(run, finding, suite, decided, following, fails=fails))
@@ -59,7 +63,8 @@ def junit(
         suite = tally.type, str(tally.target)
         cases = suites.setdefault(suite, [])
         if _counted_as(suite, tally.mark, tally.reason) not in kept:
-            cases.append(_counted(tally, suite, fails=_fails(tally.mark, fail_on, None, None)))
+            fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, None)
+            cases.append(_counted(tally, suite, fails=fails))
     return _written(run, suites)
 
 

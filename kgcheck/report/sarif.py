@@ -34,6 +34,9 @@ _LEVELS = {
 }
 """Kind and level of each mark; a level that is not none stands only beside the kind fail."""
 
+_REMARK = "fail", "note"
+"""Kind and level of a remark: a level that is not none stands only beside the kind fail."""
+
 _BASELINE = {
     "new": "new",
     "still": "unchanged",
@@ -102,7 +105,7 @@ class _Rules:
         name = f"structure/{reason.value}" if structural else reason.value
         place = self._places.setdefault((reason, structural), len(self.listed))
         if place == len(self.listed):
-            kind, level = _LEVELS[finding.mark]
+            kind, level = _level(finding)
             helped = sarif_text(reason_help(reason, finding.task.type))
             more = {
                 "fullDescription": {"text": helped},
@@ -112,6 +115,10 @@ class _Rules:
             }
             self.listed.append(_rule(name, reason.value, reason.words) | more)
         return name, place
+
+
+def _level(finding: Finding) -> tuple[str, str]:
+    return _REMARK if finding.verdict.reason.is_remark else _LEVELS[finding.mark]
 
 
 def _rule(id_: str, name: str, words: str) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def _result(
 ) -> dict[str, Any]:
     verdict = finding.verdict
     name, place = rules.place(finding)
-    kind, level = _LEVELS[finding.mark]
+    kind, level = _level(finding)
     result: dict[str, Any] = {
         "ruleId": name,
         "ruleIndex": place,

@@ -1,0 +1,265 @@
+"""CURIEs of a graph: its node ids by prefix, and the names of its labels and relations in Biolink."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from kgcheck.model import Ref
+from kgcheck.plurals import how_many
+from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.quoting import literal
+from kgcheck.rules import RuleGraph, RuleHit
+from kgcheck.standards import biolink, bioregistry
+from kgcheck.standards.biolink import Category, Predicate
+
+ALL = "(all)"
+"""Stands for the id where a whole label, relation or prefix is meant."""
+
+DOUBTED_SHARE = 0.01
+"""Where more of a prefix's ids than this share miss its pattern, the pattern is doubted, and not the ids."""
+
+_BEYOND_CHANCE = 1.645
+"""Standard errors above that share before it counts as more, 5 % one-sided: one id of 40 makes no doubt."""
+
+_MOST_PREFIXES = 10_000
+"""Prefixes of one label that are told apart; the rest are ids that are names of something."""
+
+# An IRI (`http://…`) is none.
+_CURIE = r"^[A-Za-z_][A-Za-z0-9_.+-]*:(?:[^/]|/[^/]|/?$)"
+_LOCAL = "substr(id, strpos(id, ':') + 1)"
+_PREFIX = "split_part(id, ':', 1)"
+_EMPTY_PART = f"({_LOCAL} = '' OR starts_with({_LOCAL}, ':'))"
+
+_NOT_WRITTEN = r"[\s\p{Z}\x{FFFD}\x00-\x1f]"
+"""Spaces, and control characters, which a copy of a graph shows as U+FFFD."""
+
+
+class Namespace(NamedTuple):
+    """The ids of a graph that have a prefix in one spelling.
+
+    ``label`` is the first that has one, ``record`` the entry of the Bioregistry, and ``biolink`` are the spellings of
+    the Biolink model.
+    """
+
+    spelled: str
+    label: str
+    ids: int
+    example: str
+    record: bioregistry.Prefix | None
+    biolink: tuple[str, ...]
+
+    @property
+    def is_known(self) -> bool:
+        return self.record is not None or bool(self.biolink)
+
+    @property
+    def key(self) -> str:
+        """The same for all spellings of a prefix."""
+        return self.record.prefix if self.record else self.spelled.casefold()
+
+    @property
+    def counted(self) -> str:
+        return f"{how_many(self.ids, 'id')}, e.g. {self.example}"
+
+    def hit(self, detail: str) -> RuleHit:
+        """A hit of all ids of the namespace."""
+        record = self.record.prefix if self.record else ""
+        return RuleHit(Ref(label=self.label, id=ALL), None, None, detail, record, self.spelled)
+
+
+class Misfits(NamedTuple):
+    """Ids of a prefix, in whatever spelling, that have not its form; without those that have an empty part."""
+
+    record: bioregistry.Prefix
+    label: str
+    missing: int
+    ids: int
+    examples: tuple[str, ...]
+
+    @property
+    def is_doubt(self) -> bool:
+        """Tell whether so many ids miss the pattern that it is the pattern that is doubted."""
+        expected = DOUBTED_SHARE * self.ids
+        return self.missing - expected > _BEYOND_CHANCE * sqrt(expected * (1 - DOUBTED_SHARE))
+
+
+@dataclass(frozen=True)
+class Curies:
+    """The ids of a graph by prefix.
+
+    ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one. Of another graph an
+    id with a colon may be the name of something.
+    """
+
+    namespaces: tuple[Namespace, ...]
+    is_of_curies: bool
+
+
+_FOUND: WeakKeyDictionary[RuleGraph, Curies] = WeakKeyDictionary()
+
+
+def curies(graph: RuleGraph) -> Curies:
+    """The node ids of a graph by prefix, counted once for all rules."""
+    if graph not in _FOUND:
+        _FOUND[graph] = _counted(graph)
+    return _FOUND[graph]
+
+
+def _counted(graph: RuleGraph) -> Curies:
+    ids = 0
+    found: dict[str, tuple[str, int, str]] = {}
+    for label in graph.labels:
+        table = graph.nodes(label)
+        ((count,),) = graph.select(f"SELECT count(*) FROM {table} WHERE NOT starts_with(id, ':')")
+        ids += count
+        rows = graph.select(f"""
+            SELECT {_PREFIX} AS prefix, count(*) AS ids, min(id) FROM {table}
+            WHERE regexp_matches(id, {literal(_CURIE)})
+            GROUP BY ALL ORDER BY ids DESC, prefix LIMIT {_MOST_PREFIXES}""")
+        for spelled, count, example in rows:
+            first, before, shown = found.get(spelled, (label.name, 0, example))
+            found[spelled] = first, before + count, shown
+    namespaces = [_namespace(spelled, *found[spelled]) for spelled in sorted(found)]
+    known = sum(one.ids for one in namespaces if one.is_known)
+    return Curies(tuple(namespaces), known * 2 > ids)
+
+
+def _namespace(spelled: str, label: str, count: int, example: str) -> Namespace:
+    record = bioregistry.registry().find(spelled)
+    return Namespace(spelled, label, count, example, record, _spellings(spelled, record))
+
+
+def _spellings(spelled: str, record: bioregistry.Prefix | None) -> tuple[str, ...]:
+    """The spellings of a prefix in the Biolink model."""
+    names = {name.casefold() for name in (spelled, *(record.spellings if record else ()))}
+    return tuple(sorted(name for name in biolink.model().prefixes if name.casefold() in names))
+
+
+def misfits(graph: RuleGraph) -> list[Misfits]:
+    """Prefixes with ids that have not their form, in order."""
+    counted: dict[str, Misfits] = {}
+    for label, select in _with_form(graph):
+        for spelled, missing, ids, examples in graph.select(f"""
+            SELECT prefix, count(*) FILTER (misfit), count(*), min(id, 3) FILTER (misfit)
+            FROM ({select}) WHERE NOT empty_part GROUP BY prefix ORDER BY prefix"""):
+            record = bioregistry.registry().find(spelled)
+            if record is None:
+                continue
+            one = counted.get(record.prefix) or Misfits(record, label.name, 0, 0, ())
+            shown = (*one.examples, *(examples or ()))[:3]
+            first = one.label if one.missing else label.name
+            counted[record.prefix] = Misfits(record, first, one.missing + missing, one.ids + ids, shown)
+    found = [counted[prefix] for prefix in sorted(counted) if counted[prefix].missing]
+    if curies(graph).is_of_curies:
+        return found
+    # Names of things may begin as a prefix does: only where most of its ids have its form is it that prefix.
+    return [one for one in found if one.missing * 2 < one.ids]
+
+
+def invalid_ids(graph: RuleGraph) -> Iterator[tuple[Label, str, bioregistry.Prefix]]:
+    """Ids that have not the form of their prefix, where that is not doubted, or have an empty part after it."""
+    judged = {one.record.prefix for one in misfits(graph) if not one.is_doubt}
+    empty_too = curies(graph).is_of_curies
+    for label, select in _with_form(graph):
+        for identifier, spelled, is_empty in graph.select(f"""
+            SELECT id, prefix, empty_part FROM ({select}) WHERE misfit ORDER BY id"""):
+            record = bioregistry.registry().find(spelled)
+            if record and (empty_too if is_empty else record.prefix in judged):
+                yield label, identifier, record
+
+
+def _with_form(graph: RuleGraph) -> Iterator[tuple[Label, str]]:
+    """By label, a select of its ids whose prefix has a pattern: id, prefix, misfit, empty_part."""
+    cases: list[str] = []
+    for one in curies(graph).namespaces:
+        if one.record and (misfit := bioregistry.registry().misfit(one.record, "local")):
+            cases.append(f"WHEN {literal(one.spelled)} THEN {misfit}")
+    if not cases:
+        return
+    for label in graph.labels:
+        yield (
+            label,
+            f"""
+            SELECT id, prefix, empty_part, CASE prefix {" ".join(cases)} END AS misfit FROM (
+                SELECT id, {_PREFIX} AS prefix, {_LOCAL} AS local, {_EMPTY_PART} AS empty_part
+                FROM {graph.nodes(label)} WHERE regexp_matches(id, {literal(_CURIE)}))
+            WHERE misfit IS NOT NULL""",
+        )
+
+
+def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
+    """A select of the ids of a label that are no CURIEs, in a graph whose ids are."""
+    found = curies(graph)
+    if not found.is_of_curies:
+        return None
+    with_form = {one.spelled for one in found.namespaces if one.record and one.record.pattern}
+    others = [one.spelled for one in found.namespaces if one.is_known and one.spelled not in with_form]
+    # Where a pattern says what an id looks like, invalid_local_id tells.
+    shapeless = f"{_PREFIX} IN ({', '.join(map(literal, others))})" if others else "false"
+    return f"""
+        SELECT id, NULL, NULL, CASE
+            WHEN starts_with(id, ':') THEN 'no prefix before the first colon'
+            WHEN {shapeless} AND {_EMPTY_PART} THEN 'an empty part after the prefix'
+            WHEN {shapeless} AND regexp_matches(id, {literal(_NOT_WRITTEN)}) THEN 'a space or a control character' END
+            AS wrong
+        FROM {graph.nodes(label)} WHERE wrong IS NOT NULL"""
+
+
+def curie_of(name: str, schema: Schema) -> str | None:
+    """The CURIE in Biolink of a label or a relation; None where it is not to be looked for there."""
+    if ":" in name:
+        return name if schema.profile.standards and name.startswith(biolink.PREFIX) else None
+    return biolink.PREFIX + name if "biolink" in schema.profile.standards else None
+
+
+def meant(curie: str) -> str:
+    """What a name may be meant for that differs in case and joints alone, in words; else nothing."""
+    model = biolink.model()
+    bare = _joined(curie.removeprefix(biolink.PREFIX))
+    known: list[Category | Predicate] = [*model.categories.values(), *filter(model.is_predicate, model.slots.values())]
+    alike = [term.curie for term in known if _joined(term.name) == bare and term.curie != curie]
+    return f" ({' and '.join(alike)} is one)" if alike else ""
+
+
+def _joined(name: str) -> str:
+    return name.replace("_", "").casefold()
+
+
+def categories(graph: RuleGraph) -> Iterator[tuple[Label, str, Category | None]]:
+    """Labels that have nodes and a CURIE in Biolink, each with the class, where there is one."""
+    for label in graph.labels:
+        if curie := curie_of(label.name, graph.schema):
+            yield label, curie, biolink.model().category(curie)
+
+
+def predicates(graph: RuleGraph) -> Iterator[tuple[list[Pattern], str, Predicate | None]]:
+    """Relations that have edges and a CURIE in Biolink, each with its patterns and the predicate, if there is one."""
+    by_type: dict[str, list[Pattern]] = {}
+    for pattern in graph.patterns:
+        by_type.setdefault(pattern.type, []).append(pattern)
+    for name, patterns in by_type.items():
+        if curie := curie_of(name, graph.schema):
+            yield patterns, curie, biolink.model().predicate(curie)
+
+
+def hit_of_label(graph: RuleGraph, label: Label, detail: str, record: str = "") -> RuleHit:
+    """A hit of all nodes of a label, with their number."""
+    count = how_many(graph.now.nodes.get(label.name, 0), "node")
+    return RuleHit(Ref(label=label.name, id=ALL), None, None, f"{detail}; {count}", record)
+
+
+def hit_of_relation(
+    graph: RuleGraph, patterns: Sequence[Pattern], detail: str, record: str = "", among: int | None = None
+) -> RuleHit:
+    """A hit of all edges of some patterns, with their number, if need be among others; it stands at the first one."""
+    edges = sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
+    count = f"{edges:,} of {among:,} edges" if among else how_many(edges, "edge")
+    ends = Ref(label=patterns[0].head, id=ALL), Ref(label=patterns[0].tail, id=ALL)
+    return RuleHit(ends[0], patterns[0].type, ends[1], f"{detail}; {count}", record)
+
+
+def biolink_release() -> str:
+    """The Biolink model and its release, in words."""
+    return f"Biolink {biolink.model().release.release}"

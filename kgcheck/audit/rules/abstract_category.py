@@ -1,0 +1,29 @@
+"""Categories that the Biolink model has for other classes to be kinds of, not for nodes."""
+
+from collections.abc import Iterator
+
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+
+def abstract_categories(graph: RuleGraph) -> Iterator[RuleHit]:
+    """Find labels that are a mixin or an abstract class."""
+    from kgcheck.audit.curies import biolink_release, categories, hit_of_label
+
+    for label, curie, category in categories(graph):
+        if category and (category.abstract or category.mixin):
+            kind = "a mixin" if category.mixin else "an abstract class"
+            yield hit_of_label(graph, label, f"{curie} is {kind} of {biolink_release()}", category.name)
+
+
+RULE = Rule(
+    name="abstract_category",
+    words="Category that is abstract or a mixin",
+    meaning="a label whose class of the Biolink model is abstract or a mixin, so that nodes want a more specific one",
+    groups=("names", "standards"),
+    is_fault=False,
+    bad="nodes of the category biolink:BiologicalEntity",
+    good="nodes of the category biolink:Gene",
+    source="biolink",
+    is_remark=True,
+    of_graph=abstract_categories,
+)

@@ -1,0 +1,30 @@
+"""Predicates of which the Biolink model asks for the inverse."""
+
+from collections.abc import Iterator
+
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+
+def inverse_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
+    """Find relations whose inverse is the canonical one."""
+    from kgcheck.audit.curies import biolink_release, hit_of_relation, predicates
+    from kgcheck.standards.biolink import model
+
+    for patterns, curie, found in predicates(graph):
+        if found and (canonical := model().canonical(found)):
+            detail = f"{biolink_release()} asks for {canonical.curie}, in the other direction, in place of {curie}"
+            yield hit_of_relation(graph, patterns, detail, canonical.name)
+
+
+RULE = Rule(
+    name="inverse_predicate",
+    words="Predicate whose inverse is the canonical one",
+    meaning="a relation of which the Biolink model asks for the inverse",
+    groups=("names", "standards"),
+    is_fault=False,
+    bad="an edge of biolink:affected_by",
+    good="an edge of biolink:affects in the other direction",
+    source="biolink",
+    is_remark=True,
+    of_graph=inverse_predicates,
+)

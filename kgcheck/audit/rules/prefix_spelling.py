@@ -1,0 +1,37 @@
+"""Prefixes in another spelling than the preferred one."""
+
+from collections.abc import Iterator
+
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+
+def other_spellings(graph: RuleGraph) -> Iterator[RuleHit]:
+    """Find prefixes that Biolink, where the graph follows it, or else the Bioregistry spells otherwise."""
+    from kgcheck.audit.curies import curies
+
+    standards = graph.schema.profile.standards
+    found = curies(graph) if "bioregistry" in standards else None
+    if not found or not found.is_of_curies:
+        return
+    for one in found.namespaces:
+        of_registry = (one.record.preferred, one.record.prefix) if one.record else ()
+        preferred = one.biolink if one.biolink and "biolink" in standards else (*one.biolink, *of_registry)
+        if not one.is_known or one.spelled in preferred:
+            continue
+        registry = f"the Bioregistry has it as {' or '.join(dict.fromkeys(of_registry))}" if of_registry else ""
+        biolink = f"Biolink writes {' or '.join(one.biolink)}" if one.biolink else ""
+        yield one.hit(f"{one.spelled}: {', '.join(filter(None, (biolink, registry)))}; {one.counted}")
+
+
+RULE = Rule(
+    name="prefix_spelling",
+    words="Prefix in another spelling than the preferred one",
+    meaning="ids of a prefix that Biolink or the Bioregistry spells otherwise",
+    groups=("ids", "standards"),
+    is_fault=False,
+    bad="the id POMBASE:SPAC2F7.03c",
+    good="the id PomBase:SPAC2F7.03c",
+    source="bioregistry",
+    is_remark=True,
+    of_graph=other_spellings,
+)

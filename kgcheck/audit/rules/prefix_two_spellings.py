@@ -1,0 +1,34 @@
+"""Prefixes that one graph spells in two ways."""
+
+from collections.abc import Iterator
+
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+
+def spelled_twice(graph: RuleGraph) -> Iterator[RuleHit]:
+    """Find prefixes in two spellings: what has an id in each is two nodes."""
+    from kgcheck.audit.curies import Namespace, curies
+
+    found = curies(graph) if "bioregistry" in graph.schema.profile.standards else None
+    if not found or not found.is_of_curies:
+        return
+    by_key: dict[str, list[Namespace]] = {}
+    for one in found.namespaces:
+        by_key.setdefault(one.key, []).append(one)
+    for key, several in by_key.items():
+        if len(several) > 1:
+            first = max(several, key=lambda n: n.ids)
+            yield first.hit("; ".join(f"{one.spelled}: {one.counted}" for one in several))._replace(part=key)
+
+
+RULE = Rule(
+    name="prefix_two_spellings",
+    words="Prefix that the graph spells in two ways",
+    meaning="ids of one prefix in two spellings, so that one thing may be two nodes",
+    groups=("ids", "standards"),
+    is_fault=False,
+    bad="MONDO:0005148 and mondo:0004992 in one graph",
+    good="MONDO:0005148 and MONDO:0004992",
+    source="bioregistry",
+    of_graph=spelled_twice,
+)
