@@ -9,6 +9,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions, AuditScope
 
 
@@ -23,6 +24,15 @@ class AuditedRun(NamedTuple):
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
     papers = str(context.literature.resolve()) if context.literature else None
+    if context.is_drafted:
+        # No source is known to decide what stands in files of any graph.
+        if CheckType.STRUCTURE not in scope.types:
+            wanted = ", ".join(scope.types)
+            raise UsageError(
+                f"nothing decides {wanted} in files whose schema is drafted",
+                "leave out --type, or load the graph with a profile that names sources (docs/forms.md)",
+            )
+        scope = scope.model_copy(update={"types": (CheckType.STRUCTURE,)})
     return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)
 
 

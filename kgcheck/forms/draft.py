@@ -40,15 +40,10 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
     _label_nodes(tables.db, most_specific, lists_nodes=tables.lists_nodes)
     patterns = _number_patterns(tables)
     labels, relations = _labels(tables.db), _relations(tables.db, patterns)
-    standards = _standards(labels, relations)
-    head = {"name": "draft", "version": 1, "title": f"a draft: {len(labels)} labels, {len(relations)} relation patterns"}
-    del standards
+    title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
+    # Names of Biolink are known by their prefix.
+    head = {"name": "draft", "version": 1, "title": title, "standards": ("bioregistry",)}
     return Schema.model_validate({"profile": head, "labels": labels, "relations": relations, "digest": digest})
-
-
-def _standards(labels: Iterable[Label], relations: Iterable[Pattern]) -> list[str]:
-    names = [label.name for label in labels] + [pattern.type for pattern in relations]
-    return ["bioregistry", *(["biolink"] if any(n.startswith(_BIOLINK) for n in names) else [])]
 
 
 # --- labels ---------------------------------------------------------------------------------------------
@@ -253,7 +248,7 @@ def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str,
             type=relation,
             head=head,
             tail=tail,
-            loops=head == tail and not _is_hierarchy(relation),
+            loops=None if head == tail and not _is_hierarchy(relation) else False,
             hierarchy=head == tail and _is_hierarchy(relation),
             properties={plain: Property(type="string") for plain in names[str(number)].values()},
         )

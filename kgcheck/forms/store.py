@@ -224,4 +224,6 @@ def _is_embedded(path: Path) -> bool:
 
 
 def _most_specific(labels: Sequence[str]) -> str:
-    return labels[0]
+    from kgcheck.standards.biolink import model
+
+    return model().most_specific(labels) or labels[0]

@@ -129,7 +129,10 @@ class Pattern(Value):
     head: str
     tail: str
     symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
-    loops: bool = Field(default=False, description="an edge from a node to itself means something")
+    loops: bool | None = Field(
+        default=False,
+        description="an edge from a node to itself means something; none: nobody knows, so that it is not called wrong",
+    )
     hierarchy: bool = Field(default=False, description="the tail is a parent of the head")
     properties: dict[str, Property] = {}
     checks: tuple[EdgeCheck, ...] = ()

@@ -1,0 +1,32 @@
+"""Edges to nodes that a graph lists nowhere."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+
+def dangling_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
+    """Select edges of which an end is no node, though the graph lists its nodes."""
+    from kgcheck.forms.draft import MISSING_NODE
+
+    missing = [f"{literal('no node ')} || {end}" for end in ("head", "tail") if getattr(pattern, end) == MISSING_NODE]
+    if not missing:
+        return None
+    return f"SELECT head, tail, NULL, concat_ws(', ', {', '.join(missing)}) FROM {graph.edges(pattern)}"
+
+
+RULE = Rule(
+    name="dangling_edge",
+    words="Edge to a node that is not there",
+    meaning="an end of the edge is in no file that lists the nodes of the graph",
+    groups=("edges",),
+    is_fault=True,
+    bad="an edge from HGNC:1884 to MONDO:0009061, which no file of nodes has",
+    good="the same edge, and a node MONDO:0009061",
+    is_folded=True,
+    of_pattern=dangling_edges,
+)

@@ -1,0 +1,42 @@
+"""Ids and names that stand for a missing one, and became nodes."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import identifier, literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Label
+
+_MISSING = ("none", "null", "nan", "n/a", "na", "unknown", "undefined", "unspecified", "?", "-", "missing")
+_UNRESOLVED = r"example\.(org|com)|/UNKNOWN(/|$)"
+
+
+def placeholder_ids(graph: RuleGraph, label: "Label") -> str | None:
+    """Select nodes whose id, a part of it, or name stands for a missing one."""
+    if not graph.schema.profile.standards:
+        return None
+    words = ", ".join(map(literal, _MISSING))
+    # None:biological_process and biological_process:None, but not NA of a longer name.
+    parts = f"list_has_any(string_split(lower(trim(id)), ':'), [{words}])"
+    unresolved = f"regexp_matches(id, {literal(_UNRESOLVED)})"
+    named = f"lower(trim({identifier('name')})) IN ({words})" if "name" in label.properties else "false"
+    return f"""
+    SELECT id, NULL, NULL, CASE WHEN {parts} THEN 'the id stands for a missing one'
+        WHEN {unresolved} THEN 'an address that stands for an unresolved one'
+        ELSE 'called ' || {identifier("name") if "name" in label.properties else "NULL"} END
+    FROM {graph.nodes(label)} WHERE {parts} OR {unresolved} OR {named}"""
+
+
+RULE = Rule(
+    name="placeholder_id",
+    words="Node that stands for a missing value",
+    meaning="the id, a part of it, or the name of a node is a word for a missing value, in a graph of standards",
+    groups=("ids", "values"),
+    is_fault=False,
+    bad="a node None:biological_process, to which edges lead",
+    good="no such node, and no such edges",
+    is_folded=True,
+    is_of_one_row=True,
+    of_label=placeholder_ids,
+)

@@ -1,0 +1,29 @@
+"""Edges from a node to itself, of a relation about which nobody said whether it has them."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Pattern
+
+
+def unexplained_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
+    """Select edges from a node to itself where the profile leaves open what they mean."""
+    if pattern.head != pattern.tail or pattern.loops is not None:
+        return None
+    return f"SELECT head, tail, NULL, NULL FROM {graph.edges(pattern)} WHERE head = tail"
+
+
+RULE = Rule(
+    name="unexplained_loop",
+    words="Edge from a node to itself, which may mean something",
+    meaning="an edge from a node to itself, of a relation whose `loops` are not stated, as in a schema that was drafted",
+    groups=("edges",),
+    is_fault=False,
+    bad="RGD:621117 part_of RGD:621117",
+    good="RGD:621117 part_of another node",
+    is_folded=True,
+    is_of_one_row=True,
+    of_pattern=unexplained_loops,
+)
