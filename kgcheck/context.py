@@ -98,7 +98,7 @@ class Context(Closing):
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of the profile; that of a store that was handed over open, or of files that no profile is named for."""
+        """The schema of the profile, or that of the store: one that was handed over open, or files with a draft."""
         if self._given_store:
             return self._given_store.schema
         return self.graph.schema if self.is_drafted else read_schema(self.profile)
@@ -138,7 +138,9 @@ class Context(Closing):
 
         if files := graph_files(self.store):
             schema = None if self.is_drafted else read_schema(self.profile)
-            return FileStore(files, self.settings, self.progress, schema=schema)
+            return cast(
+                "AbstractContextManager[GraphStore]", FileStore(files, self.settings, self.progress, schema=schema)
+            )
         return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
 
     def recognised(self) -> list[str]:

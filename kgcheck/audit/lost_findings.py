@@ -346,7 +346,8 @@ def _key(row: Any) -> _Key:
 
 
 def _folded_rules() -> list[str]:
-    return [name for name, rule in structure_rules().items() if rule.is_folded]
+    # Of a graph of standards, the hits of every rule are folded.
+    return list(structure_rules())
 
 
 def _task(row: Any) -> FormerTask:

@@ -191,6 +191,10 @@ class StructureRules:
             unbroken = {rule for rule, is_broken in zip(quick, found, strict=True) if not is_broken}
         return ((rules[name], select) for name, select in selects.items() if name not in unbroken)
 
+    def folds(self, rule: Rule) -> bool:
+        """Tell whether many hits of a rule are one finding; in a graph of standards, which may be any, those of all."""
+        return (rule.is_folded or bool(self._graph.schema.profile.standards)) and not self._options.unfold
+
     def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
@@ -200,7 +204,7 @@ class StructureRules:
         together = f"""
             SELECT head, tail, tail_label, string_agg(DISTINCT detail, '; ' ORDER BY detail), {named}
             FROM {{}} GROUP BY ALL"""
-        if rule.is_folded and not self._options.unfold:
+        if self.folds(rule):
             rows = self._some(hits, together, more or f", {named}")
         else:
             rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
@@ -228,12 +232,12 @@ class StructureRules:
                 FROM row {wanted} GROUP BY {once})"""
 
 
-def folded(hits: Iterable[Fault]) -> Iterator[Fault]:
-    """Hits of rules that many break alike as one, with their number and some examples."""
+def folded(hits: Iterable[Fault], folds: Callable[[Rule], bool]) -> Iterator[Fault]:
+    """Hits of rules that are folded as one, with their number and some examples."""
     alike: dict[tuple[Any, ...], list[Fault]] = {}
     counts: Counter[tuple[Any, ...]] = Counter()
     for hit in hits:
-        if not (hit.rule.rule and hit.rule.rule.is_folded):
+        if not (hit.rule.rule and folds(hit.rule.rule)):
             yield hit
             continue
         # A rule of the whole graph lists hits of many labels, and of many records of its source.

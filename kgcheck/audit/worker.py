@@ -326,7 +326,7 @@ class Worker:
         else:
             hits = self._structure.of_graph()
         wanted = (hit for hit in hits if self._tasks.concerns(hit.ids))
-        return wanted if self._options.unfold else structure.folded(wanted)
+        return structure.folded(wanted, self._structure.folds)
 
 
 def _chunks(items: Iterator[T], size: int) -> Iterator[tuple[list[T], bool]]:

@@ -11,6 +11,9 @@ from kgcheck.forms.tables import GraphTables
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
 from kgcheck.quoting import literal
 
+DRAFT = "draft"
+"""Name of the profile of a schema that was drafted."""
+
 NODE = "Node"
 """Label of nodes that have none."""
 
@@ -42,14 +45,16 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
     labels, relations = _labels(tables.db), _relations(tables.db, patterns)
     title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
     # Names of Biolink are known by their prefix.
-    head = {"name": "draft", "version": 1, "title": title, "standards": ("bioregistry",)}
+    head = {"name": DRAFT, "version": 1, "title": title, "standards": ("bioregistry",)}
     return Schema.model_validate({"profile": head, "labels": labels, "relations": relations, "digest": digest})
 
 
 # --- labels ---------------------------------------------------------------------------------------------
 
 
-def _label_nodes(db: duckdb.DuckDBPyConnection, most_specific: Callable[[Sequence[str]], str], *, lists_nodes: bool) -> None:
+def _label_nodes(
+    db: duckdb.DuckDBPyConnection, most_specific: Callable[[Sequence[str]], str], *, lists_nodes: bool
+) -> None:
     sets = db.execute("SELECT list_sort(list_distinct(labels)), labels, count(*) FROM node GROUP BY ALL").fetchall()
     carried = Counter[str]()
     for labels, _, n in sets:
@@ -60,19 +65,21 @@ def _label_nodes(db: duckdb.DuckDBPyConnection, most_specific: Callable[[Sequenc
     db.executemany("INSERT INTO label_of VALUES (?, ?)", [(list(k), names[v]) for k, v in raw.items()] or [([], NODE)])
     db.execute(
         "CREATE TABLE labelled_node AS SELECT n.id, l.label, n.properties, n.labels FROM node n JOIN label_of l"
-        " ON n.labels = l.labels"
+        " ON n.labels = l.labels ORDER BY l.label"
     ).fetchall()
-    db.execute("CREATE TABLE label_by_id AS SELECT id, any_value(label) AS label FROM labelled_node GROUP BY id").fetchall()
+    db.execute("CREATE TABLE label_by_id AS SELECT id, min(label) AS label FROM labelled_node GROUP BY id").fetchall()
     missing = MISSING_NODE if lists_nodes else NODE
     db.execute(
         f"""
         INSERT INTO label_by_id
-        SELECT id, {literal(missing)} FROM (SELECT head AS id FROM edge UNION SELECT tail FROM edge) ANTI JOIN label_by_id USING (id)
+        SELECT id, {literal(missing)}
+        FROM (SELECT head AS id FROM edge UNION SELECT tail FROM edge) ANTI JOIN label_by_id USING (id)
         """
     ).fetchall()
     if not lists_nodes:
         db.execute(
-            f"INSERT INTO labelled_node SELECT id, {literal(NODE)}, MAP {{}}, [] FROM label_by_id ANTI JOIN node USING (id)"
+            f"INSERT INTO labelled_node SELECT id, {literal(NODE)}, MAP {{}}, []"
+            " FROM label_by_id ANTI JOIN node USING (id)"
         ).fetchall()
 
 
@@ -100,7 +107,11 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
             continue
         plain = name
         if not NAME_OF_GRAPH.fullmatch(name):
-            plain = re.sub(r"[^A-Za-z0-9_]+", "_", name.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in name else name).strip("_")[:80]
+            plain = re.sub(
+                r"[^A-Za-z0-9_]+",
+                "_",
+                name.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in name else name,
+            ).strip("_")[:80]
             plain = plain if plain[:1].isalpha() else f"n{plain}"
         unique, number = plain, 2
         while unique in used:
@@ -189,6 +200,7 @@ def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
         SELECT e.head, e.tail, p.number AS pattern, e.properties
         FROM edge e JOIN label_by_id h ON h.id = e.head JOIN label_by_id t ON t.id = e.tail
         JOIN pattern_of p ON p.head = h.label AND p.kind = e.kind AND p.tail = t.label
+        ORDER BY p.number
         """
     ).fetchall()
     return [(head, plain[relation], tail) for head, relation, tail in stated]
@@ -210,7 +222,7 @@ def _merge_labels(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
     rarest = [name for (name,) in rows[: len(rows) // 2]]
     if not rarest:
         return False
-    tables.notes.append(f"{len(rarest)} rare labels are looked at as one, {_OTHER}: {', '.join(rarest[:5])}, ...")
+    tables.notes.append(f"{len(rarest)} rare labels are looked at as {_OTHER}: {', '.join(rarest[:5])}, ...")
     for table in ("label_by_id", "labelled_node"):
         db.execute(f"UPDATE {table} SET label = ? WHERE list_contains(?, label)", [_OTHER, rarest]).fetchall()
     return True
@@ -222,9 +234,12 @@ def _merge_relations(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool
     rarest = [name for (name,) in rows[MOST_PATTERNS // 2 :]]
     if not rarest:
         return False
-    tables.notes.append(f"{len(rarest)} rare relations are looked at as one, {_OTHER_RELATION}: {', '.join(rarest[:5])}, ...")
+    tables.notes.append(
+        f"{len(rarest)} rare relations are looked at as {_OTHER_RELATION}: {', '.join(rarest[:4])}, ..."
+    )
     db.execute(
-        "UPDATE edge SET kind = ?, properties = map_concat(properties, MAP {'relation': relation}) WHERE list_contains(?, kind)",
+        "UPDATE edge SET kind = ?, properties = map_concat(properties, MAP {'relation': relation})"
+        " WHERE list_contains(?, kind)",
         [_OTHER_RELATION, rarest],
     ).fetchall()
     return True

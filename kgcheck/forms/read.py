@@ -45,7 +45,10 @@ class ReadFiles(NamedTuple):
         found = [f"{f.name}: {f.form}, {how_many(f.nodes, 'node')}, {how_many(f.edges, 'edge')}" for f in self.files]
         if len(found) > _SHOWN:
             found[_SHOWN:] = [f"and {len(found) - _SHOWN} more files"]
-        found += [f"{name}: {how_many(n, 'statement')} that something does not hold: no edges" for name, n in self.tables.negated.items()]
+        found += [
+            f"{name}: {how_many(n, 'statement')} that something does not hold: no edges"
+            for name, n in self.tables.negated.items()
+        ]
         return [*found, *self.tables.notes, *self.refused]
 
 
@@ -65,7 +68,10 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
             continue
         by_form.setdefault(form.name, (form, []))[1].append(source)
     if not by_form:
-        raise InputFormat(f"none of {how_many(len(found), 'file')} is a graph that can be read: {refused[0]}", "docs/forms.md lists the forms")
+        raise InputFormat(
+            f"none of {how_many(len(found), 'file')} is a graph that can be read: {refused[0]}",
+            "docs/forms.md lists the forms",
+        )
     told: dict[int, ReadFile] = {}
     with progress.step("reading files", len(found)) as step:
         for form, files in by_form.values():
@@ -79,7 +85,10 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
                     continue
                 for source in some:
                     told[source.number] = ReadFile(
-                        source.name, tables.forms.get(source.number, form.name), tables.count("node", source), tables.count("edge", source)
+                        source.name,
+                        tables.forms.get(source.number, form.name),
+                        tables.count("node", source),
+                        tables.count("edge", source),
                     )
                     step.advance()
     return ReadFiles(tables, tuple(told[n] for n in sorted(told)), tuple(refused), _digest(found))

@@ -21,7 +21,8 @@ def form_of(source: Source) -> Form:
     if found := next((form for form in refused if form.fits(source)), None):
         raise InputFormat(f"{source.name} is {found.name}, which is not read", found.hint)
     for name in _READ:
-        if not find_spec(f"kgcheck.forms.{name}"): continue
+        if not find_spec(f"kgcheck.forms.{name}"):
+            continue
         forms: tuple[Form, ...] = import_module(f"kgcheck.forms.{name}").FORMS
         if form := next((form for form in forms if form.fits(source)), None):
             return form

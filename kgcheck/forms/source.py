@@ -2,14 +2,14 @@
 
 import gzip
 import lzma
-import shutil
 import tarfile
 import zipfile
 import zlib
 from bz2 import BZ2File
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
 
@@ -101,7 +101,7 @@ def _unpacked(path: Path, name: str, scratch: Path, depth: int = 0) -> Iterator[
         elif len(start) > 262 and start[257:262] == b"ustar":
             yield from _of_tar(path, name, scratch, depth)
         elif opening := _opening(start):
-            plain, inner = _copied(cast("Callable[[], IO[bytes]]", lambda: opening(path)), path, name, scratch)
+            plain, inner = _copied(lambda: opening(path), path, name, scratch)
             yield from _unpacked(plain, inner, scratch, depth + 1)
         else:
             yield name, path
@@ -133,7 +133,7 @@ def _of_zip(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[
             if member.flag_bits & 1:
                 raise InputFormat(f"{name} holds {member.filename[:80]!r} under a password", "unpack it")
             if _is_of_graph(member.filename):
-                at, inner = _copied(lambda m=member: archive.open(m), path, member.filename, scratch)  # type: ignore[misc]
+                at, inner = _copied(partial(archive.open, member), path, member.filename, scratch)
                 yield from _unpacked(at, inner, scratch, depth + 1)
 
 
@@ -142,8 +142,12 @@ def _of_tar(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[
         for count, member in enumerate(archive, 1):
             _refuse_many(name, count)
             if member.isfile() and _is_of_graph(member.name):
-                at, inner = _copied(lambda m=member: archive.extractfile(m), path, member.name, scratch)  # type: ignore[misc]
+                at, inner = _copied(partial(_member, archive, member), path, member.name, scratch)
                 yield from _unpacked(at, inner, scratch, depth + 1)
+
+
+def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    return archive.extractfile(member) or BytesIO()
 
 
 def _refuse_many(name: str, count: int) -> None:
@@ -168,8 +172,3 @@ def _copied(opening: Callable[[], IO[bytes]], packed: Path, name: str, scratch: 
     for ending in (".gz", ".tgz", ".zst", ".bz2", ".xz"):
         shown = shown.removesuffix(ending)
     return at, shown
-
-
-def remove_unpacked(scratch: Path) -> None:
-    """Remove what was unpacked."""
-    shutil.rmtree(scratch, ignore_errors=True)

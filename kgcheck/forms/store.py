@@ -12,9 +12,9 @@ from kgcheck.duck import working_database
 from kgcheck.errors import StoreError
 from kgcheck.forms.draft import draft_schema
 from kgcheck.forms.read import ReadFiles, read_files
-from kgcheck.forms.source import Source
 from kgcheck.graph.open import is_address
 from kgcheck.graph.store import (
+    MOST_HOPS,
     Counts,
     Direction,
     Hop,
@@ -25,7 +25,6 @@ from kgcheck.graph.store import (
     node_schema,
     read_hops,
     with_as_text,
-    MOST_HOPS,
 )
 from kgcheck.model import Ref, Triple
 from kgcheck.outputs import temporary_folder
@@ -47,7 +46,12 @@ class FileStore:
     with_retired = False
 
     def __init__(
-        self, paths: Sequence[Path], settings: Settings, progress: Progress | None = None, *, schema: Schema | None = None
+        self,
+        paths: Sequence[Path],
+        settings: Settings,
+        progress: Progress | None = None,
+        *,
+        schema: Schema | None = None,
     ) -> None:
         self._open = ExitStack()
         self.name = ",".join(str(path.absolute()) for path in paths)
@@ -123,7 +127,8 @@ class FileStore:
         """See GraphStore."""
         columns = "".join(f", {self._value('label', label.name, name)}" for name in label.properties)
         rows = self._rows(
-            f"SELECT id{columns} FROM labelled_node WHERE label = ? AND list_contains(?, id) ORDER BY ALL", [label.name, ids]
+            f"SELECT id{columns} FROM labelled_node WHERE label = ? AND list_contains(?, id) ORDER BY ALL",
+            [label.name, ids],
         )
         found: dict[str, Properties] = {}
         for row in rows:
@@ -156,7 +161,8 @@ class FileStore:
         number = self._numbers.get(str(pattern), -1)
         columns = "".join(f", {self._value('edge', str(number), name)}" for name in pattern.properties)
         found = self._db.execute(
-            f"SELECT {here}, {there}{columns} FROM labelled_edge WHERE pattern = ? AND list_contains(?, {here}) LIMIT ?",
+            f"SELECT {here}, {there}{columns} FROM labelled_edge WHERE pattern = ? AND list_contains(?, {here})"
+            " LIMIT ?",
             [number, ids, MOST_HOPS + 1],
         ).fetchall()
         return read_hops(found, pattern)
@@ -194,7 +200,7 @@ class FileStore:
     def _tables(self, statement: str, schema: pa.Schema) -> Iterator[pa.Table]:
         # A cursor of its own: others may read while this one is under way.
         with self._db.cursor() as cursor:
-            for batch in cursor.execute(statement).to_arrow_reader(_ROWS):
+            for batch in cursor.sql(statement).to_arrow_reader(_ROWS):
                 yield pa.Table.from_batches([batch]).cast(schema)
 
     def _rows(self, statement: str, parameters: list[Any]) -> list[Mapping[str, Any]]:

@@ -111,7 +111,9 @@ class GraphTables:
 
     def _add(self, table: str, schema: pa.Schema, rows: Iterator[tuple[object, ...]]) -> None:
         while some := list(islice(rows, _TOGETHER)):
-            columns = [pa.array(column, field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)]
+            columns = [
+                pa.array(column, field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)
+            ]
             insert_arrow(self.db, table, pa.table(columns, schema))
 
 

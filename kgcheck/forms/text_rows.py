@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgcheck.errors import KgcheckError
+from kgcheck.forms.columns import admin_fields
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import Rejected
 from kgcheck.loading.lines import read_lines
@@ -21,9 +23,6 @@ _LONGEST_RECORD = 1_000
 """Lines of one record whose quotes hold line ends."""
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
-_IMPORT = re.compile(r"[^:]*:(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\(.*\))?", re.IGNORECASE)
-"""Fields of a header of neo4j-admin."""
-
 _WORDS = {"subject", "object", "predicate", "source", "target", "id", "category", "head", "tail", "relation", "name"}
 
 
@@ -38,9 +37,9 @@ class Dialect(NamedTuple):
     first: int
     """Number of the line of the first row."""
 
-    def without_header(self) -> "Dialect":
-        """The same, with the header as the first row."""
-        return self._replace(header=(), first=self.first - 1) if self.header else self
+    def with_header(self, header: Sequence[str]) -> "Dialect":
+        """The same, with a header that stands elsewhere."""
+        return self._replace(header=tuple(header), first=self.comments + 1)
 
 
 def dialect_of(source: Source) -> Dialect | None:
@@ -50,7 +49,7 @@ def dialect_of(source: Source) -> Dialect | None:
     while comments < len(lines) and (lines[comments].startswith(("#", "!")) or not lines[comments].strip()):
         comments += 1
     rows = lines[comments : comments + _LOOKED]
-    if not rows or any(sign in source.text for sign in "\x00\ufffd") and "\x00" in source.text:
+    if not rows:
         return None
     separator = _separator(rows)
     if separator is None:
@@ -93,7 +92,7 @@ def _quote(rows: Sequence[str], separator: str) -> str:
 
 def _is_header(first: Sequence[str], rows: Sequence[str], separator: str, quote: str) -> bool:
     names = [field.strip() for field in first]
-    if any(_IMPORT.fullmatch(name) for name in names):
+    if admin_fields(names):
         return True
     if len(set(names)) < len(names) or not any(names) or any(_NUMBER.fullmatch(name) for name in names):
         return False
@@ -103,7 +102,9 @@ def _is_header(first: Sequence[str], rows: Sequence[str], separator: str, quote:
         return False
     # A row of data has values that stand in other rows of the same column, too.
     others = [fields_of(row, separator, quote) or [] for row in rows[1:]]
-    again = sum(any(place < len(row) and row[place].strip() == name for row in others) for place, name in enumerate(names))
+    again = sum(
+        any(place < len(row) and row[place].strip() == name for row in others) for place, name in enumerate(names)
+    )
     return again == 0 and len(others) > 0
 
 
@@ -138,13 +139,19 @@ class TextRows:
         self._width = width
         self.rejected: list[Rejected] = []
         self.short = 0
+        self.failure: KgcheckError | None = None
+        """Error that broke `batches` off, for a reader that cannot pass an exception on."""
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows, in order."""
         open_: list[str] = []
-        for first, raw in read_lines(self._source.path):
-            skipped = max(0, min(len(raw), self._dialect.first - first))
-            yield self._batch(first + skipped, raw[skipped:], open_)
+        try:
+            for first, raw in read_lines(self._source.path):
+                skipped = max(0, min(len(raw), self._dialect.first - first))
+                yield self._batch(first + skipped, raw[skipped:], open_)
+        except KgcheckError as error:
+            self.failure = error
+            raise
         if open_:
             self._reject(None, "quoting", "a quote is not closed before the end of the file", open_[0])
 
@@ -195,7 +202,11 @@ class TextRows:
                 open_.clear()
                 continue
             open_.clear()
-            if line == self._dialect.first and not self._dialect.header and fields == list(map(str, range(len(fields)))):
+            if (
+                line == self._dialect.first
+                and not self._dialect.header
+                and fields == list(map(str, range(len(fields))))
+            ):
                 self._reject(line, "header_as_data", "the numbers of columns, and no row", whole)
                 continue
             if len(fields) > self._width:

@@ -72,7 +72,7 @@ def hits(case: RuleCase, *without: str) -> list[Finding]:
         rules = StructureRules(db, graph, AuditOptions(types=(CheckType.STRUCTURE,), without_rules=without))
         faults = [fault for label in graph.labels for fault in rules.of_label(label)]
         faults += [fault for pattern in graph.patterns for fault in rules.of_pattern(pattern)]
-        return list(findings(folded([*faults, *rules.of_graph()]), run.id, clock.now()))
+        return list(findings(folded([*faults, *rules.of_graph()], rules.folds), run.id, clock.now()))
 
 
 def _counts(graph: tuple[Rows, Rows]) -> dict[str, dict[str, int]]:

@@ -18,7 +18,7 @@ def unexplained_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
 RULE = Rule(
     name="unexplained_loop",
     words="Edge from a node to itself, which may mean something",
-    meaning="an edge from a node to itself, of a relation whose `loops` are not stated, as in a schema that was drafted",
+    meaning="an edge from a node to itself, of a relation of which nobody said whether it has them (`loops`)",
     groups=("edges",),
     is_fault=False,
     bad="RGD:621117 part_of RGD:621117",
