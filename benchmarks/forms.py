@@ -137,9 +137,8 @@ def main() -> None:
         )
         notes += [f"{r.name}: missed {text}" for text in r.missed[: options.show]]
         notes += [f"{r.name}: not in the truth: {text[:200]}" for text in r.wrong[: options.show]]
-    sys.stdout.write(
-        f"\nfound {totals['found']} of {totals['known']}; {totals['wrong']} of {totals['refuted']} refuted are not in a truth\n"
-    )
+    outside = f"{totals['wrong']:,} of {totals['refuted']:,} refuted are not in a truth"
+    sys.stdout.write(f"\nfound {totals['found']:,} of {totals['known']:,}; {outside}\n")
     sys.stdout.write("\n".join(notes) + "\n")
 
 

@@ -14,6 +14,9 @@ DEFAULT_STORE = ".kgcheck/graph.lbdb"
 DEFAULT_PROFILE = "ckg"
 """The profile where none is named; of graph files, a schema is drafted instead."""
 
+DRAFT = "draft"
+"""Name of the profile of a schema that was drafted from files."""
+
 BRAINS = ("rules", "llm")
 """Deciders of an agent's next step."""
 

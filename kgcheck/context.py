@@ -23,6 +23,7 @@ from kgcheck.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
+    from kgcheck.forms.store import FileStore
     from kgcheck.graph.names import NameIndex
     from kgcheck.graph.py2neo import Graph
     from kgcheck.graph.store import GraphStore
@@ -143,11 +144,17 @@ class Context(Closing):
             )
         return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
 
-    def recognised(self) -> list[str]:
-        """What the files of a graph were recognised as, and what was left out of them; nothing of a graph store."""
+    @property
+    def file_store(self) -> "FileStore | None":
+        """The graph, open, where it is in files; None of a graph store."""
         from kgcheck.forms.store import FileStore
 
-        return self.graph.files.lines() if isinstance(self.graph, FileStore) else []
+        graph = self.graph
+        return graph if isinstance(graph, FileStore) else None
+
+    def recognised(self) -> list[str]:
+        """What the files of a graph were recognised as, and what was left out of them; nothing of a graph store."""
+        return store.files.lines() if (store := self.file_store) else []
 
     def graph_if_there(self) -> "GraphStore | None":
         """The graph; None where none is named, and the default one is not there."""

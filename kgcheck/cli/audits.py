@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE, THRESHOLDS
+from kgcheck.choices import DEFAULT_STORE, DRAFT, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -97,7 +97,7 @@ def audit(
             parts["store"] = _store_of(begun, parts["store"])
         if not given("reference"):
             parts["reference"] = begun.reference
-        if not given("profile"):
+        if not given("profile") and begun.profile != DRAFT:
             parts["profile"] = begun.profile
     with open_workspace(parts) as workspace:
         note(*workspace.recognised())

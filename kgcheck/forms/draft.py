@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import duckdb
 
+from kgcheck.choices import DRAFT
 from kgcheck.errors import InputFormat
 from kgcheck.forms.tables import GraphTables
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
 from kgcheck.quoting import literal
-
-DRAFT = "draft"
-"""Name of the profile of a schema that was drafted."""
 
 NODE = "Node"
 """Label of nodes that have none."""
@@ -248,7 +246,8 @@ def _merge_relations(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool
 def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str, str]]) -> list[Pattern]:
     # Patterns of one relation have the same properties: a store may keep them in one table.
     rows = db.execute(
-        "SELECT pattern, key, count(*) AS n FROM (SELECT pattern, unnest(map_keys(properties)) AS key FROM labelled_edge)"
+        "SELECT pattern, key, count(*) AS n"
+        " FROM (SELECT pattern, unnest(map_keys(properties)) AS key FROM labelled_edge)"
         " GROUP BY ALL ORDER BY n DESC, key"
     ).fetchall()
     of_relation = _properties(dict.fromkeys((patterns[number][1], key) for number, key, _ in rows))

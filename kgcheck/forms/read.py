@@ -12,6 +12,7 @@ from kgcheck.forms.form import Form
 from kgcheck.forms.recognise import form_of
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
+from kgcheck.loading.quarantine import write_quarantine
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress
 
@@ -35,10 +36,24 @@ class ReadFiles(NamedTuple):
     refused: tuple[str, ...]
     digest: str
 
-    @property
-    def rejected(self) -> int:
-        """Rows that could not be read."""
-        return self.tables.count("quarantine")
+    def rejected(self) -> dict[str, int]:
+        """Count the rows that could not be read, by reason."""
+        rows = self.tables.db.execute("SELECT reason, count(*) FROM quarantine GROUP BY ALL ORDER BY ALL").fetchall()
+        return {reason: n for reason, n in rows}
+
+    def keep_rejected(self, path: Path) -> None:
+        """Write the rows that could not be read to a quarantine file, with the reason, in place of an earlier one."""
+        write_quarantine(self.tables.db, path)
+
+    def incomplete(self) -> str:
+        """Say why so much stayed out that the tables are not what the files state; empty where it did not."""
+        if self.refused:
+            return f"{how_many(len(self.refused), 'file')} could not be read"
+        rejected = sum(self.rejected().values())
+        rows = rejected + sum(f.nodes + f.edges for f in self.files) + sum(self.tables.negated.values())
+        return (
+            f"{rejected:,} of {how_many(rows, 'row')} cannot be read, more than a tenth" if rejected * 10 > rows else ""
+        )
 
     def lines(self) -> list[str]:
         """What was recognised, what was assumed and what was left out, in lines for people."""
@@ -49,6 +64,9 @@ class ReadFiles(NamedTuple):
             f"{name}: {how_many(n, 'statement')} that something does not hold: no edges"
             for name, n in self.tables.negated.items()
         ]
+        if rejected := self.rejected():
+            causes = ", ".join(f"{n:,} {reason}" for reason, n in rejected.items())
+            found.append(f"{how_many(sum(rejected.values()), 'row')} in quarantine: {causes}")
         return [*found, *self.tables.notes, *self.refused]
 
 

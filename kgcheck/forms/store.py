@@ -117,6 +117,19 @@ class FileStore:
         """See GraphStore."""
         return []
 
+    def unlooked(self) -> str:
+        """Say which ids and how many edges no source was asked about; empty where there are none."""
+        edges = self.counts().total_edges
+        rows = self._db.execute(
+            """
+            SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
+            WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix LIMIT 6
+            """
+        ).fetchall()
+        ids = f", nor whether the ids exist ({', '.join(f'{prefix} {n:,}' for prefix, n in rows[:5])}" if rows else ""
+        more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
+        return f"not looked at: whether {edges:,} edges hold{more}: no source is named for files (docs/forms.md)"
+
     # Single nodes and edges
 
     def node(self, ref: Ref) -> Properties | None:

@@ -66,6 +66,8 @@ class AuditResult:
     """Evidence of papers on edges, where they were asked and speak."""
     diff: "RunDiff | None" = None
     """Comparison with the findings of the run before."""
+    left_out: str = ""
+    """Why too much of a graph's files stayed out."""
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -77,8 +79,8 @@ class AuditResult:
     def exit_code(self, fail_on: str = "refuted") -> int:
         """1 for findings at or over a threshold, else 3 if the audit is incomplete, else 0.
 
-        An audit is incomplete where anything could not be looked at, or others changed the graph meanwhile. What was
-        rejected, or deferred to a later day, does not count.
+        An audit is incomplete where anything could not be looked at, others changed the graph meanwhile, or too much of
+        its files could not be read. What was rejected, or deferred to a later day, does not count.
         """
         from kgcheck.audit.checks import exit_code
 
@@ -87,7 +89,7 @@ class AuditResult:
             code = exit_code(self.tallies, fail_on)
         else:
             code = EXIT_FINDINGS if self.diff.fails(fail_on) else exit_code(self.tallies, "never")
-        return EXIT_INCOMPLETE if code == EXIT_CLEAN and self.run.is_mixed else code
+        return EXIT_INCOMPLETE if code == EXIT_CLEAN and (self.run.is_mixed or self.left_out) else code
 
     def to_arrow(self) -> "pa.Table":
         """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""

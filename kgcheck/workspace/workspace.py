@@ -205,10 +205,15 @@ class Workspace(Context):
         return self._audited(resume(self, self.cut_off(run) if run is None or isinstance(run, str) else run))
 
     def _audited(self, done: "AuditedRun") -> AuditResult:
-        run = done.run
-        return AuditResult(
-            run, tuple(self.tallies(run)), Findings(self.ledger, run), done.notes, done.papers, self.diff(after=run)
-        )
+        run, notes, left_out = done.run, done.notes, ""
+        if store := self.file_store:
+            kept = self.settings.home / f"quarantine-{Path(store.name).name}.jsonl"
+            store.files.keep_rejected(kept)
+            left_out = store.files.incomplete()
+            said = [f"what could not be read: {kept}" if store.files.rejected() else "", left_out, store.unlooked()]
+            notes = (*notes, *filter(None, said))
+        findings, diff = Findings(self.ledger, run), self.diff(after=run)
+        return AuditResult(run, tuple(self.tallies(run)), findings, notes, done.papers, diff, left_out)
 
     def check(
         self,
