@@ -1,5 +1,6 @@
 """``kgcheck audit`` and ``rules``: audits of graphs, and the rules of structure that they apply."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
 )
 from kgcheck.cli.output import note, show, show_rows
-from kgcheck.errors import UnknownName, UsageError
+from kgcheck.errors import NAME_THERE, InputMissing, UnknownName, UsageError
 from kgcheck.options import AuditScope
 from kgcheck.rules import structure_rules
 
@@ -87,6 +88,8 @@ def audit(
     if files:
         if parts["store"] and given("store"):
             raise UsageError("FILES are the graph, and --store names another one", "leave one of them out")
+        if missing := [name for name in files if not is_address(name) and not Path(name).exists()]:
+            raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
         parts["store"] = ",".join(files)
     begun: Run | None = None
     if resume:

@@ -386,9 +386,9 @@ def _of_triples(header: Header) -> Columns | None:
         return EdgeColumns(form="pairs without a header", head=End(0), tail=End(1), name="edge", assumed=shown)
     if width != 3:
         return None
-    # A relation stands on many rows.
+    # A relation stands on many rows, and mostly in the middle.
     different = [len(set(header.values(place))) for place in range(3)]
-    relation = 1 if different[1] <= max(different[0], different[2]) else different.index(min(different))
+    relation = 1 if different[1] <= 2 * min(different) else different.index(min(different))
     head, tail = (place for place in range(3) if place != relation)
     shown = f"column {head + 1} as head, {relation + 1} as relation, {tail + 1} as tail"
     form = "triples without a header"

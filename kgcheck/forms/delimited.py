@@ -1,6 +1,6 @@
 """Read graphs in delimited text and Parquet: KGX, neo4j-admin, Hetionet, PrimeKG, annotations and any edge table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import duckdb
@@ -40,6 +40,8 @@ def fits(source: Source) -> bool:
 def read(files: Sequence[Source], tables: GraphTables) -> None:
     """Read the tables of a graph: files of nodes and of edges in any order, and headers in files of their own."""
     found = list(_tables(files, tables))
+    if not found:
+        raise InputFormat("; ".join(tables.refused[:3]) or "there are headers alone", "docs/forms.md lists the forms")
     # Nodes first: rows of edges describe their ends only where nothing else does.
     for table in sorted(found, key=lambda table: isinstance(table.columns, EdgeColumns)):
         _read(table, tables)
@@ -52,25 +54,35 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[Table]:
     headers, rest = _apart(files)
     bare: list[str] = []
     for source in rest:
-        if source.head.startswith(_PARQUET):
-            names = _parquet_names(source)
-            yield Table(source, None, names, [], columns_of(source.name, source.stem, names, []))
+        try:
+            table = _table(source, headers)
+        except InputFormat as error:
+            if len(rest) == 1:
+                raise
+            tables.leave_out(error)
             continue
-        dialect = dialect_of(source)
-        if dialect is None:
-            raise InputFormat(f"{source.name} is no table of two and more columns", "docs/forms.md lists the forms")
-        if header := headers.get(PART.sub("", source.stem)):
-            dialect = dialect.with_header(header)
-        lines = source.lines[dialect.first - 1 :][:_LOOKED]
-        rows = [fields_of(line, dialect.separator, dialect.quote) or [] for line in lines if line]
-        columns = columns_of(source.name, source.stem, dialect.header, rows)
-        if not dialect.header and PART.search(source.stem):
+        if not table.names and PART.search(source.stem):
             bare.append(source.name)
-        yield Table(source, dialect, dialect.header, rows, columns)
+        yield table
     if bare:
         tables.notes.append(
             f"no header is there for {', '.join(bare)}: what a column holds is a guess; name the header files, too"
         )
+
+
+def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> Table:
+    if source.head.startswith(_PARQUET):
+        names = _parquet_names(source)
+        return Table(source, None, names, [], columns_of(source.name, source.stem, names, []))
+    dialect = dialect_of(source)
+    if dialect is None:
+        raise InputFormat(f"{source.name} is no table of two and more columns", "docs/forms.md lists the forms")
+    if header := headers.get(PART.sub("", source.stem)):
+        dialect = dialect.with_header(header)
+    lines = source.lines[dialect.first - 1 :][:_LOOKED]
+    rows = [fields_of(line, dialect.separator, dialect.quote) or [] for line in lines if line]
+    columns = columns_of(source.name, source.stem, dialect.header, rows)
+    return Table(source, dialect, dialect.header, rows, columns)
 
 
 def _apart(files: Sequence[Source]) -> tuple[dict[str, list[str]], list[Source]]:

@@ -29,11 +29,10 @@ class ReadFile(NamedTuple):
 
 
 class ReadFiles(NamedTuple):
-    """The tables of a graph's files, what each file was, what could not be read, and a digest of all contents."""
+    """The tables of a graph's files, what each file was, and a digest of all contents."""
 
     tables: GraphTables
     files: tuple[ReadFile, ...]
-    refused: tuple[str, ...]
     digest: str
 
     def rejected(self) -> dict[str, int]:
@@ -47,8 +46,8 @@ class ReadFiles(NamedTuple):
 
     def incomplete(self) -> str:
         """Say why so much stayed out that the tables are not what the files state; empty where it did not."""
-        if self.refused:
-            return f"{how_many(len(self.refused), 'file')} could not be read"
+        if self.tables.refused:
+            return f"{how_many(len(self.tables.refused), 'file')} could not be read"
         rejected = sum(self.rejected().values())
         rows = rejected + sum(f.nodes + f.edges for f in self.files) + sum(self.tables.negated.values())
         return (
@@ -67,14 +66,13 @@ class ReadFiles(NamedTuple):
         if rejected := self.rejected():
             causes = ", ".join(f"{n:,} {reason}" for reason, n in rejected.items())
             found.append(f"{how_many(sum(rejected.values()), 'row')} in quarantine: {causes}")
-        return [*found, *self.tables.notes, *self.refused]
+        return [*found, *self.tables.notes, *self.tables.refused]
 
 
 def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Path, progress: Progress) -> ReadFiles:
     """Recognise every file, and read it; a single file that cannot be read is an error, of several it is told."""
     tables = GraphTables(db)
     found = list(sources(list(paths), scratch))
-    refused: list[str] = []
     by_form: dict[str, tuple[Form, list[Source]]] = {}
     for source in found:
         try:
@@ -82,12 +80,12 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
         except InputFormat as error:
             if len(found) == 1:
                 raise
-            refused.append(f"{error.message}: left out; {error.hint}")
+            tables.leave_out(error)
             continue
         by_form.setdefault(form.name, (form, []))[1].append(source)
     if not by_form:
         raise InputFormat(
-            f"none of {how_many(len(found), 'file')} is a graph that can be read: {refused[0]}",
+            f"none of {how_many(len(found), 'file')} is a graph that can be read: {tables.refused[0]}",
             "docs/forms.md lists the forms",
         )
     told: dict[int, ReadFile] = {}
@@ -99,9 +97,9 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
                 except InputError as error:
                     if len(by_form) == 1 and len(files) == len(some):
                         raise
-                    refused.append(f"{error.message}: left out; {error.hint}")
+                    tables.leave_out(error)
                     continue
-                for source in some:
+                for source in (one for one in some if one.number in tables.forms or not form.together):
                     told[source.number] = ReadFile(
                         source.name,
                         tables.forms.get(source.number, form.name),
@@ -109,7 +107,7 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
                         tables.count("edge", source),
                     )
                     step.advance()
-    return ReadFiles(tables, tuple(told[n] for n in sorted(told)), tuple(refused), _digest(found))
+    return ReadFiles(tables, tuple(told[n] for n in sorted(told)), _digest(found))
 
 
 def _digest(files: Sequence[Source]) -> str:

@@ -236,7 +236,8 @@ def graph_files(name: str) -> list[Path]:
 def _is_embedded(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
-            return stream.read(4) in (b"LBUG", b"")
+            start = stream.read(4)
+            return start == b"LBUG" or (not start and path.suffix == ".lbdb")
     except OSError:
         # A folder holds files; what may not be read is told by whoever opens it.
         return not path.is_dir()

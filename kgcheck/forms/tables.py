@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
+from kgcheck.errors import KgcheckError
 from kgcheck.forms.source import Source
 
 _TEXTS = pa.map_(pa.string(), pa.string())
@@ -73,6 +74,7 @@ class GraphTables:
         lists_nodes: A file claims to list the nodes, so that an edge to no node dangles.
         notes: Remarks on how files were read, for people.
         negated: Statements that something does not hold, by file; no edges.
+        refused: Files that were left out, and why.
         forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
 
@@ -82,6 +84,7 @@ class GraphTables:
         self.notes: list[str] = []
         self.negated: dict[str, int] = {}
         self.forms: dict[int, str] = {}
+        self.refused: list[str] = []
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
         db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
         db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()
@@ -103,6 +106,10 @@ class GraphTables:
         named = [(source.name, *row) for row in rows]
         if named:
             self.db.executemany("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?)", named)
+
+    def leave_out(self, error: KgcheckError) -> None:
+        """Keep why a file is left out, of several."""
+        self.refused.append(f"{error.message}: left out; {error.hint}")
 
     def count(self, table: str, source: Source | None = None) -> int:
         """Rows of a table, of one file or of all."""

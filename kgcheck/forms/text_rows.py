@@ -78,7 +78,8 @@ def _separator(rows: Sequence[str]) -> str | None:
             alike = sum(count == width or (sign == "\t" and 0 < count < width) for count in counts)
             if alike >= least * len(counts):
                 return sign
-    return " " if all(2 <= len(row.split()) <= 4 for row in rows if row) else None
+    parted = {len(row.split()) for row in rows if row}
+    return " " if len(rows) > 1 and parted in ({2}, {3}) else None
 
 
 def _quote(rows: Sequence[str], separator: str) -> str:

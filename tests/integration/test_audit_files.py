@@ -1,0 +1,283 @@
+"""``kgcheck audit FILES``: graphs in their owners' forms, without a profile or a load."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgcheck import Workspace
+from kgcheck.errors import StoreError, UsageError
+from kgcheck.forms.draft import MISSING_NODE, NODE
+from kgcheck.forms.store import FileStore, graph_files
+from kgcheck.graph.reading import Reading
+from kgcheck.model import Outcome, Ref, Triple
+from kgcheck.settings import Settings
+from tests.support.audits import kgcheck
+
+NODES = """id\tcategory\tname\tin_taxon
+HGNC:11998\tbiolink:NamedThing|biolink:Gene\tTP53\tNCBITaxon:9606
+HGNC:1101\tbiolink:NamedThing|biolink:Gene\tBRCA2\tNCBITaxon:9606
+MONDO:0007254\tbiolink:Disease\tbreast cancer\t
+MONDO:0018875\tbiolink:Disease\tLi-Fraumeni syndrome\t
+MONDO:0007255\tbiolink:Disease\tbreast cancer
+"""
+EDGES = """id\tsubject\tpredicate\tobject\tprimary_knowledge_source
+e1\tHGNC:11998\tbiolink:gene_associated_with_condition\tMONDO:0018875\tinfores:omim
+e2\tHGNC:1101\tbiolink:gene_associated_with_condition\tMONDO:0007254\tinfores:omim
+e3\tHGNC:1101\tbiolink:gene_associated_with_condition\tMONDO:0007254\tinfores:omim
+e4\tHGNC:1101\tbiolink:gene_associated_with_condition\tMONDO:9999999\tinfores:omim
+e5\tMONDO:0018875\tbiolink:subclass_of\tMONDO:0018875\tinfores:mondo
+e6\tHGNC:1101\tbiolink:interacts_with\tHGNC:1101\tinfores:intact
+e7\tHGNC:1101\tbiolink:is_linked_to\tHGNC:11998\tinfores:intact
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    (folder / "monarch_nodes.tsv").write_text(NODES, encoding="utf-8")
+    (folder / "monarch_edges.tsv").write_text(EDGES, encoding="utf-8")
+    return folder
+
+
+def audited(*arguments: object, cwd: Path) -> tuple[int, dict[str, Any], str]:
+    said = kgcheck("audit", *arguments, "--format", "json", cwd=cwd)
+    return said.code, json.loads(said.out), said.err
+
+
+def reasons(report: dict[str, Any], outcome: str = "refuted") -> Counter[str]:
+    return Counter(f["reason"] for f in report["findings"] if f["outcome"] == outcome)
+
+
+def test_a_folder_is_recognised_and_audited_where_it_lies(graph: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in graph.iterdir()}
+
+    code, report, err = audited("graph", cwd=tmp_path)
+
+    assert code == 1
+    assert reasons(report) == {
+        "dangling_edge": 1,
+        "parallel_duplicate": 1,
+        "self_loop": 1,
+        "unknown_predicate": 1,
+    }
+    assert reasons(report, "insufficient")["unexplained_loop"] == 1
+    assert reasons(report, "insufficient")["shared_name"] == 1
+    assert "monarch_edges.tsv: KGX, edges, 0 nodes, 7 edges" in err
+    assert "monarch_nodes.tsv: KGX, nodes, 5 nodes, 0 edges" in err
+    assert "not looked at: whether 7 edges hold, nor whether the ids exist (MONDO 4, HGNC 2)" in err
+    assert {path: path.read_bytes() for path in graph.iterdir()} == before
+    (dangling,) = (f for f in report["findings"] if f["reason"] == "dangling_edge")
+    assert (dangling["subject"]["id"], dangling["object"]["label"]) == ("HGNC:1101", MISSING_NODE)
+
+
+def test_files_are_the_same_graph_as_their_folder_packed_or_not(graph: Path, tmp_path: Path) -> None:
+    for path in list(graph.iterdir()):
+        (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+
+    _, whole, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
+    _, packed, _ = audited("monarch_nodes.tsv.gz", "monarch_edges.tsv.gz", "--ledger", "b.sqlite", cwd=tmp_path)
+
+    assert [f["fingerprint"] for f in whole["findings"]] == [f["fingerprint"] for f in packed["findings"]]
+
+
+def test_what_was_found_is_explained_decided_and_compared_as_in_any_graph(graph: Path, tmp_path: Path) -> None:
+    _, first, _ = audited("graph", cwd=tmp_path)
+    (loop,) = (f for f in first["findings"] if f["reason"] == "self_loop")
+    assert "MONDO:0018875" in kgcheck("explain", loop["fingerprint"], cwd=tmp_path).out
+
+    edges = graph / "monarch_edges.tsv"
+    edges.write_text(EDGES.replace("e5\tMONDO:0018875", "e5\tMONDO:0007254"), encoding="utf-8")
+    _, second, _ = audited("graph", cwd=tmp_path)
+
+    diff = json.loads(kgcheck("diff", first["run"]["id"], second["run"]["id"], "--format", "json", cwd=tmp_path).out)
+    assert "self_loop" not in reasons(second)
+    assert [f["reason"] for f in diff["findings"] if f["state"] in ("fixed", "gone")] == ["self_loop"]
+
+
+def test_rows_that_cannot_be_read_are_kept_and_too_many_end_with_3(graph: Path, home: Path, tmp_path: Path) -> None:
+    (graph / "monarch_edges.tsv").write_text(
+        "subject\tpredicate\tobject\nHGNC:11998\tbiolink:related_to\tMONDO:0007254\n"
+        "HGNC:1101\tbiolink:related_to\tMONDO:0018875\nHGNC:1101\t\tMONDO:0018875\nHGNC:1101\tp\tMONDO:0018875\tx\n",
+        encoding="utf-8",
+    )
+    code, _, err = audited("graph", "--fail-on", "never", cwd=tmp_path)
+
+    assert code == 3
+    assert "2 rows in quarantine: 1 field_count, 1 no_end" in err
+    assert "2 of 9 rows cannot be read, more than a tenth" in err
+    (kept,) = home.glob("quarantine-*.jsonl")
+    rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    assert [(row["line"], row["reason"]) for row in rows] == [(4, "no_end"), (5, "field_count")]
+
+
+def test_an_edge_table_without_nodes_has_nodes_but_no_dangling_edge(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("from,to,kind\na,b,x\nb,c,x\nb,c,x\n", encoding="utf-8")
+
+    code, report, err = audited("pairs.csv", cwd=tmp_path)
+
+    assert (code, reasons(report)) == (1, {"parallel_duplicate": 1})
+    assert "pairs.csv: from as head, to as tail, no relation" in err
+    assert report["run"]["nodes"] == {NODE: 3}
+
+
+def test_negated_statements_are_no_edges(tmp_path: Path) -> None:
+    (tmp_path / "edges.tsv").write_text(
+        "subject\tpredicate\tobject\tnegated\nA:1\tp\tB:1\tTrue\nA:1\tp\tB:2\tFalse\nA:1\tp\tB:3\t\n", encoding="utf-8"
+    )
+    _, report, err = audited("edges.tsv", cwd=tmp_path)
+
+    assert report["run"]["edges"] == {"Node p Node": 2}
+    assert "edges.tsv: 1 statement that something does not hold: no edges" in err
+
+
+def test_headers_of_neo4j_admin_stand_in_files_of_their_own(tmp_path: Path) -> None:
+    folder = tmp_path / "import"
+    folder.mkdir()
+    (folder / "Gene-header.csv").write_text("geneId:ID;symbol:string;:LABEL\n", encoding="utf-8")
+    (folder / "Gene-part000.csv").write_text("g1;'TP53';Gene|Entity\ng2;'BRCA2';Gene|Entity\n", encoding="utf-8")
+    (folder / "Binds-header.csv").write_text(":START_ID;:END_ID;:TYPE\n", encoding="utf-8")
+    (folder / "Binds-part000.csv").write_text("g1;g2;BINDS\ng1;g9;BINDS\n", encoding="utf-8")
+
+    _, report, err = audited("import", cwd=tmp_path)
+
+    assert "Gene-part000.csv: neo4j-admin import, nodes, 2 nodes, 0 edges" in err
+    assert reasons(report) == {"dangling_edge": 1}
+
+
+def test_without_a_header_what_was_assumed_is_said(tmp_path: Path) -> None:
+    (tmp_path / "Binds-part000.csv").write_text("g1;g2;Binds\ng1;g3;Binds\n", encoding="utf-8")
+
+    _, _, err = audited("Binds-part000.csv", cwd=tmp_path)
+
+    assert "no header is there for Binds-part000.csv: what a column holds is a guess" in err
+
+
+def test_names_that_no_schema_has_are_written_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "kg.csv").write_text(
+        "relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source\n"
+        "drug protein,1,DB1,drug,a,DrugBank,2,10,gene/protein,b,NCBI\n",
+        encoding="utf-8",
+    )
+    _, report, _ = audited("kg.csv", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {"drug": 1, "gene_protein": 1}
+    assert report["run"]["edges"] == {"drug drug_protein gene_protein": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        ("a.tsv", "", "a.tsv is empty"),
+        ("a.txt", "no graph at all\n", "a.txt is of no form that is known"),
+        ("a.csv", "city,country\nBonn,Germany\n", "a.csv: no two columns are known as the ends of an edge"),
+        ("a.tsv", "id\tcategory\n", "a.tsv holds no nodes and no edges"),
+    ],
+)
+def test_what_is_no_graph_is_one_clear_line(name: str, text: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    said = kgcheck("audit", name, cwd=tmp_path)
+
+    assert said.refuses(wrong)
+    assert "Traceback" not in said.err
+
+
+def test_among_others_a_file_of_no_form_is_left_out_and_the_audit_is_incomplete(graph: Path, tmp_path: Path) -> None:
+    (graph / "notes.txt").write_text("no graph at all\n", encoding="utf-8")
+
+    code, report, err = audited("graph", "--fail-on", "never", cwd=tmp_path)
+
+    assert (code, len(report["findings"]) > 3) == (3, True)
+    assert "notes.txt is of no form that is known" in err
+
+
+def test_files_and_a_store_are_not_both_the_graph(graph: Path, tmp_path: Path) -> None:
+    assert kgcheck("audit", "graph", "--store", "x.lbdb", cwd=tmp_path).refuses("FILES are the graph")
+    assert kgcheck("audit", "graph", "none.tsv", cwd=tmp_path).refuses("there is no file none.tsv")
+    assert kgcheck("audit", "graph", "--type", "triple", cwd=tmp_path).refuses("nothing decides triple in files")
+
+
+def test_a_run_over_files_that_was_cut_off_goes_on(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kgcheck.audit.worker import Worker
+
+    def cut(self: Worker, *arguments: object) -> None:
+        raise StoreError("cut off", "")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Worker, "compare", cut)
+        patched.setattr(Worker, "finish", cut)
+        assert kgcheck("audit", "graph", cwd=tmp_path).code == 2
+    code, report, _ = audited("graph", "--resume", cwd=tmp_path)
+
+    assert (code, reasons(report)["dangling_edge"]) == (1, 1)
+    (graph / "monarch_edges.tsv").write_text(
+        EDGES + "e8\tHGNC:1101\tbiolink:affects\tHGNC:11998\tx\n", encoding="utf-8"
+    )
+
+
+def test_a_store_of_files_answers_what_a_graph_store_does(graph: Path) -> None:
+    with FileStore([graph], Settings()) as store:
+        gene, disease = store.schema.label("biolink:Gene"), store.schema.label("biolink:Disease")
+        pattern = store.schema.pattern("biolink:Gene", "biolink:gene_associated_with_condition", "biolink:Disease")
+        tp53, cancer = Ref(label=gene.name, id="HGNC:11998"), Ref(label=disease.name, id="MONDO:0018875")
+
+        assert store.node(tp53) == {"id": "HGNC:11998", "name": "TP53", "in_taxon": "NCBITaxon:9606"}
+        assert store.node(Ref(label=gene.name, id="HGNC:5")) is None
+        assert store.neighbours(tp53, pattern, "out", 5) == ["MONDO:0018875"]
+        assert store.neighbours(cancer, pattern, "in", 5) == ["HGNC:11998"]
+        edge = Triple(head=tp53, relation=pattern.type, tail=cancer)
+        assert store.edges(edge) == [{"primary_knowledge_source": "infores:omim"}]
+        assert [hop.end for hop in store.hops(["HGNC:11998"], pattern, "out")] == ["MONDO:0018875"]
+        assert store.counts().total_edges == 7
+        with pytest.raises(StoreError, match="needs a graph store"):
+            store.query(Reading("", {}, ()), 1, 1.0)
+
+
+def test_a_store_of_files_is_another_once_they_change(graph: Path) -> None:
+    def state() -> tuple[str, str | None]:
+        with FileStore([graph], Settings()) as store:
+            return store.store_id(), store.state()
+
+    first, again = state(), state()
+    (graph / "monarch_edges.tsv").write_text(EDGES.replace("e7", "e8"), encoding="utf-8")
+
+    assert first == again
+    assert (state()[0], state()[1] != first[1]) == (first[0], True)
+
+
+def test_a_workspace_takes_files_too(graph: Path) -> None:
+    with Workspace(store=graph) as workspace:
+        result = workspace.audit()
+
+        assert result.outcomes[Outcome.REFUTED] == 4
+        assert any("not looked at" in note for note in result.notes)
+        with pytest.raises(UsageError, match="nothing decides"):
+            workspace.audit(["triple"])
+
+
+def test_a_path_is_files_unless_it_is_an_embedded_store(graph: Path, tmp_path: Path) -> None:
+    (tmp_path / "graph.lbdb").write_bytes(b"LBUG1")
+    (tmp_path / "a,b.tsv").write_text("x", encoding="utf-8")
+
+    assert graph_files("bolt://localhost") == []
+    assert graph_files(str(tmp_path / "graph.lbdb")) == []
+    assert graph_files(str(tmp_path / "none.lbdb")) == []
+    assert graph_files(str(graph)) == [graph]
+    assert graph_files(str(tmp_path / "a,b.tsv")) == [tmp_path / "a,b.tsv"]
+    both = [graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv"]
+    assert graph_files(",".join(map(str, both))) == both
