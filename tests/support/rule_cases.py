@@ -1,9 +1,9 @@
 """Cases of structure rules: small graphs that break a rule once, or pass, each in a TOML file beside graph.toml.
 
 A case replaces rows of that graph, by label or pattern: ``nodes``, ``edges``, ``stray``, and ``before`` for the graph
-of the audit before. ``finds`` is the one hit, ``also`` the names of other rules that the graph breaks. A case that names
-``standards`` is a graph of its own: its profile asks for these, and has the labels and patterns that its rows are of;
-that a node has no edge is no hit there.
+of the audit before. ``finds`` is the one hit, ``also`` the names of other rules that the graph breaks.
+A case that names ``standards`` is a graph of its own: its profile asks for these, and has the labels and patterns that
+its rows are of; that a node has no edge is no hit there.
 """
 
 import tomllib

@@ -8,18 +8,13 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 def deprecated_terms(graph: RuleGraph) -> Iterator[RuleHit]:
     """Find labels and relations that the model keeps only for graphs of before."""
     from kgcheck.audit.curies import biolink_release, categories, hit_of_label, hit_of_relation, predicates
-    from kgcheck.standards.biolink import model
 
     for label, curie, category in categories(graph):
         if category and category.deprecated:
             yield hit_of_label(graph, label, f"{curie} is deprecated in {biolink_release()}", category.name)
     for patterns, curie, predicate in predicates(graph):
         if predicate and predicate.deprecated:
-            instead = model().predicate(predicate.replaced_by)
-            # Of some, what replaces them is deprecated as well.
-            named = f", replaced by {instead.curie}" if instead and not instead.deprecated else ""
-            detail = f"{curie} is deprecated in {biolink_release()}{named}"
-            yield hit_of_relation(graph, patterns, detail, predicate.name)
+            yield hit_of_relation(graph, patterns, f"{curie} is deprecated in {biolink_release()}", predicate.name)
 
 
 RULE = Rule(
