@@ -56,5 +56,5 @@ def _table_of_rules() -> str:
     rows = ["| rule | outcome | groups | meaning | repair |", "| --- | --- | --- | --- | --- |"]
     for rule in structure_rules().values():
         repair = rule.repair.value if rule.is_fault else ""
-        rows.append(f"| `{rule.name}` | {rule.outcome} | {', '.join(rule.groups)} | {rule.meaning} | {repair} |")
+        rows.append(f"| `{rule.name}` | {rule.outcome_words} | {', '.join(rule.groups)} | {rule.meaning} | {repair} |")
     return "\n".join(rows)

@@ -147,7 +147,10 @@ def rules(context: click.Context, format_: str) -> None:
     if context.invoked_subcommand:
         return
     rows = [_row(rule) for rule in structure_rules().values()]
-    listed = [row | {"rule": row["name"], "in words (groups)": f"{row['words']} ({_groups(row)})"} for row in rows]
+    listed = [
+        row | {"rule": rule.name, "outcome": rule.outcome_words, "in words (groups)": f"{rule.words} ({_groups(row)})"}
+        for rule, row in zip(structure_rules().values(), rows, strict=True)
+    ]
     show_rows(format_, rows, ("rule", "outcome", "in words (groups)"), listed)
 
 
@@ -167,7 +170,7 @@ def rules_show(name: str, format_: str) -> None:
         "breaks it": row["meaning"],
         "wrong": row["bad"],
         "right": row["good"],
-        "outcome": row["outcome"],
+        "outcome": rules[name].outcome_words,
         "repair": row["repair"] or "none is proposed",
         "groups": _groups(row),
     }

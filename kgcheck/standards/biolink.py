@@ -46,7 +46,6 @@ class Predicate(_Term):
     symmetric: bool = False
     canonical: bool = False
     required: bool = False
-    replaced_by: str = ""
 
 
 class Model:

@@ -53,7 +53,7 @@ def slot_name(name: str) -> str:
     >>> slot_name("interacts with")
     'interacts_with'
     """
-    return "_".join(name.removeprefix("biolink:").split())
+    return "_".join(name.split())
 
 
 def biolink_tables(model: Mapping[str, Any], imported: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
@@ -110,7 +110,6 @@ def _slot(name: str, one: Mapping[str, Any], classes: Mapping[str, Any]) -> dict
         abstract=_is_true(one.get("abstract")),
         required=_is_true(one.get("required")),
         deprecated=_is_true(one.get("deprecated")),
-        replaced_by=slot_name(one.get("deprecated_element_has_exact_replacement") or ""),
     )
 
 

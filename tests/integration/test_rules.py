@@ -1,5 +1,6 @@
 """Structure rules: each by its cases, and the door by which other packages bring theirs."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,16 +13,21 @@ from typing import Any
 import pytest
 
 from kgcheck import rules
+from kgcheck.audit.checks import exit_code
+from kgcheck.curation.compare import comparison_summary, diff_of
 from kgcheck.errors import ConfigurationError
 from kgcheck.ledger.comparisons import run_before
-from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckType, all_reasons, kept_reason
+from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.model import CheckType, Outcome, all_reasons, kept_reason
 from kgcheck.options import AuditScope
 from kgcheck.report.documents import scope_words
+from kgcheck.report.render import render
 from kgcheck.rules import Rule, RuleGraph, rules_named, structure_rules
+from kgcheck.standards.tables import standard
 from tests.support import ROOT
-from tests.support.audits import audited
+from tests.support.audits import Audited, audited
 from tests.support.rule_cases import CASES, RuleCase, assert_as_stated, cases_in
+from tests.support.sarif import sarif_schema
 
 FILES = sorted(path for path in CASES.glob("*.toml") if path.stem != "graph")
 ALL_CASES = [case for path in FILES for case in cases_in(path)]
@@ -66,6 +72,93 @@ def test_an_audit_without_a_rule_says_so_and_is_compared_with_its_like(tmp_path:
     assert run_before([later, earlier], later) == earlier
     of_any_score = earlier.model_copy(update={"options": earlier.options | {"threshold": 0.0}})
     assert run_before([later, of_any_score], later) is None
+
+
+def first_case(rule: str) -> RuleCase:
+    return next(case for case in ALL_CASES if case.rule == rule)
+
+
+def structure_of(case: RuleCase, ledger: Path) -> Audited:
+    return audited(case.store(), ledger, types=(CheckType.STRUCTURE,), without_rules=("orphan_node",))
+
+
+@pytest.mark.parametrize(("rule", "is_told"), [("domain_range", False), ("prefix_two_spellings", True)])
+@pytest.mark.parametrize("fail_on", ["refuted", "insufficient", "new", "never"])
+def test_a_remark_changes_no_exit_code(rule: str, is_told: bool, fail_on: str, tmp_path: Path) -> None:
+    done = structure_of(first_case(rule), tmp_path / "l.sqlite")
+    fails = is_told and fail_on in ("insufficient", "new")
+
+    assert [finding.verdict.outcome for finding in done.findings] == [Outcome.INSUFFICIENT]
+    if fail_on != "new":
+        assert exit_code(done.tallies, fail_on) == int(fails)
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        assert diff_of(ledger, after=done.run).exit_code(fail_on) == int(fails)
+        xml = render(ledger, done.run, "junit", compared=comparison_summary(ledger, done.run), fail_on=fail_on)
+        found = json.loads(render(ledger, done.run, "sarif"))
+    assert xml.count("<failure") == int(fails)
+    assert xml.count("<skipped") == int(not fails)
+    assert [(r["kind"], r["level"]) for r in found["runs"][0]["results"]] == [
+        ("open", "none") if is_told else ("fail", "note")
+    ]
+    sarif_schema().validate(found)
+
+
+def test_evidence_of_a_standard_cites_its_release_and_record(tmp_path: Path) -> None:
+    def cited(rule: str) -> dict[str, Any]:
+        (finding,) = structure_of(first_case(rule), tmp_path / f"{rule}.sqlite").findings
+        (evidence,) = finding.verdict.evidence
+        assert evidence.retrieved_at == standard(evidence.source).fetched
+        return evidence.model_dump(include={"source", "release", "record", "url"})
+
+    assert cited("invalid_local_id") == {
+        "source": "bioregistry",
+        "release": "0.15.6",
+        "record": "mondo",
+        "url": "https://bioregistry.io/mondo",
+    }
+    assert cited("domain_range")["url"] == "https://w3id.org/biolink/vocab/treats"
+    # What the model has not, it has no address of.
+    assert cited("unknown_category") | {"record": ""} == {
+        "source": "biolink",
+        "release": "4.4.6",
+        "record": "",
+        "url": "",
+    }
+    # And the tally names it as its source.
+    tallies = structure_of(first_case("invalid_local_id"), tmp_path / "again.sqlite").tallies
+    assert {tally.sources for tally in tallies} == {("bioregistry",)}
+
+
+def test_many_ids_are_one_finding_for_each_prefix_and_label(tmp_path: Path) -> None:
+    def ids(prefix: str, some: range, form: str) -> list[dict[str, str]]:
+        return [{"id": f"{prefix}:{number:{form}}"} for number in some]
+
+    nodes = {
+        "biolink:Disease": [
+            *ids("MONDO", range(5_000), "07d"),
+            *ids("MONDO", range(30), "d"),
+            *ids("HP", range(5_000), "07d"),
+            *ids("HP", range(25), "d"),
+        ],
+        "biolink:Gene": [*ids("MONDO", range(30, 55), "d"), {"id": "OURS:1"}],
+    }
+    # The first unknown prefixes are told one by one, the rest together.
+    nodes["biolink:Gene"] += [{"id": f"P{chr(number)}Q:1"} for number in range(ord("a"), ord("z"))]
+    case = first_case("invalid_local_id")._replace(rows={"standards": ["bioregistry"], "nodes": nodes, "edges": {}})
+
+    found = structure_of(case, tmp_path / "l.sqlite")
+
+    invalid = [f for f in found.findings if f.task.rule == "invalid_local_id"]
+    assert {(f.task.subject.label, f.task.subject.id, f.task.attribute) for f in invalid} == {
+        ("biolink:Disease", "(all)", "mondo"),
+        ("biolink:Disease", "(all)", "hp"),
+        ("biolink:Gene", "(all)", "mondo"),
+    }
+    assert len({f.fingerprint for f in found.findings}) == len(found.findings)
+    assert sum(t.count for t in found.tallies if t.reason.value == "invalid_local_id") == 80
+    unknown = [f.task for f in found.findings if f.task.rule == "unknown_prefix"]
+    assert len(unknown) == 21
+    assert "6 prefixes more; 6 ids" in {str(task.value).partition(", e.g.")[0] for task in unknown}
 
 
 @pytest.mark.slow

@@ -2,10 +2,12 @@
 
 A case replaces rows of that graph, by label or pattern: ``nodes``, ``edges``, ``stray``, and ``before`` for the graph
 of the audit before. ``finds`` is the one hit, ``also`` the names of other rules that the graph breaks.
+A case that names ``standards`` is a graph of its own: its profile asks for these, and has the labels and patterns that
+its rows are of; that a node has no edge is no hit there.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,7 @@ from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding
 from kgcheck.options import AuditOptions
+from kgcheck.profile.schema import Schema
 from kgcheck.rules import Rule, RuleRepair, structure_rules
 from tests.support import ROOT
 from tests.support.audits import MemoryStore
@@ -37,11 +40,16 @@ class RuleCase(NamedTuple):
     finds: Mapping[str, str] | None
 
     def graph(self) -> tuple[Rows, Rows]:
+        if "standards" in self.rows:
+            return self.rows.get("nodes", {}), self.rows.get("edges", {})
         return _merged(self.rows)
 
     def store(self) -> MemoryStore:
         nodes, edges = self.graph()
-        return MemoryStore(nodes, edges, [StrayEdge(**edge) for edge in self.rows.get("stray", ())])
+        store = MemoryStore(nodes, edges, [StrayEdge(**edge) for edge in self.rows.get("stray", ())])
+        if "standards" in self.rows:
+            store.schema = schema_of(nodes, edges, self.rows["standards"])
+        return store
 
 
 @cache
@@ -52,6 +60,17 @@ def _clean() -> dict[str, Any]:
 def _merged(rows: Mapping[str, Any]) -> tuple[Rows, Rows]:
     nodes, edges = ({**_clean()[part], **rows.get(part, {})} for part in ("nodes", "edges"))
     return nodes, edges
+
+
+def schema_of(nodes: Rows, edges: Rows, standards: Sequence[str]) -> Schema:
+    """A profile of the labels, patterns and properties of some rows."""
+    labels = [{"name": n, "meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"} for n in nodes]
+    ends = [dict(zip(("head", "type", "tail"), name.split(), strict=True)) for name in edges]
+    named = [{key for row in rows for key in row} - {"head", "tail"} for rows in edges.values()]
+    texts = [{"properties": {key: {"type": "string"} for key in sorted(keys)}} for keys in named]
+    profile = {"name": "case", "version": 1, "title": "a case", "standards": standards}
+    relations = [end | text for end, text in zip(ends, texts, strict=True)]
+    return Schema.model_validate({"profile": profile, "labels": labels, "relations": relations})
 
 
 def cases_in(path: Path) -> list[RuleCase]:
@@ -65,6 +84,7 @@ def cases_in(path: Path) -> list[RuleCase]:
 def hits(case: RuleCase, *without: str) -> list[Finding]:
     """What the rules find in the graph of a case, all but those left out."""
     store = case.store()
+    without = (*without, "orphan_node") if "standards" in case.rows else without
     run = Run(id="1", started=clock.now(), store="", profile="", **_counts(case.graph()))
     before = run.model_copy(update=_counts(_merged(case.rows["before"]))) if "before" in case.rows else None
     with closing(duckdb.connect()) as db:

@@ -107,6 +107,17 @@ def test_what_the_graph_lacks_is_counted_apart_and_with_what_was_called_refuted(
     assert [crossed.what for crossed in found][2:] == ["lacks_it", "has_it_wrongly"]
 
 
+def test_a_remark_is_counted_only_where_it_is_named() -> None:
+    run = [
+        Counted(CheckType.STRUCTURE, ("A",), None, Outcome.INSUFFICIENT, Reason("domain_range"), 4),
+        Counted(CheckType.STRUCTURE, ("A",), None, Outcome.INSUFFICIENT, Reason("orphan_node"), 2),
+    ]
+    wanted: tuple[dict[str, Any], ...] = ({}, {"reason": Reason("domain_range")})
+    found = judge([Threshold(outcome=Outcome.INSUFFICIENT, **some, error_if="> 0") for some in wanted], run, [])
+
+    assert [(crossed.count, crossed.of) for crossed in found] == [(2, 6), (4, 6)]
+
+
 def test_a_threshold_without_a_bound_is_none() -> None:
     with pytest.raises(ValidationError, match="needs warn_if or error_if"):
         Threshold(type=T)

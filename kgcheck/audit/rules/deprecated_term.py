@@ -8,16 +8,13 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 def deprecated_terms(graph: RuleGraph) -> Iterator[RuleHit]:
     """Find labels and relations that the model keeps only for graphs of before."""
     from kgcheck.audit.curies import biolink_release, categories, hit_of_label, hit_of_relation, predicates
-    from kgcheck.standards.biolink import PREFIX
 
     for label, curie, category in categories(graph):
         if category and category.deprecated:
             yield hit_of_label(graph, label, f"{curie} is deprecated in {biolink_release()}", category.name)
     for patterns, curie, predicate in predicates(graph):
         if predicate and predicate.deprecated:
-            instead = f", replaced by {PREFIX}{predicate.replaced_by}" if predicate.replaced_by else ""
-            detail = f"{curie} is deprecated in {biolink_release()}{instead}"
-            yield hit_of_relation(graph, patterns, detail, predicate.name)
+            yield hit_of_relation(graph, patterns, f"{curie} is deprecated in {biolink_release()}", predicate.name)
 
 
 RULE = Rule(
@@ -26,8 +23,8 @@ RULE = Rule(
     meaning="a label or a relation that the Biolink model deprecates",
     groups=("names", "standards"),
     is_fault=False,
-    bad="edges of biolink:genetic_association",
-    good="edges of biolink:genetically_associated_with",
+    bad="edges of biolink:binds",
+    good="edges of biolink:directly_physically_interacts_with",
     source="biolink",
     is_remark=True,
     of_graph=deprecated_terms,
