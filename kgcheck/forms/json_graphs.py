@@ -12,8 +12,10 @@ from kgcheck.forms.rows import (
     NO_RELATION,
     RowBuffer,
     buffered,
+    call_by_stated_ids,
     id_text,
     local_prefix,
+    node_ids_differ,
     separate_local_ids,
     text,
     text_list,
@@ -247,15 +249,12 @@ def _node_link_nodes(buffer: RowBuffer, nodes: Any) -> list[Any]:
 def _link_end(ids: list[Any], links: list[_Item]) -> Callable[[Any], Any]:
     """The node at a link's end: it is named by its id or, as in PyBEL's files, by its place in the list of nodes."""
     ends = [link.get(name) for link in links for name in ("source", "target")]
-    by_place = not any(_is_whole(i) for i in ids) and all(_is_whole(e) and 0 <= e < len(ids) for e in ends)
+    places = {place for place in ends if isinstance(place, int) and not isinstance(place, bool)}
+    by_place = not any(isinstance(i, int) for i in ids) and all(0 <= p < len(ids) for p in places)
     known = {id_text(i) for i in ids}
-    if by_place and not all(id_text(e) in known for e in ends):
-        return lambda end: ids[end]
+    if by_place and places and not {id_text(p) for p in places} <= known:
+        return lambda end: ids[end] if id_text(end) and isinstance(end, int) else end
     return lambda end: end
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _relation(item: Mapping[str, Any]) -> tuple[Any, str]:
@@ -370,9 +369,9 @@ def _cite(aspects: Mapping[str, list[Any]], of_edges: dict[str, _Item]) -> None:
         id_text(c.get("@id")): c.get("dc:identifier") or c.get("dc:title") for c in _dicts(aspects.get("citations"))
     }
     for item in _dicts(aspects.get("edgeCitations")):
-        owners, citations = item.get("po"), item.get("citations")
-        if isinstance(owners, list) and isinstance(citations, list):
-            found = [shown for c in citations if (shown := text(cited.get(id_text(c))))]
+        owners, numbers = item.get("po"), item.get("citations")
+        if isinstance(owners, list) and isinstance(numbers, list):
+            found = [shown for n in numbers if (shown := text(cited.get(id_text(n))))]
             for owner in filter(None, map(id_text, owners)):
                 of_edge = of_edges.setdefault(owner, {})
                 of_edge["citation"] = [*text_list(of_edge.get("citation")), *found]
@@ -514,7 +513,8 @@ def _read_apoc(sources: Sequence[Source], tables: GraphTables) -> None:
                 )
             for at, item in rows:
                 _apoc_row(buffer, item, at)
-    _take_stated_ids(sources, tables)
+    if not call_by_stated_ids(sources, tables) and not node_ids_differ(sources, tables):
+        separate_local_ids(sources, tables)
 
 
 def _apoc_row(buffer: RowBuffer, item: _Item, at: int | str) -> None:
@@ -529,33 +529,6 @@ def _apoc_row(buffer: RowBuffer, item: _Item, at: int | str) -> None:
         buffer.edge(head, relation, tail, properties, at)
     else:
         buffer.reject("malformed", "neither a node nor a relationship", item, at)
-
-
-def _take_stated_ids(sources: Sequence[Source], tables: GraphTables) -> None:
-    """Call nodes by their property ``id`` instead of the database's numbers, where it tells all of them apart."""
-    files = "file IN (SELECT unnest(?::INTEGER[]))"
-    numbers = [[source.number for source in sources]]
-    ((apart,),) = tables.db.execute(
-        f"""
-        SELECT count(*) > 0 AND count(*) = count(properties['id']) AND count(DISTINCT id) = count(*)
-               AND count(DISTINCT properties['id']) = count(*)
-        FROM node WHERE {files}
-        """,
-        numbers,
-    ).fetchall()
-    if not apart:
-        return
-    tables.db.execute(
-        f"CREATE OR REPLACE TEMP TABLE stated_id AS SELECT id, properties['id'] AS stated FROM node WHERE {files}",
-        numbers,
-    ).fetchall()
-    for table, column in (("node", "id"), ("edge", "head"), ("edge", "tail")):
-        tables.db.execute(
-            f"UPDATE {table} SET {column} = stated FROM stated_id WHERE {table}.{column} = stated_id.id AND {files}",
-            numbers,
-        ).fetchall()
-    tables.db.execute("DROP TABLE stated_id").fetchall()
-    tables.notes.append("nodes are called by their property id, not by the numbers that Neo4j gave them")
 
 
 # OBO Graph JSON

@@ -167,3 +167,47 @@ def separate_local_ids(sources: Sequence[Source], tables: GraphTables) -> None:
 def local_prefix(source: Source, sources: Sequence[Source]) -> str:
     """The beginning of ids that hold within one file of several."""
     return f"{source.name}#" if len(sources) > 1 else ""
+
+
+def call_by_stated_ids(sources: Sequence[Source], tables: GraphTables) -> bool:
+    """Call nodes by their property ``id`` instead of numbers of a database, where it is there and differs for all."""
+    ((apart,),) = tables.db.execute(
+        f"""
+        SELECT count(*) > 0 AND bool_and(regexp_full_match(id, 'n?[0-9]+')) AND count(DISTINCT id) = count(*)
+               AND count(DISTINCT properties['id']) = count(*)
+        FROM node WHERE {_OF_FILES}
+        """,
+        [_numbers(sources)],
+    ).fetchall()
+    if not apart:
+        return False
+    tables.db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE stated_id AS
+        SELECT id AS number, properties['id'] AS stated FROM node WHERE {_OF_FILES}
+        """,
+        [_numbers(sources)],
+    ).fetchall()
+    for table, column in (("node", "id"), ("edge", "head"), ("edge", "tail")):
+        tables.db.execute(
+            f"UPDATE {table} SET {column} = stated FROM stated_id WHERE {column} = number AND {_OF_FILES}",
+            [_numbers(sources)],
+        ).fetchall()
+    tables.db.execute("DROP TABLE stated_id").fetchall()
+    tables.notes.append("nodes are called by their property id, not by the numbers that a database gave them")
+    return True
+
+
+def node_ids_differ(sources: Sequence[Source], tables: GraphTables) -> bool:
+    """Tell if no id stands twice."""
+    ((differ,),) = tables.db.execute(
+        f"SELECT count(DISTINCT id) = count(*) FROM node WHERE {_OF_FILES}", [_numbers(sources)]
+    ).fetchall()
+    return bool(differ)
+
+
+_OF_FILES = "file IN (SELECT unnest(?::INTEGER[]))"
+
+
+def _numbers(sources: Sequence[Source]) -> list[int]:
+    return [source.number for source in sources]
