@@ -425,11 +425,11 @@ def _declared(aspects: Mapping[str, list[Any]], aspect: str, item: _Item) -> _It
         declared = declaration.get(aspect)
         for name, how in declared.items() if isinstance(declared, dict) else ():
             if isinstance(how, dict):
-                names[text(how.get("a")) or name] = name
+                names[text(how.get("a")) or str(name)] = str(name)
                 found[name] = how.get("v")
     values = item.get("v")
-    given = {names.get(n, n): v for n, v in values.items()} if isinstance(values, dict) else {}
-    return {**found, **given}
+    stated: _Item = values if isinstance(values, dict) else {}
+    return found | {names.get(n, n): v for n, v in stated.items()}
 
 
 # TRAPI

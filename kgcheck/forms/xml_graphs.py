@@ -49,7 +49,9 @@ def _fits_graphml(source: Source) -> bool:
 
 def _fits_xgmml(source: Source) -> bool:
     name, attributes = xml_root(source)
-    return name == "graph" and ("xgmml" in attributes.lower() or "<!DOCTYPE graph" in source.text[:2000])
+    # A session's views draw the same networks again.
+    drawn = 'cy:view="1"' in attributes
+    return name == "graph" and not drawn and ("xgmml" in attributes.lower() or "<!DOCTYPE graph" in source.text[:2000])
 
 
 def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
