@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from functools import lru_cache
@@ -53,8 +54,21 @@ def _sketch(head: bytes) -> Sketch:
         pass
     try:
         return Sketch(jiter.from_json(head, partial_mode=True), lines, False)
+    except ValueError as error:
+        sound = head[: _offset(head, error)]
+    try:
+        # What stands before a mistake tells the form, whose reader will tell of the mistake.
+        return Sketch(jiter.from_json(sound, partial_mode=True), lines, False)
     except ValueError:
         return Sketch(None, lines, False)
+
+
+def _offset(text: bytes, error: ValueError) -> int:
+    found = re.search(r"at line (\d+) column (\d+)", str(error))
+    if not found:
+        return 0
+    before = text.split(b"\n", int(found[1]) - 1)[:-1]
+    return max(0, sum(len(line) + 1 for line in before) + int(found[2]) - 2)
 
 
 def whole_sketch(source: Source) -> Any:
