@@ -18,15 +18,20 @@ def _begins(*starts: bytes) -> Callable[[Source], bool]:
 
 
 def _has_line(pattern: str) -> Callable[[Source], bool]:
-    """Tell by the first lines, without comments, of a text."""
+    """Tell by the first line of a text that is no comment; a line with tabs is a row of a table."""
     wanted = re.compile(pattern)
 
     def fits(source: Source) -> bool:
-        lines = [line.strip() for line in source.lines[:400]]
-        said = [line for line in lines if line and not line.startswith(("//", "--", "#", "/*", ";", "%"))]
-        return b"\0" not in source.head and bool(said) and any(wanted.match(line) for line in said[:5])
+        if b"\0" in source.head:
+            return False
+        lines = (line.strip() for line in source.lines)
+        first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
+        return "\t" not in first and bool(wanted.match(first))
 
     return fits
+
+
+_COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
 
 
 def _has_root(name: str, within: str = "") -> Callable[[Source], bool]:

@@ -384,7 +384,7 @@ def test_a_document_that_is_too_large_is_refused_by_size(tmp_path: Path, monkeyp
     [
         (json.dumps(KGX)[:-20], "EOF"),
         (json.dumps(KGX)[:-1] + ', "nodes": []}', "duplicate key"),
-        (json.dumps(KGX)[:-1] + ', "x": ' + "[" * DEEPEST + "]" * DEEPEST + "}", "recursion limit"),
+        (json.dumps(KGX)[:-1] + ', "x": ' + "[" * (DEEPEST + 9) + "]" * (DEEPEST + 9) + "}", "recursion limit"),
         (json.dumps(KGX)[:-1] + ', "x": "\\ud800"}', "hex escape"),
         (json.dumps(KGX) + "{", "trailing"),
     ],
