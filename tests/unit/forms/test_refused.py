@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from kgcheck.forms.databases import FORMS as DATABASES
+from kgcheck.forms.form import Form, Refused
 from kgcheck.forms.json_graphs import FORMS as JSON
 from kgcheck.forms.refused import REFUSED
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.xml_graphs import FORMS as XML
 
+KNOWN: list[Form | Refused] = [*REFUSED, *JSON, *XML, *DATABASES]
 CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
     "a pointer of Git LFS": ["version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"],
     "a web page (HTML)": ["<!DOCTYPE html>\n<html>", "\n<!-- x --><HTML lang='en'>"],
@@ -59,7 +61,7 @@ CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
 
 
 def names(path: Path) -> list[str]:
-    return [f.name for f in (*REFUSED, *JSON, *XML, *DATABASES) if f.fits(Source(path.name, path))]
+    return [f.name for f in KNOWN if f.fits(Source(path.name, path))]
 
 
 @pytest.mark.parametrize(("name", "content"), [(name, case) for name, cases in CASES.items() for case in cases])
@@ -114,7 +116,7 @@ def test_real_files_have_one_form_at_most(shared_data: Path, tmp_path: Path) -> 
     others = {".tsv", ".ttl", ".nt", ".trig", ".obo", ".ofn", ".owl", ".txt", ".sif", ".att", ".gaf"}
     for path in sorted((shared_data / "foreign" / "forms").glob("*/files/*")):
         for source in sources([path], tmp_path):
-            found = [f.name for f in (*REFUSED, *JSON, *XML, *DATABASES) if f.fits(source)]
+            found = [f.name for f in KNOWN if f.fits(source)]
             ending = Path(source.name).suffix
             assert len(found) <= 1, source.name
             assert ending not in expected or found == [expected[ending]]
