@@ -33,6 +33,9 @@ LARGEST_DOCUMENT = 8 * MIB
 LARGEST_WHOLE = 64 * MIB
 """Bytes of a file that is held in memory as a whole, unpacked."""
 
+LARGEST_GRAPH = 512 * MIB
+"""Bytes of a graph that is one JSON document: parsed, it may be 10 times larger."""
+
 LARGEST_RECIPE = 4 * MIB
 """Bytes of a TOML file."""
 

@@ -1,5 +1,204 @@
-"""Forms that are known and not read."""
+"""Forms that are recognised and not read, each by its own name and with what to do instead."""
+
+import re
+from collections.abc import Callable
 
 from kgcheck.forms.form import Refused
+from kgcheck.forms.json_files import sketch
+from kgcheck.forms.source import Source
+from kgcheck.forms.xml_graphs import xml_root
 
-REFUSED: tuple[Refused, ...] = ()
+_TABLES = "write it as KGX TSV: nodes (id, category, name) and edges (subject, predicate, object)"
+_CYTOSCAPE = "open it in Cytoscape{} and export the network to a file of CX or GraphML"
+_NETWORKX = "convert it in Python: networkx.write_graphml(networkx.{}(file), 'graph.graphml')"
+
+
+def _begins(*starts: bytes) -> Callable[[Source], bool]:
+    return lambda source: source.head.startswith(starts)
+
+
+def _has_line(pattern: str) -> Callable[[Source], bool]:
+    """Tell by the first line of a text that is no comment; a line with tabs is a row of a table."""
+    wanted = re.compile(pattern)
+
+    def fits(source: Source) -> bool:
+        if b"\0" in source.head:
+            return False
+        lines = (line.strip() for line in source.lines)
+        first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
+        return "\t" not in first and bool(wanted.match(first))
+
+    return fits
+
+
+_COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
+
+
+def _has_root(name: str, within: str = "") -> Callable[[Source], bool]:
+    def fits(source: Source) -> bool:
+        root, attributes = xml_root(source)
+        return root == name and within in attributes + (source.text[:2000] if within else "")
+
+    return fits
+
+
+def _has_keys(*keys: str) -> Callable[[Source], bool]:
+    """Tell by the keys of a JSON document, or of what it holds as ``data``."""
+
+    def fits(source: Source) -> bool:
+        value = sketch(source).document
+        inner = value.get("data") if isinstance(value, dict) else None
+        return any(isinstance(v, dict) and set(keys) <= v.keys() for v in (value, inner))
+
+    return fits
+
+
+def _is_html(source: Source) -> bool:
+    return bool(re.match(r"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", source.text, re.I | re.S))
+
+
+def _is_error(source: Source) -> bool:
+    """Tell the answer of a store of files to a request that it did not grant."""
+    return xml_root(source)[0] == "Error" and "<Code>" in source.text
+
+
+def _is_biopax(source: Source) -> bool:
+    return xml_root(source)[0] == "RDF" and "biopax.org/release/biopax-level" in xml_root(source)[1]
+
+
+def _is_spreadsheet(source: Source) -> bool:
+    if source.head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return True
+    # Any other zip is unpacked before it is looked at.
+    return source.head.startswith((b"PK\x03\x04", b"application/vnd.oasis.opendocument"))
+
+
+def _is_pickle(source: Source) -> bool:
+    """Tell the opcodes PROTO and, from protocol 4 on, FRAME, before anything else."""
+    head = source.head
+    if len(head) < 3 or head[0] != 0x80:
+        return False
+    return (head[1] in (4, 5) and head[2] == 0x95) or (head[1] in (2, 3) and head[2:3] in b"}](cX\x8a")
+
+
+def _is_bel(source: Source) -> bool:
+    return bool(re.search(r"^(SET\s+DOCUMENT\s|DEFINE\s+(NAMESPACE|ANNOTATION)\s)", source.text, re.M))
+
+
+def _is_gml(source: Source) -> bool:
+    return all(re.search(rf"^\s*{part}\s*\[", source.text, re.M) for part in ("graph", "node"))
+
+
+def _is_metta(source: Source) -> bool:
+    lines = [line.strip() for line in source.lines[:50] if line.strip() and not line.lstrip().startswith(";")]
+    fitting = [line for line in lines if re.fullmatch(r"!?\(.*\)", line)]
+    return len(fitting) > 0 and len(fitting) * 10 >= len(lines) * 9
+
+
+def _is_rrf(source: Source) -> bool:
+    lines = source.lines[:20]
+    return bool(lines) and all(re.match(r"[CA]\d{7,8}\|", line) and line.endswith("|") for line in lines)
+
+
+def _is_omop(source: Source) -> bool:
+    header = source.lines[0] if source.lines else ""
+    fields = {field.strip().strip('"').lower() for field in re.split(r"[\t;,|]", header)}
+    return any(
+        wanted <= fields
+        for wanted in (
+            {"concept_id_1", "concept_id_2", "relationship_id"},
+            {"concept_code_1", "concept_code_2", "relationship_id"},
+            {"concept_id", "vocabulary_id", "concept_code"},
+            {"ancestor_concept_id", "descendant_concept_id"},
+        )
+    )
+
+
+def _is_node_link_yaml(source: Source) -> bool:
+    if source.text.lstrip().startswith(("{", "[", "<")):
+        return False
+    keys = {found[1] for found in re.finditer(r"^[ -]*(nodes|links):\s*$", source.text, re.M)}
+    return keys == {"nodes", "links"}
+
+
+def _is_phenopacket(source: Source) -> bool:
+    return any(
+        _has_keys(*keys)(source)
+        for keys in (("phenotypicFeatures",), ("proband", "pedigree"), ("subject", "interpretations"))
+    )
+
+
+def _is_open_targets(source: Source) -> bool:
+    return any(
+        "datasourceId" in line and {"targetId", "targetFromSourceId", "diseaseId", "diseaseFromSource"} & line.keys()
+        for line in sketch(source).lines
+    )
+
+
+def _is_meta_graph(source: Source) -> bool:
+    """Tell categories with their prefixes and counts, where a graph would have nodes."""
+    value = sketch(source).document
+    nodes = value.get("nodes") if isinstance(value, dict) else None
+    return isinstance(nodes, dict) and any(isinstance(n, dict) and "id_prefixes" in n for n in nodes.values())
+
+
+_CYPHER = (
+    r"(?i)(:(begin|auto|param|use)\b|create\s+(constraint|index|range\s+index|\()|(optional\s+)?match\s*\(|merge\s*\("
+    r"|unwind\s|load\s+csv\s|using\s+periodic\s|call\s*(\{|apoc\.|db\.))"
+)
+_SQL = (
+    r"(?i)(create\s+(temporary\s+|temp\s+)?(table|database|schema)\b|insert\s+into\s|drop\s+table\s"
+    r"|begin\s+transaction\s*;|pragma\s+foreign_keys)"
+)
+
+REFUSED = (
+    Refused("a pointer of Git LFS", _begins(b"version https://git-lfs."), "fetch the file itself: git lfs pull"),
+    Refused("a web page (HTML)", _is_html, "it may be the message of an error: fetch the file again"),
+    Refused("an error message in XML", _is_error, "the file was not granted: fetch it again"),
+    Refused("PDF", _begins(b"%PDF-"), "name the files of a graph"),
+    Refused("Excel, Word or OpenDocument", _is_spreadsheet, "save each sheet of a graph as CSV"),
+    Refused("LadybugDB", _begins(b"LBUG"), "audit it as a store: --store FILE"),
+    Refused("a dump of Neo4j", _begins(b"DZV1", b"DGV1"), "load it in Neo4j and name the store: --store neo4j://HOST"),
+    Refused("a Cypher script", _has_line(_CYPHER), "run it in Neo4j and name the store: --store neo4j://HOST"),
+    Refused("an SQL script", _has_line(_SQL), "run it in SQLite and name that file, or " + _TABLES),
+    Refused("a dump of PostgreSQL", _begins(b"PGDMP"), _TABLES),
+    Refused(
+        "a Python pickle",
+        _is_pickle,
+        "it can run anything when it is opened: if you trust it, write its graph in Python as JSON of"
+        " networkx.node_link_data",
+    ),
+    Refused("an array of NumPy", _begins(b"\x93NUMPY"), _TABLES),
+    Refused("HDF5", _begins(b"\x89HDF\r\n\x1a\n"), _TABLES),
+    Refused("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
+    Refused("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
+    Refused("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
+    Refused("GPML (WikiPathways)", _has_root("Pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
+    Refused("SBML", _has_root("sbml"), _CYTOSCAPE.format(" with the app cy3sbml")),
+    Refused("PSI-MI XML", _has_root("entrySet"), _CYTOSCAPE.format(", which reads PSI-MI,")),
+    Refused("KGML (KEGG)", _has_root("pathway", "KGML"), _CYTOSCAPE.format(" with the app KEGGscape")),
+    Refused("GEXF", _has_root("gexf"), _NETWORKX.format("read_gexf")),
+    Refused("GML", _is_gml, _NETWORKX.format("read_gml")),
+    Refused("Pajek", _has_line(r"(?i)\*(vertices|network)\b"), _NETWORKX.format("read_pajek")),
+    Refused("DOT (Graphviz)", _has_line(r"(?i)(strict\s+)?(di)?graph\b[^\[\]]*\{"), _TABLES),
+    Refused(
+        "a BEL script",
+        _is_bel,
+        "convert it with PyBEL: pybel.to_nodelink_file(pybel.from_bel_script(file), 'graph.bel.nodelink.json')",
+    ),
+    Refused("MeTTa", _is_metta, "name the graph's files for Neo4j or of CSV, if there are any, or " + _TABLES),
+    Refused("UMLS in RRF", _is_rrf, _TABLES),
+    Refused("OMOP vocabulary tables", _is_omop, _TABLES),
+    Refused(
+        "node-link YAML",
+        _is_node_link_yaml,
+        "convert it to JSON: python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'",
+    ),
+    Refused("GA4GH phenopackets", _is_phenopacket, "it describes a person: name a graph that was made of such"),
+    Refused(
+        "GO-CAM (minerva) JSON", _has_keys("individuals", "facts"), "name the model's Turtle file (.ttl), which is RDF"
+    ),
+    Refused("Open Targets evidence", _is_open_targets, _TABLES),
+    Refused("a summary of a graph", _is_meta_graph, "it counts a graph's categories: name the graph's own files"),
+)
+"""Forms that are known and not read."""

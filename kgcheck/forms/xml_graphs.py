@@ -1,0 +1,214 @@
+"""Graphs as XML: GraphML and XGMML, streamed element by element without entities."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from kgcheck.errors import InputFormat
+from kgcheck.forms.form import Form
+from kgcheck.forms.rows import (
+    NO_RELATION,
+    RowBuffer,
+    buffered,
+    call_by_stated_ids,
+    separate_local_ids,
+    text_list,
+    without,
+)
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import GraphTables
+from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
+
+_ROOT = re.compile(r"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*>\s*)*<(?:[\w.-]+:)?([\w.-]+)([^>]*)", re.DOTALL)
+_RELATIONS = (
+    "relation",
+    "predicate",
+    "interaction",
+    "shared interaction",
+    "label",
+    "labels",
+    "edge_type",
+    "type",
+    "kind",
+)
+_KINDS = ("category", "labels", "node_type", "kind", "type")
+
+
+def xml_root(source: Source) -> tuple[str, str]:
+    """Name and attributes of the element that an XML file begins with, without its namespace; of others, nothing."""
+    found = _ROOT.match(source.text) if source.text.lstrip().startswith("<") else None
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _fits_graphml(source: Source) -> bool:
+    return xml_root(source)[0] == "graphml"
+
+
+def _fits_xgmml(source: Source) -> bool:
+    name, attributes = xml_root(source)
+    # A session's views draw the same networks again.
+    drawn = 'cy:view="1"' in attributes
+    return name == "graph" and not drawn and ("xgmml" in attributes.lower() or "<!DOCTYPE graph" in source.text[:2000])
+
+
+def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Starts and ends of a file's elements, tags without namespace, with the elements around each.
+
+    Raises:
+        InputFormat: It is no XML, has entities, or nests too deep.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, iterparse
+
+    around: list[Any] = []
+    try:
+        with closing(Bounded(source.path, lines=False, most=LARGEST_DOCUMENT)) as raw:
+            for event, element in iterparse(io.BufferedReader(raw, MIB), events=("start", "end")):
+                if event == "start":
+                    element.tag = element.tag.rpartition("}")[2]
+                    if len(around) >= DEEPEST:
+                        raise InputFormat(
+                            f"{source.name} nests elements deeper than {DEEPEST}", "no graph does: fetch it again"
+                        )
+                    yield event, element, around
+                    around.append(element)
+                else:
+                    around.pop()
+                    yield event, element, around
+                    raw.mark()
+    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError) as error:
+        raise InputFormat(
+            f"{source.name} cannot be read as XML: {error!s}"[:300], "it may be cut off: fetch it again, or correct it"
+        ) from error
+
+
+def _read_graphml(sources: Sequence[Source], tables: GraphTables) -> None:
+    for source in sources:
+        with buffered(source, tables) as buffer:
+            keys: dict[str, str] = {}
+            defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+            passed = Counter[str]()
+            for event, element, around in elements(source):
+                if event == "start":
+                    continue
+                if element.tag == "key":
+                    _graphml_key(element, keys, defaults)
+                elif element.tag in ("node", "edge"):
+                    found = {**defaults[element.tag], **_graphml_data(element, keys)}
+                    (_graphml_node if element.tag == "node" else _graphml_edge)(buffer, element, found)
+                elif element.tag in ("hyperedge", "port"):
+                    passed[element.tag] += 1
+                _let_go(element, around, ("node", "edge", "key"))
+            for name, count in passed.items():
+                buffer.note(f"read without {name} elements ({count:,})")
+    if not call_by_stated_ids(sources, tables):
+        separate_local_ids(sources, tables)
+
+
+def _let_go(element: Any, around: list[Any], kept: Sequence[str]) -> None:
+    """Free an element that is read, unless one around it is not."""
+    if not any(a.tag in kept for a in around) or element.tag in kept:
+        element.clear()
+        if around and element.tag in kept:
+            around[-1].remove(element)
+
+
+def _graphml_key(element: Any, keys: dict[str, str], defaults: dict[str, dict[str, str]]) -> None:
+    id_, name = element.get("id", ""), element.get("attr.name") or element.get("id", "")
+    keys[id_] = name
+    default = next((child.text for child in element if child.tag == "default"), None)
+    for tag, values in defaults.items():
+        if default and element.get("for", "all") in (tag, "all"):
+            values[name] = default
+
+
+_DRAWN = ("NodeLabel", "EdgeLabel")
+"""Elements in which yEd keeps labels among what it draws."""
+
+
+def _graphml_data(element: Any, keys: dict[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for child in element:
+        if child.tag != "data":
+            continue
+        drawn = [inner.text.strip() for inner in child.iter() if inner.tag in _DRAWN and inner.text]
+        name = "label" if drawn else keys.get(child.get("key", ""), child.get("key", ""))
+        value = "|".join(filter(None, drawn)) or (child.text or "").strip()
+        if value:
+            found[name] = f"{found[name]}|{value}" if name in found else value
+    return found
+
+
+def _graphml_node(buffer: RowBuffer, element: Any, found: dict[str, str]) -> None:
+    # Neo4j's export says labels in an attribute of the element, as :Gene:Protein.
+    labels = [part for part in element.get("labels", "").split(":") if part]
+    kind = next((name for name in _KINDS if found.get(name)), "")
+    labels = labels or [part for text in text_list(found.get(kind)) for part in text.strip(":").split("|:")]
+    title = next((name for name in ("name", "label", "shared name") if found.get(name)), "")
+    if title == "name" and not labels and found.get("label"):
+        kind, labels = "label", [found["label"]]
+    name = {"name": found[title]} if title else {}
+    buffer.node(element.get("id"), labels, {**without(found, kind, title), **name})
+
+
+def _graphml_edge(buffer: RowBuffer, element: Any, found: dict[str, str]) -> None:
+    name = next((n for n in _RELATIONS if found.get(n)), "")
+    relation = found.get(name) or element.get("label") or NO_RELATION
+    rest = without(found, name)
+    if element.get("id"):
+        rest.setdefault("id", element.get("id"))
+    buffer.edge(element.get("source"), relation, element.get("target"), rest)
+
+
+def _read_xgmml(sources: Sequence[Source], tables: GraphTables) -> None:
+    for source in sources:
+        with buffered(source, tables) as buffer:
+            for event, element, around in elements(source):
+                if event == "start":
+                    continue
+                if element.tag == "node":
+                    _xgmml_node(buffer, element)
+                elif element.tag == "edge":
+                    _xgmml_edge(buffer, element)
+                _let_go(element, around, ("node", "edge"))
+    separate_local_ids(sources, tables)
+
+
+def _xgmml_attributes(element: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for child in element:
+        if child.tag == "att" and child.get("name"):
+            inner = [a.get("value", "") for a in child if a.tag == "att" and a.get("value")]
+            found[child.get("name")] = child.get("value") or "|".join(inner)
+    return found
+
+
+def _xgmml_node(buffer: RowBuffer, element: Any) -> None:
+    found = _xgmml_attributes(element)
+    kind = next((name for name in _KINDS if found.get(name)), "")
+    name = found.get("name") or found.get("shared name") or element.get("label") or ""
+    buffer.node(element.get("id"), text_list(found.get(kind)), {**without(found, kind), "name": name})
+
+
+def _xgmml_edge(buffer: RowBuffer, element: Any) -> None:
+    found = _xgmml_attributes(element)
+    name = next((n for n in ("interaction", *_RELATIONS) if found.get(n)), "")
+    relation = found.get(name) or _between_brackets(element.get("label") or "") or NO_RELATION
+    buffer.edge(element.get("source"), relation, element.get("target"), without(found, name))
+
+
+def _between_brackets(label: str) -> str:
+    """The relation in an edge's name as Cytoscape makes it.
+
+    >>> _between_brackets("BRCA1 (pp) TP53")
+    'pp'
+    """
+    found = re.search(r"\((\S[^()]*)\)", label)
+    return found[1] if found else label
+
+
+FORMS = (Form("GraphML", _fits_graphml, _read_graphml), Form("XGMML", _fits_xgmml, _read_xgmml))
+"""Forms of XML that are read."""

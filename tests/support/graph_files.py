@@ -1,0 +1,50 @@
+"""Graph files of a test's own, read into tables."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kgcheck.duck import connected
+from kgcheck.forms.form import Form
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import GraphTables
+
+
+class ReadGraph:
+    """What a form's reader made of files."""
+
+    def __init__(self, forms: Sequence[Form], *paths: Path) -> None:
+        self.sources = [Source(path.name, path, number) for number, path in enumerate(paths)]
+        self.tables = GraphTables(connected())
+        (self.form,) = [form for form in forms if form.fits(self.sources[0])]
+        self.form.read(self.sources, self.tables)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.tables.db.execute(query).fetchall()
+
+    @property
+    def nodes(self) -> dict[str, tuple[list[str], dict[str, str]]]:
+        return {
+            id_: (labels, properties)
+            for id_, labels, properties in self.rows("SELECT id, labels, properties FROM node")
+        }
+
+    @property
+    def edges(self) -> list[tuple[Any, ...]]:
+        return self.rows("SELECT head, relation, tail FROM edge ORDER BY ALL")
+
+    @property
+    def rejected(self) -> list[tuple[Any, ...]]:
+        return self.rows("SELECT line, reason, detail FROM quarantine ORDER BY ALL")
+
+
+def written(path: Path, value: Any) -> Path:
+    """A file of text, or of JSON."""
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
+
+
+def lines(*values: Any) -> str:
+    """JSON lines."""
+    return "".join((v if isinstance(v, str) else json.dumps(v)) + "\n" for v in values)
