@@ -9,7 +9,7 @@ import mmap
 import re
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
-from xml.parsers import expat  # noqa: S407 it expands nothing here, and refuses what others would expand
+from xml.parsers import expat
 
 from kgcheck.errors import AS_UTF8, InputFormat, MissingExtra
 from kgcheck.forms.curies import BASE, RDF
@@ -145,22 +145,21 @@ def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
 
 def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Statement]:
     """A statement; one about a triple term is what reification says in three."""
-    subject, predicate, graph = _name(quad.subject, source), quad.predicate.value, ""
+    subject, predicate, graph = _name(quad.subject, source, ox), quad.predicate.value, ""
     if not isinstance(quad.graph_name, ox.DefaultGraph):
-        graph = _name(quad.graph_name, source)
+        graph = _name(quad.graph_name, source, ox)
     if isinstance(quad.object, ox.Literal):
         yield Statement(line, subject, predicate, quad.object.value, True, quad.object.language or "", graph)
     elif not isinstance(quad.object, ox.Triple):
-        yield Statement(line, subject, predicate, _name(quad.object, source), graph=graph)
+        yield Statement(line, subject, predicate, _name(quad.object, source, ox), graph=graph)
     elif not isinstance(quad.object.object, ox.Triple | ox.Literal):
         for part in ("subject", "predicate", "object"):
-            yield Statement(line, subject, RDF + part, _name(getattr(quad.object, part), source), graph=graph)
+            yield Statement(line, subject, RDF + part, _name(getattr(quad.object, part), source, ox), graph=graph)
 
 
-def _name(term: Any, source: Source) -> str:
-    text = str(term)
+def _name(term: Any, source: Source, ox: Any) -> str:
     # Blank nodes are of their file.
-    return f"_:{source.number}.{term.value}" if text.startswith("_:") else str(term.value)
+    return f"_:{source.number}.{term.value}" if isinstance(term, ox.BlankNode) else cast(str, term.value)
 
 
 def _is_sound(statement: Statement) -> bool:
@@ -176,7 +175,7 @@ def _parsed(source: Source, syntax: Syntax, stream: IO[bytes], *, lenient: bool)
 
 
 class _Stream(io.BufferedReader):
-    raw: Bounded  # type: ignore[assignment,misc]
+    raw: Bounded  # type: ignore[assignment]
 
 
 def _binary(source: Source) -> _Stream:

@@ -23,8 +23,10 @@ _TOGETHER = 50_000
 SUBCLASS = "subclass_of"
 
 _KEYS = {
-    "name": (RDFS + "label", SKOS + "prefLabel", DC + "title", DCTERMS + "title", BIOLINK + "name", SCHEMA + "name")
-    + (FOAF + "name",),
+    "name": (
+        *(RDFS + "label", SKOS + "prefLabel", DC + "title", DCTERMS + "title"),
+        *(space + "name" for space in (BIOLINK, SCHEMA, FOAF)),
+    ),
     "def": (OBO + "IAO_0000115", SKOS + "definition"),
     "comment": (RDFS + "comment",),
     "is_obsolete": (OWL + "deprecated",),
@@ -212,7 +214,7 @@ class _Tabulation:
             GROUP BY file, subject, role, relation, key, object, is_literal, graph""")
         self._note_nanopublications()
         ((twice,),) = self._do("""
-            SELECT (SELECT count(*) FROM statement ANTI JOIN about_graph USING (graph)) - (SELECT count(*) FROM fact)""")
+            SELECT count(*) - (SELECT count(*) FROM fact) FROM statement ANTI JOIN about_graph USING (graph)""")
         if twice:
             self._tables.notes.append(
                 f"{how_many(int(str(twice)), 'statement')} of RDF stood there before, and count once"
@@ -225,8 +227,8 @@ class _Tabulation:
                 count(*) FILTER (graph IN (SELECT graph FROM about_graph))
             FROM statement GROUP BY file HAVING count(*) FILTER (role = 'assertion') > 0 ORDER BY file"""):
             self._tables.notes.append(
-                f"{self._name(file)}: {publications:,} nanopublications: {asserted:,} statements of assertions are read; "
-                f"{about:,} of heads, provenance and publication info are about them, and no edges"
+                f"{self._name(file)}: {publications:,} nanopublications; {asserted:,} statements of assertions are read, "
+                f"and {about:,} of heads, provenance and publication info are about them"
             )
 
     def _number_blank_nodes(self) -> None:
@@ -249,7 +251,8 @@ class _Tabulation:
             CREATE TEMP TABLE schema_subject AS
             SELECT subject FROM fact WHERE role = 'type' AND list_contains(?, object)
             UNION SELECT subject FROM fact WHERE starts_with(subject, '_:') AND (
-                (role = 'type' AND object IN ('owl:Class', 'rdfs:Class', 'rdf:List')) OR regexp_matches(relation, '^(owl:|rdf:(first|rest)$)'))
+                (role = 'type' AND object IN ('owl:Class', 'rdfs:Class', 'rdf:List'))
+                OR regexp_matches(relation, '^(owl:|rdf:(first|rest)$)'))
             UNION SELECT subject FROM statement WHERE role = 'assertion'
             UNION SELECT object FROM statement WHERE role = 'assertion'""",
             list(_SCHEMA),
@@ -315,9 +318,8 @@ class _Tabulation:
                 AND NOT EXISTS (FROM fact AS filler WHERE filler.subject = class.object AND filler.role = 'some'
                     AND NOT starts_with(filler.object, '_:'))""")
         if unread:
-            self._tables.notes.append(
-                f"{how_many(int(str(unread)), 'SubClassOf axiom')} with other class expressions than a property to some class are not read"
-            )
+            axioms = how_many(int(str(unread)), "SubClassOf axiom")
+            self._tables.notes.append(f"{axioms} not read: no class and no property to some class stands there")
         self._do("""
             INSERT INTO edge
             WITH each AS (
@@ -362,12 +364,14 @@ class _Tabulation:
             listed AS (SELECT id, min(file) AS file, min(line) AS line, min(seq) AS seq FROM shown GROUP BY id),
             labelled AS (
                 SELECT id, list(label ORDER BY label) AS labels
-                FROM (SELECT DISTINCT id, regexp_replace(label, '^(owl|rdfs?|skos):', '') AS label FROM typed) GROUP BY id),
+                FROM (SELECT DISTINCT id, regexp_replace(label, '^(owl|rdfs?|skos):', '') AS label FROM typed)
+                GROUP BY id),
             each AS (
                 SELECT subject, key, object, min(seq) AS seq
                 FROM annotation WHERE object <> '' GROUP BY subject, key, object),
             text AS (
-                SELECT subject AS id, key, string_agg(object, '|' ORDER BY seq) AS value FROM each GROUP BY subject, key),
+                SELECT subject AS id, key, string_agg(object, '|' ORDER BY seq) AS value
+                FROM each GROUP BY subject, key),
             described AS (
                 SELECT id, map(list(key ORDER BY key), list(value ORDER BY key)) AS properties FROM text GROUP BY id)
             SELECT id, coalesce(labels, []), coalesce(properties, MAP {}), file, line

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kgcheck.errors import InputFormat, SourceAnswer
+from kgcheck.forms.obo import unescaped
 from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.reference_files import ReferenceFile
 from kgcheck.providers.tsv import open_text
@@ -91,11 +92,6 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
             parsed["link"].append(
                 {"relation": PARENT, "head": identifier, "tail": parent, "negated": False, "record": identifier}
             )
-
-
-def unescaped(text: str) -> str:
-    """Text without the escapes of OBO, where a backslash and W are a space."""
-    return re.sub(r"\\(.)", lambda m: " " if m[1] in "Wnt" else m[1], text).strip()
 
 
 def _parents(term: dict[str, Any], relations: tuple[str, ...]) -> Iterator[str]:
