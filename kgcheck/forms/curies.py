@@ -31,6 +31,7 @@ _WELL_KNOWN = {
     "biolink": BIOLINK,
 }
 _OBO_ID = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9_.-]*)_([^_/#?]+)")
+_LOCAL = re.compile(r"[^/#?]+")
 _IDENTIFIERS = re.compile(r"https?://identifiers\.org/(?:([A-Za-z0-9._-]+)/)?([^/?#]+)")
 _MOST_KEPT = 1 << 17
 """Names that are remembered while files are read."""
@@ -62,7 +63,7 @@ def contraction(declared: Iterable[tuple[str, str]]) -> Callable[[str], str]:
         if (found := _IDENTIFIERS.fullmatch(iri)) and (curie := _of_identifiers(found[1], found[2])):
             return curie
         for space in longest:
-            if iri.startswith(space) and len(iri) > len(space):
+            if iri.startswith(space) and _LOCAL.fullmatch(iri, len(space)):
                 return f"{prefixes[space]}:{iri[len(space) :]}"
         return iri.removeprefix(BASE)
 

@@ -3,9 +3,9 @@
 import io
 import re
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from kgcheck.errors import AS_UTF8, InputFormat
+from kgcheck.forms.rdf_parsing import refuse_many
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, Rejected
 from kgcheck.inputs import Bounded
@@ -32,19 +32,20 @@ def read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
     for source in sources:
         rejected: list[Rejected] = []
         stanzas: list[_Stanza] = []
-        before = tables.count("node")
+        found = 0
         try:
             for stanza in _stanzas(source, rejected):
                 stanzas.append(stanza)
+                found += 1
                 if len(stanzas) == _TOGETHER:
                     _add(source, tables, stanzas)
                     stanzas = []
             _add(source, tables, stanzas)
+            if not found:
+                raise InputFormat(f"{source.name} holds no OBO term", "it may be empty or cut off")
         except InputFormat as error:
             failures.append(error)
         tables.reject(source, rejected)
-        if tables.count("node") == before and not failures:
-            failures.append(InputFormat(f"{source.name} holds no OBO term", "it may be empty or cut off"))
     if failures:
         raise failures[0]
 
@@ -85,7 +86,8 @@ class _Stanza:
                 return f"{tag} without a text in quotes"
             self._add("def" if tag == "def" else "synonym", unescaped(quoted[1]))
         elif tag == "xref":
-            self._add(tag, unescaped(words[0]))
+            # Some ontologies keep masses and dates there, as in "DiffAvg:" and a number.
+            self._add(tag, unescaped(words[0]) if not words[0].endswith(":") else "")
         elif tag in _TEXTS:
             self._add(tag, unescaped(value))
         return ""
@@ -115,6 +117,7 @@ def _stanzas(source: Source, rejected: list[Rejected]) -> Iterator[_Stanza]:
 
     stanza: _Stanza | None = None
     for number, line in _lines(source):
+        refuse_many(source, rejected)
         text = line.strip()
         if text.startswith("[") and text.endswith("]"):
             yield from _ended(stanza, rejected)
@@ -123,7 +126,10 @@ def _stanzas(source: Source, rejected: list[Rejected]) -> Iterator[_Stanza]:
         elif text and not text.startswith("!") and stanza:
             try:
                 parsed = parse_tag_line(text)
-                wrong = stanza.take(parsed.tag, (parsed.value or "").strip(), number)
+                # In a text in quotes, an exclamation mark begins no comment.
+                whole = text[len(parsed.tag) + 1 :].strip()
+                value = whole if whole.startswith('"') else (parsed.value or "").strip()
+                wrong = stanza.take(parsed.tag, value, number)
             except ValueError:
                 wrong = "no tag and value"
             if wrong:
@@ -140,8 +146,7 @@ def _ended(stanza: _Stanza | None, rejected: list[Rejected]) -> list[_Stanza]:
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
     number = 0
-    raw = cast("io.RawIOBase", Bounded(source.path))
-    with io.TextIOWrapper(io.BufferedReader(raw), encoding="utf-8-sig") as stream:
+    with io.TextIOWrapper(io.BufferedReader(Bounded(source.path)), encoding="utf-8-sig") as stream:
         try:
             for number, line in enumerate(stream, 1):
                 yield number, line

@@ -11,10 +11,23 @@ from kgcheck.forms.source import Source
 
 _FUNCTIONAL = re.compile(r"(?>(?:\s|#[^\n]*\n)*)(?:Prefix\s*\(\s*[\w.-]*:\s*=|Ontology\s*\()")
 
+_OWL_XML = re.compile(r"<Ontology\s[^>]*\"http://www\.w3\.org/2002/07/owl#\"")
+_MANCHESTER = re.compile(r"\s*(?:Prefix:\s+[\w.-]*:\s*<|Ontology:)")
+
 
 def is_functional(source: Source) -> bool:
     """Tell OWL in functional syntax."""
     return bool(_FUNCTIONAL.match(source.text)) and bool(re.search(r"\bOntology\s*\(", source.text))
+
+
+def is_owl_xml(source: Source) -> bool:
+    """Tell OWL/XML, which is no RDF/XML."""
+    return bool(_OWL_XML.search(source.text)) and not is_rdf_xml(source)
+
+
+def is_manchester(source: Source) -> bool:
+    """Tell OWL in Manchester syntax."""
+    return bool(_MANCHESTER.match(source.text)) and bool(re.search(r"^Ontology:", source.text, re.MULTILINE))
 
 
 FORMS: tuple[Form, ...] = (
@@ -25,4 +38,6 @@ FORMS: tuple[Form, ...] = (
 
 REFUSED: tuple[Refused, ...] = (
     Refused("OWL in functional syntax", is_functional, "convert it: robot convert --input x.ofn --output x.owl"),
+    Refused("OWL/XML", is_owl_xml, "convert it: robot convert --input x.owx --output x.owl"),
+    Refused("OWL in Manchester syntax", is_manchester, "convert it: robot convert --input x.omn --output x.owl"),
 )

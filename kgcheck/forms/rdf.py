@@ -8,11 +8,12 @@ from kgcheck.forms.rdf_parsing import JSON_LD, N_QUADS, RDF_XML, TRIG
 from kgcheck.forms.rdf_tables import reader
 from kgcheck.forms.source import Source
 
-_TERM = r"(?:<[^<>\s]*>|_:\S+)"
+_IRI = r"<(?:[A-Za-z][\w+.-]*://|urn:)[^<>\s]*>"
+_TERM = rf"(?:{_IRI}|_:\S+)"
 _STATEMENT = re.compile(rf"\s*{_TERM}\s+<[^<>]*>\s+\S.*\.\s*(?:#.*)?$")
 _IN_GRAPH = re.compile(rf"\s*{_TERM}\s+<[^<>]*>\s+(?:<[^<>]*>|_:\S+|\"[^\"]*\"\S*)\s+{_TERM}\s*\.\s*$")
 _DIRECTIVE = re.compile(r"^\s*@?(?:prefix\s+[\w.-]*:\s*<[^<>\s]*>|base\s+<[^<>\s]*>)", re.IGNORECASE)
-_TURTLE_LINE = re.compile(r"\s*<[^<>\s]*>(?:\s+(?:<[^<>\s]*>|a\s|\{)|\s*$)")
+_TURTLE_LINE = re.compile(rf"\s*{_IRI}(?:\s+(?:<[^<>\s]*>|a\s|\{{)|\s*$)")
 _GRAPH = re.compile(
     r"^\s*(?:GRAPH\s+)?(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\S+)?\s*\{\s*(?:$|[<_\[#]|[\w.-]*:)", re.MULTILINE
 )
@@ -59,7 +60,9 @@ def is_rdf_xml(source: Source) -> bool:
 
 def is_ontology(source: Source) -> bool:
     """Tell by its header that RDF is an OWL ontology."""
-    return OWL in source.text and bool(re.search(r"<(?:\w+:)?Ontology\b|\bowl:Ontology\b|owl#Ontology>", source.text))
+    return OWL in source.text and bool(
+        re.search(r"<(?:\w+:)?Ontology\b|\bowl:Ontology\b|owl#Ontology[>\"']", source.text)
+    )
 
 
 def _first_lines(source: Source) -> list[str]:

@@ -8,6 +8,7 @@ import io
 import mmap
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any, NamedTuple, cast
 from xml.parsers import expat
 
@@ -22,6 +23,9 @@ _BLOCK = MIB
 _MOST_REJECTED = 1_000
 """Malformed IRIs that are told of one file."""
 
+MOST_WRONG = 10_000
+"""Lines of one file that may be wrong."""
+
 _LONGEST_ENTITY = 200
 _MOST_NESTED = 50
 """Triple terms on one line, so that they cannot stand in each other deeper than a program can follow."""
@@ -29,6 +33,7 @@ _MOST_NESTED = 50
 _MOST_TRIPLE_TERMS = 5_000
 _PREFIX = re.compile(rb"@?prefix\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 _PLACE = re.compile(r"^Parser error (?:at|between) .*?: ", re.DOTALL)
+_OF_IRI = re.compile(r"Invalid IRI|absolute IRI|parsing IRI")
 _NAMED_IRI = re.compile(r"parsing IRI '(.*?)': ", re.DOTALL)
 _SOUND_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _SHOWN = 160
@@ -67,13 +72,12 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
         return _prefixes_of_turtle(source)
     if syntax is RDF_XML:
         return _Xml(source).prefixes()
-    parser = _parsed(source, syntax, _binary(source), lenient=True)
-    try:
-        for _ in parser:
-            pass
-    except (SyntaxError, ValueError):
-        return []
-    return list(parser.prefixes.items())
+    with _binary(source) as stream:
+        parser = _parsed(source, syntax, stream, lenient=True)
+        with suppress(SyntaxError, ValueError):
+            for _ in parser:
+                stream.raw.mark()
+        return list(parser.prefixes.items())
 
 
 def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
@@ -87,8 +91,9 @@ def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iter
 def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Statement]:
     """Line by line: one that is wrong costs no other."""
     ox = _pyoxigraph()
-    with io.BufferedReader(cast("io.RawIOBase", Bounded(source.path)), _BLOCK) as stream:
+    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
         for number, line in enumerate(stream, 1):
+            refuse_many(source, rejected)
             line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if line.count(b"<<") > _MOST_NESTED:
                 rejected.append(Rejected(number, "nested", "triple terms in triple terms", _shown(line)))
@@ -99,6 +104,16 @@ def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Statement]:
             except (SyntaxError, ValueError) as error:
                 reason = "malformed_iri" if _is_of_iri(error) else "syntax"
                 rejected.append(Rejected(number, reason, _why(error), _shown(line)))
+
+
+def refuse_many(source: Source, rejected: list[Rejected]) -> None:
+    """Refuse a file with so much wrong that it is another one than it looked like."""
+    if len(rejected) > MOST_WRONG:
+        raise InputFormat(
+            f"{source.name} has more than {MOST_WRONG:,} lines that cannot be read, the first of them "
+            f"line {rejected[0].line}: {rejected[0].detail}",
+            "write it again",
+        )
 
 
 def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
@@ -175,7 +190,7 @@ def _parsed(source: Source, syntax: Syntax, stream: IO[bytes], *, lenient: bool)
 
 
 class _Stream(io.BufferedReader):
-    raw: Bounded  # type: ignore[assignment]
+    raw: Bounded
 
 
 def _binary(source: Source) -> _Stream:
@@ -191,7 +206,7 @@ def _pyoxigraph() -> Any:
 
 
 def _is_of_iri(error: Exception) -> bool:
-    return "IRI" in _PLACE.sub("", str(error))
+    return bool(_OF_IRI.search(str(error)))
 
 
 def _why(error: Exception) -> str:
@@ -217,7 +232,7 @@ def _shown(line: bytes) -> str:
 def _line_of(source: Source, text: str) -> int | None:
     """The first line that holds a text."""
     wanted = text.encode()
-    with io.BufferedReader(cast("io.RawIOBase", Bounded(source.path)), _BLOCK) as stream:
+    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
         return next((number for number, line in enumerate(stream, 1) if wanted in line), None)
 
 

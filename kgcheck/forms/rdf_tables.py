@@ -16,7 +16,7 @@ from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables, Rejected
 from kgcheck.plurals import how_many
 
-_NANOPUB = ("http://www.nanopub.org/nschema#", "http://purl.org/nanopub/")
+_NANOPUB = "http://www.nanopub.org/nschema#"
 _OBAN = "http://purl.org/oban/"
 _TOGETHER = 50_000
 
@@ -60,8 +60,9 @@ _ROLES = {
     _OBAN + "association_has_subject": "head",
     _OBAN + "association_has_predicate": "relation",
     _OBAN + "association_has_object": "tail",
-    **{f"{space}hasAssertion": "assertion" for space in _NANOPUB},
-    **{f"{space}has{part}": "about" for space in _NANOPUB for part in ("Provenance", "PublicationInfo")},
+    _NANOPUB + "hasAssertion": "assertion",
+    _NANOPUB + "hasProvenance": "about",
+    _NANOPUB + "hasPublicationInfo": "about",
 }
 _SCHEMA = (
     *("owl:Ontology", "owl:ObjectProperty", "owl:DatatypeProperty", "owl:AnnotationProperty", "owl:Axiom"),
@@ -216,9 +217,8 @@ class _Tabulation:
         ((twice,),) = self._do("""
             SELECT count(*) - (SELECT count(*) FROM fact) FROM statement ANTI JOIN about_graph USING (graph)""")
         if twice:
-            self._tables.notes.append(
-                f"{how_many(int(str(twice)), 'statement')} of RDF stood there before, and count once"
-            )
+            repeated = how_many(int(str(twice)), "statement")
+            self._tables.notes.append(f"{repeated} repeated in a file of RDF, where each counts once")
 
     def _note_nanopublications(self) -> None:
         for file, publications, asserted, about in self._do("""
@@ -227,8 +227,8 @@ class _Tabulation:
                 count(*) FILTER (graph IN (SELECT graph FROM about_graph))
             FROM statement GROUP BY file HAVING count(*) FILTER (role = 'assertion') > 0 ORDER BY file"""):
             self._tables.notes.append(
-                f"{self._name(file)}: {publications:,} nanopublications; {asserted:,} statements of assertions are read, "
-                f"and {about:,} of heads, provenance and publication info are about them"
+                f"{self._name(file)}: {publications:,} nanopublications; {asserted:,} statements of assertions "
+                f"are read, and {about:,} of heads, provenance and publication info are about them"
             )
 
     def _number_blank_nodes(self) -> None:
