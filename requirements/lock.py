@@ -14,7 +14,7 @@ COMPILE = [
     *("--generate-hashes", "--no-header", "--no-emit-index-url"),
 ]
 SERVICE = ["fast", "jobs", "literature", "mcp", "pdf", "postgres", "service", "telemetry"]
-TESTED = [*SERVICE, "grounding", "llm", "pandas", "protocols", "py2neo"]
+TESTED = [*SERVICE, "grounding", "llm", "pandas", "protocols", "py2neo", "rdf"]
 # Name: the extras of kgcheck (none: without kgcheck), the groups, the file whose pins hold here, too.
 FILES: dict[str, tuple[list[str] | None, list[str], str]] = {
     "run": ([], [], ""),

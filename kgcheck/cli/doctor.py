@@ -45,6 +45,7 @@ EXTRAS = {
     "postgres": "a ledger that many share",
     "protocols": "programs of protocols, and their statistics",
     "py2neo": "Neo4j by py2neo",
+    "rdf": "graphs in RDF, and ontologies in OWL",
     "service": "the HTTP API and the page",
     "telemetry": "traces of the service",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kgcheck.errors import InputFormat, SourceAnswer
+from kgcheck.forms.obo import unescaped
 from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.reference_files import ReferenceFile
 from kgcheck.providers.tsv import open_text
@@ -65,7 +66,7 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
     successors = list(term.get("replaced_by", []))
     if obsolete and recipe.successor_xref:
         successors += _named_xrefs(term.get("xref", []), recipe.successor_xref)
-    name = _unescaped(term["name"])
+    name = unescaped(term["name"])
     entity = {"id": identifier, "namespace": term.get("namespace"), "name": name, "record": identifier}
     state = "obsolete" if obsolete else "current"
     parsed["entity"].append(
@@ -78,11 +79,11 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
     value = {"id": identifier, "attribute": "name", "record": identifier}
     parsed["value"].append(value | {"value": name, "status": "current"})
     if match := _QUOTED.match(term.get("def", "")):
-        defined = f"{_unescaped(match[1])} {_unescaped(term['def'][match.end() :])}".strip()
+        defined = f"{unescaped(match[1])} {unescaped(term['def'][match.end() :])}".strip()
         parsed["value"].append(value | {"attribute": _DEFINITION, "value": defined, "status": "current"})
     for synonym in term.get("synonym", []):
         if match := _QUOTED.match(synonym):
-            parsed["value"].append(value | {"value": _unescaped(match[1]), "status": "synonym"})
+            parsed["value"].append(value | {"value": unescaped(match[1]), "status": "synonym"})
     for xref in term.get("xref", []):
         if xref.split(":")[0] in recipe.xrefs:
             parsed["value"].append(value | {"attribute": XREF, "value": xref.split()[0], "status": "current"})
@@ -91,11 +92,6 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
             parsed["link"].append(
                 {"relation": PARENT, "head": identifier, "tail": parent, "negated": False, "record": identifier}
             )
-
-
-def _unescaped(text: str) -> str:
-    """Text without the escapes of OBO, where a backslash and W are a space."""
-    return re.sub(r"\\(.)", lambda m: " " if m[1] in "Wnt" else m[1], text).strip()
 
 
 def _parents(term: dict[str, Any], relations: tuple[str, ...]) -> Iterator[str]:

@@ -1,0 +1,155 @@
+"""Read OBO files as graphs, stanza by stanza."""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+from kgcheck.errors import AS_UTF8, InputFormat
+from kgcheck.forms.rdf_parsing import refuse_many
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, Rejected
+from kgcheck.inputs import Bounded
+
+_LABELS = {"[Term]": "Class", "[Typedef]": "Typedef", "[Instance]": "NamedIndividual"}
+_OBO = re.compile(r"^(?:format-version:|\[(?:Term|Typedef)\]\s*$)", re.MULTILINE)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_TEXTS = ("name", "namespace", "comment", "is_obsolete", "replaced_by", "consider", "alt_id", "subset")
+_SYNONYMS = ("synonym", "exact_synonym", "narrow_synonym", "broad_synonym", "related_synonym")
+_LINKS = ("is_a", "instance_of", "relationship")
+_TOGETHER = 20_000
+_SHOWN = 160
+
+
+def is_obo(source: Source) -> bool:
+    """Tell OBO."""
+    first = next((line.strip() for line in source.lines if line.strip() and not line.startswith("!")), "")
+    return bool(re.match(r"[\w-]+:|\[(?:Term|Typedef)\]", first)) and bool(_OBO.search(source.text))
+
+
+def read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
+    """Read terms, typedefs and instances as nodes, ``is_a`` and ``relationship`` of terms and instances as edges."""
+    failures: list[InputFormat] = []
+    for source in sources:
+        rejected: list[Rejected] = []
+        stanzas: list[_Stanza] = []
+        found = 0
+        try:
+            for stanza in _stanzas(source, rejected):
+                stanzas.append(stanza)
+                found += 1
+                if len(stanzas) == _TOGETHER:
+                    _add(source, tables, stanzas)
+                    stanzas = []
+            _add(source, tables, stanzas)
+            if not found:
+                raise InputFormat(f"{source.name} holds no OBO term", "it may be empty or cut off")
+        except InputFormat as error:
+            failures.append(error)
+        tables.reject(source, rejected)
+    if failures:
+        raise failures[0]
+
+
+def unescaped(text: str) -> str:
+    """Text without the escapes of OBO, where a backslash and W are a space."""
+    return re.sub(r"\\(.)", lambda m: " " if m[1] in "Wnt" else m[1], text).strip()
+
+
+class _Stanza:
+    """The lines of a term, a typedef or an instance."""
+
+    def __init__(self, label: str, line: int) -> None:
+        self._label = label
+        self._properties: dict[str, list[str]] = {}
+        self._links: list[EdgeRow] = []
+        self.id = ""
+        self.line = line
+
+    def take(self, tag: str, value: str, line: int) -> str:
+        """Take a line; return what is wrong with it."""
+        if not value:
+            return f"{tag} without a value"
+        if tag == "id":
+            before, self.id = self.id, self.id or value
+            return "a second id" if before else ""
+        words = value.split()
+        if tag in _LINKS:
+            pair = words[:2] if tag == "relationship" else [tag, words[0]]
+            if len(pair) < 2:
+                return "a relationship without a term"
+            # Typedefs lead to others, which is no knowledge of the graph.
+            if self._label != "Typedef":
+                self._links.append(EdgeRow("", pair[0], pair[1], {}, line))
+        elif tag == "def" or tag in _SYNONYMS:
+            quoted = _QUOTED.match(value)
+            if not quoted:
+                return f"{tag} without a text in quotes"
+            self._add("def" if tag == "def" else "synonym", unescaped(quoted[1]))
+        elif tag == "xref":
+            # Some ontologies keep masses and dates there, as in "DiffAvg:" and a number.
+            self._add(tag, unescaped(words[0]) if not words[0].endswith(":") else "")
+        elif tag in _TEXTS:
+            self._add(tag, unescaped(value))
+        return ""
+
+    def _add(self, name: str, text: str) -> None:
+        if text:
+            self._properties.setdefault(name, []).append(text)
+
+    @property
+    def node(self) -> NodeRow:
+        """The term as a node."""
+        return NodeRow(self.id, (self._label,), {name: "|".join(v) for name, v in self._properties.items()}, self.line)
+
+    @property
+    def edges(self) -> list[EdgeRow]:
+        """Its links."""
+        return [link._replace(head=self.id) for link in self._links]
+
+
+def _add(source: Source, tables: GraphTables, stanzas: list[_Stanza]) -> None:
+    tables.add_nodes(source, (stanza.node for stanza in stanzas))
+    tables.add_edges(source, (edge for stanza in stanzas for edge in stanza.edges))
+
+
+def _stanzas(source: Source, rejected: list[Rejected]) -> Iterator[_Stanza]:
+    from obonet.read import parse_tag_line
+
+    stanza: _Stanza | None = None
+    for number, line in _lines(source):
+        refuse_many(source, rejected)
+        text = line.strip()
+        if text.startswith("[") and text.endswith("]"):
+            yield from _ended(stanza, rejected)
+            label = _LABELS.get(text)
+            stanza = _Stanza(label, number) if label else None
+        elif text and not text.startswith("!") and stanza:
+            try:
+                parsed = parse_tag_line(text)
+                # In a text in quotes, an exclamation mark begins no comment.
+                whole = text[len(parsed.tag) + 1 :].strip()
+                value = whole if whole.startswith('"') else (parsed.value or "").strip()
+                wrong = stanza.take(parsed.tag, value, number)
+            except ValueError:
+                wrong = "no tag and value"
+            if wrong:
+                rejected.append(Rejected(number, "syntax", wrong, text[:_SHOWN]))
+    yield from _ended(stanza, rejected)
+
+
+def _ended(stanza: _Stanza | None, rejected: list[Rejected]) -> list[_Stanza]:
+    if stanza and not stanza.id:
+        rejected.append(Rejected(stanza.line, "no_id", "a stanza without id"))
+        return []
+    return [stanza] if stanza else []
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    number = 0
+    with io.TextIOWrapper(io.BufferedReader(Bounded(source.path)), encoding="utf-8-sig") as stream:
+        try:
+            for number, line in enumerate(stream, 1):
+                yield number, line
+        except UnicodeDecodeError as error:
+            place = f"{source.name}, after line {number}"
+            raise InputFormat(f"{place}: no UTF-8 text: {error.reason}", AS_UTF8) from error

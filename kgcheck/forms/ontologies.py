@@ -1,0 +1,43 @@
+"""Ontologies: OBO, and OWL as RDF/XML or Turtle, recognised by content."""
+
+import re
+
+from kgcheck.forms.form import Form, Refused
+from kgcheck.forms.obo import is_obo, read_obo
+from kgcheck.forms.rdf import is_ontology, is_rdf_xml, is_trig, is_turtle
+from kgcheck.forms.rdf_parsing import RDF_XML, TRIG
+from kgcheck.forms.rdf_tables import reader
+from kgcheck.forms.source import Source
+
+_FUNCTIONAL = re.compile(r"(?>(?:\s|#[^\n]*\n)*)(?:Prefix\s*\(\s*[\w.-]*:\s*=|Ontology\s*\()")
+
+_OWL_XML = re.compile(r"<Ontology\s[^>]*\"http://www\.w3\.org/2002/07/owl#\"")
+_MANCHESTER = re.compile(r"\s*(?:Prefix:\s+[\w.-]*:\s*<|Ontology:)")
+
+
+def is_functional(source: Source) -> bool:
+    """Tell OWL in functional syntax."""
+    return bool(_FUNCTIONAL.match(source.text)) and bool(re.search(r"\bOntology\s*\(", source.text))
+
+
+def is_owl_xml(source: Source) -> bool:
+    """Tell OWL/XML, which is no RDF/XML."""
+    return bool(_OWL_XML.search(source.text)) and not is_rdf_xml(source)
+
+
+def is_manchester(source: Source) -> bool:
+    """Tell OWL in Manchester syntax."""
+    return bool(_MANCHESTER.match(source.text)) and bool(re.search(r"^Ontology:", source.text, re.MULTILINE))
+
+
+FORMS: tuple[Form, ...] = (
+    Form("OBO", is_obo, read_obo),
+    Form("OWL, RDF/XML", lambda s: is_rdf_xml(s) and is_ontology(s), reader(RDF_XML)),
+    Form("OWL, Turtle", lambda s: is_turtle(s) and not is_trig(s) and is_ontology(s), reader(TRIG)),
+)
+
+REFUSED: tuple[Refused, ...] = (
+    Refused("OWL in functional syntax", is_functional, "convert it: robot convert --input x.ofn --output x.owl"),
+    Refused("OWL/XML", is_owl_xml, "convert it: robot convert --input x.owx --output x.owl"),
+    Refused("OWL in Manchester syntax", is_manchester, "convert it: robot convert --input x.omn --output x.owl"),
+)

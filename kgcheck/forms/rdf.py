@@ -1,0 +1,84 @@
+"""RDF graphs: Turtle, TriG, N-Triples, N-Quads, JSON-LD and RDF/XML, recognised by content."""
+
+import re
+
+from kgcheck.forms.curies import OWL, RDF
+from kgcheck.forms.form import Form
+from kgcheck.forms.rdf_parsing import JSON_LD, N_QUADS, RDF_XML, TRIG
+from kgcheck.forms.rdf_tables import reader
+from kgcheck.forms.source import Source
+
+_IRI = r"<(?:[A-Za-z][\w+.-]*://|urn:)[^<>\s]*>"
+_TERM = rf"(?:{_IRI}|_:\S+)"
+_STATEMENT = re.compile(rf"\s*{_TERM}\s+<[^<>]*>\s+\S.*\.\s*(?:#.*)?$")
+_IN_GRAPH = re.compile(rf"\s*{_TERM}\s+<[^<>]*>\s+(?:<[^<>]*>|_:\S+|\"[^\"]*\"\S*)\s+{_TERM}\s*\.\s*$")
+_DIRECTIVE = re.compile(r"^\s*@?(?:prefix\s+[\w.-]*:\s*<[^<>\s]*>|base\s+<[^<>\s]*>)", re.IGNORECASE)
+_TURTLE_LINE = re.compile(rf"\s*{_IRI}(?:\s+(?:<[^<>\s]*>|a\s|\{{)|\s*$)")
+_GRAPH = re.compile(
+    r"^\s*(?:GRAPH\s+)?(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\S+)?\s*\{\s*(?:$|[<_\[#]|[\w.-]*:)", re.MULTILINE
+)
+_ROOT = re.compile(
+    r"(?>(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*)<(?:[\w.-]+:)?RDF[\s>]", re.DOTALL
+)
+_LINKED = re.compile(r'"@context"\s*:\s*["{\[]|"@id"\s*:\s*"')
+_OTHER_JSON = re.compile(r'"(?:numberVerification|CXVersion|knowledge_graph|graphs)"\s*:|"@id"\s*:\s*\d')
+_LOOKED_AT = 200
+"""Lines that must look alike."""
+
+
+def is_n_triples(source: Source) -> bool:
+    """Tell N-Triples and N-Quads: a statement a line."""
+    lines = _first_lines(source)
+    whole = sum(1 for line in lines if _STATEMENT.match(line))
+    # A statement that goes on in the next line is Turtle.
+    return 2 * whole > len(lines) and not any(line.rstrip().endswith((";", ",")) for line in lines)
+
+
+def is_turtle(source: Source) -> bool:
+    """Tell Turtle, TriG included."""
+    lines = _first_lines(source)
+    if not lines or is_n_triples(source):
+        return False
+    return bool(_DIRECTIVE.match(lines[0]) or _TURTLE_LINE.match(lines[0]))
+
+
+def is_trig(source: Source) -> bool:
+    """Tell Turtle with named graphs."""
+    return is_turtle(source) and bool(_GRAPH.search(source.text))
+
+
+def is_json_ld(source: Source) -> bool:
+    """Tell JSON-LD from other JSON."""
+    text = source.text.lstrip()
+    return text.startswith(("{", "[")) and bool(_LINKED.search(text)) and not _OTHER_JSON.search(text)
+
+
+def is_rdf_xml(source: Source) -> bool:
+    """Tell RDF/XML; BioPAX is another form, although it is written so."""
+    return bool(_ROOT.match(source.text)) and RDF in source.text and "biopax.org/release/biopax" not in source.text
+
+
+def is_ontology(source: Source) -> bool:
+    """Tell by its header that RDF is an OWL ontology."""
+    return OWL in source.text and bool(
+        re.search(r"<(?:\w+:)?Ontology\b|\bowl:Ontology\b|owl#Ontology[>\"']", source.text)
+    )
+
+
+def _first_lines(source: Source) -> list[str]:
+    lines = (line for line in source.lines if line.strip() and not line.lstrip().startswith("#"))
+    return [line for line, _ in zip(lines, range(_LOOKED_AT), strict=False)]
+
+
+FORMS: tuple[Form, ...] = (
+    Form("RDF, N-Triples", lambda s: is_n_triples(s) and not _in_graphs(s), reader(N_QUADS)),
+    Form("RDF, N-Quads", lambda s: is_n_triples(s) and _in_graphs(s), reader(N_QUADS)),
+    Form("RDF, Turtle", lambda s: is_turtle(s) and not is_trig(s) and not is_ontology(s), reader(TRIG)),
+    Form("RDF, TriG", is_trig, reader(TRIG)),
+    Form("RDF, JSON-LD", is_json_ld, reader(JSON_LD)),
+    Form("RDF/XML", lambda s: is_rdf_xml(s) and not is_ontology(s), reader(RDF_XML)),
+)
+
+
+def _in_graphs(source: Source) -> bool:
+    return any(_IN_GRAPH.match(line) for line in _first_lines(source)[:20])

@@ -1,0 +1,315 @@
+"""Parse RDF files with pyoxigraph, statement by statement, within limits and with the place of what is wrong.
+
+Three things would take the process down, and are refused before the parser sees them: entities that expand, elements
+without end in each other, and triple terms in triple terms.
+"""
+
+import io
+import mmap
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import IO, Any, NamedTuple, cast
+from xml.parsers import expat
+
+from kgcheck.errors import AS_UTF8, InputFormat, MissingExtra
+from kgcheck.forms.curies import BASE, RDF
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import Rejected
+from kgcheck.inputs import DEEPEST, MIB, Bounded
+
+EXTRA = "rdf"
+_BLOCK = MIB
+_MOST_REJECTED = 1_000
+"""Malformed IRIs that are told of one file."""
+
+MOST_WRONG = 10_000
+"""Lines of one file that may be wrong."""
+
+_LONGEST_ENTITY = 200
+_MOST_NESTED = 50
+"""Triple terms on one line, so that they cannot stand in each other deeper than a program can follow."""
+
+_MOST_TRIPLE_TERMS = 5_000
+_PREFIX = re.compile(rb"@?prefix\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
+_PLACE = re.compile(r"^Parser error (?:at|between) .*?: ", re.DOTALL)
+_OF_IRI = re.compile(r"Invalid IRI|absolute IRI|parsing IRI")
+_NAMED_IRI = re.compile(r"parsing IRI '(.*?)': ", re.DOTALL)
+_SOUND_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
+_SHOWN = 160
+
+
+class Statement(NamedTuple):
+    """A statement as it stands: IRIs whole, blank nodes as ``_:label``."""
+
+    line: int | None
+    subject: str
+    predicate: str
+    object: str
+    is_literal: bool = False
+    language: str = ""
+    graph: str = ""
+
+
+class Syntax(NamedTuple):
+    """A way to write RDF: its name, and what pyoxigraph calls it."""
+
+    name: str
+    attribute: str
+
+
+N_QUADS = Syntax("N-Triples", "N_QUADS")
+TRIG = Syntax("Turtle", "TRIG")
+JSON_LD = Syntax("JSON-LD", "JSON_LD")
+RDF_XML = Syntax("RDF/XML", "RDF_XML")
+
+
+def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
+    """The prefixes that a file declares; what would be dangerous to parse is refused."""
+    if syntax is N_QUADS or not source.head.strip():
+        return []
+    if syntax is TRIG:
+        return _prefixes_of_turtle(source)
+    if syntax is RDF_XML:
+        return _Xml(source).prefixes()
+    with _binary(source) as stream:
+        parser = _parsed(source, syntax, stream, lenient=True)
+        with suppress(SyntaxError, ValueError):
+            for _ in parser:
+                stream.raw.mark()
+        return list(parser.prefixes.items())
+
+
+def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
+    """The statements of a file. Lines of N-Triples that are wrong, and malformed IRIs elsewhere, are rejected."""
+    if syntax is N_QUADS:
+        yield from _of_lines(source, rejected)
+    else:
+        yield from _of_whole(source, syntax, rejected)
+
+
+def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Statement]:
+    """Line by line: one that is wrong costs no other."""
+    ox = _pyoxigraph()
+    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
+        for number, line in enumerate(stream, 1):
+            refuse_many(source, rejected)
+            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if line.count(b"<<") > _MOST_NESTED:
+                rejected.append(Rejected(number, "nested", "triple terms in triple terms", _shown(line)))
+                continue
+            try:
+                for quad in ox.parse(line, format=ox.RdfFormat.N_QUADS):
+                    yield from _unfolded(quad, source, number, ox)
+            except (SyntaxError, ValueError) as error:
+                reason = "malformed_iri" if _is_of_iri(error) else "syntax"
+                rejected.append(Rejected(number, reason, _why(error), _shown(line)))
+
+
+def refuse_many(source: Source, rejected: list[Rejected]) -> None:
+    """Refuse a file with so much wrong that it is another one than it looked like."""
+    if len(rejected) > MOST_WRONG:
+        raise InputFormat(
+            f"{source.name} has more than {MOST_WRONG:,} lines that cannot be read, the first of them "
+            f"line {rejected[0].line}: {rejected[0].detail}",
+            "write it again",
+        )
+
+
+def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
+    ox = _pyoxigraph()
+    malformed = _malformed_iris(source, syntax)
+    rejected += malformed
+    stream = _binary(source)
+    try:
+        parser = _parsed(source, syntax, stream, lenient=bool(malformed))
+        for quad in parser:
+            stream.raw.mark()
+            for statement in _unfolded(quad, source, None, ox):
+                if not malformed or _is_sound(statement):
+                    yield statement
+    except (SyntaxError, ValueError) as error:
+        raise _no_such_file(source, syntax, error) from error
+    finally:
+        stream.close()
+
+
+def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
+    """Where IRIs are malformed, if nothing else is wrong before them; the statements are then read leniently."""
+    found: list[Rejected] = []
+    stream = _binary(source)
+    try:
+        parser = _parsed(source, syntax, stream, lenient=False)
+        while len(found) < _MOST_REJECTED:
+            try:
+                next(parser)
+                stream.raw.mark()
+            except StopIteration:
+                break
+            except (SyntaxError, ValueError) as error:
+                if _is_of_iri(error):
+                    named = _NAMED_IRI.search(str(error))
+                    line = getattr(error, "lineno", None) or (_line_of(source, named[1]) if named else None)
+                    found.append(Rejected(line, "malformed_iri", _why(error), named[1][:_SHOWN] if named else ""))
+                elif not found:
+                    raise _no_such_file(source, syntax, error) from error
+    finally:
+        stream.close()
+    return found
+
+
+def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Statement]:
+    """A statement; one about a triple term is what reification says in three."""
+    subject, predicate, graph = _name(quad.subject, source, ox), quad.predicate.value, ""
+    if not isinstance(quad.graph_name, ox.DefaultGraph):
+        graph = _name(quad.graph_name, source, ox)
+    if isinstance(quad.object, ox.Literal):
+        yield Statement(line, subject, predicate, quad.object.value, True, quad.object.language or "", graph)
+    elif not isinstance(quad.object, ox.Triple):
+        yield Statement(line, subject, predicate, _name(quad.object, source, ox), graph=graph)
+    elif not isinstance(quad.object.object, ox.Triple | ox.Literal):
+        for part in ("subject", "predicate", "object"):
+            yield Statement(line, subject, RDF + part, _name(getattr(quad.object, part), source, ox), graph=graph)
+
+
+def _name(term: Any, source: Source, ox: Any) -> str:
+    # Blank nodes are of their file.
+    return f"_:{source.number}.{term.value}" if isinstance(term, ox.BlankNode) else cast(str, term.value)
+
+
+def _is_sound(statement: Statement) -> bool:
+    names = [statement.subject, statement.predicate, statement.graph]
+    names += [] if statement.is_literal else [statement.object]
+    return all(not name or name.startswith("_:") or _SOUND_IRI.fullmatch(name) for name in names)
+
+
+def _parsed(source: Source, syntax: Syntax, stream: IO[bytes], *, lenient: bool) -> Any:
+    ox = _pyoxigraph()
+    format_ = getattr(ox.RdfFormat, syntax.attribute)
+    return ox.parse(stream, format=format_, base_iri=BASE, lenient=lenient)
+
+
+class _Stream(io.BufferedReader):
+    raw: Bounded
+
+
+def _binary(source: Source) -> _Stream:
+    return _Stream(Bounded(source.path, lines=False), _BLOCK)
+
+
+def _pyoxigraph() -> Any:
+    try:
+        import pyoxigraph
+    except ImportError as error:
+        raise MissingExtra("reading RDF and OWL", EXTRA) from error
+    return pyoxigraph
+
+
+def _is_of_iri(error: Exception) -> bool:
+    return bool(_OF_IRI.search(str(error)))
+
+
+def _why(error: Exception) -> str:
+    return " ".join(_PLACE.sub("", str(getattr(error, "msg", None) or error)).split())[:_SHOWN]
+
+
+def _no_such_file(source: Source, syntax: Syntax, error: Exception) -> InputFormat:
+    line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+    place = f", line {line}, column {column}" if line else ""
+    why = _why(error)
+    hint = "put it right there, or write the file again: it may be cut off"
+    if "UTF-8" in why or "utf-8" in why:
+        hint = AS_UTF8
+    elif "LoadDocumentCallback" in why:
+        why, hint = "its @context is on the web, where nothing is fetched from", "write the context into the file"
+    return InputFormat(f"{source.name}{place}: not readable as {syntax.name}: {why}", hint)
+
+
+def _shown(line: bytes) -> str:
+    return line.decode(errors="replace").strip()[:_SHOWN]
+
+
+def _line_of(source: Source, text: str) -> int | None:
+    """The first line that holds a text."""
+    wanted = text.encode()
+    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
+        return next((number for number, line in enumerate(stream, 1) if wanted in line), None)
+
+
+def _prefixes_of_turtle(source: Source) -> list[tuple[str, str]]:
+    with source.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        at, terms = text.find(b"<<("), 0
+        while at >= 0:
+            terms += 1
+            if terms > _MOST_TRIPLE_TERMS:
+                raise InputFormat(
+                    f"{source.name} holds more than {_MOST_TRIPLE_TERMS:,} triple terms in Turtle",
+                    "write it as N-Triples, which is read line by line",
+                )
+            at = text.find(b"<<(", at + 1)
+        found = dict.fromkeys((m[1], m[2]) for m in _PREFIX.finditer(text))
+    return [(prefix.decode(errors="replace"), space.decode(errors="replace")) for prefix, space in found]
+
+
+class _Xml:
+    """A look through an XML file: its prefixes, where it is not well-formed, and what would expand or nest too far."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._depth = 0
+        self._entities = 0
+        self._prefixes: dict[tuple[str, str], None] = {}
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartNamespaceDeclHandler = self._namespace
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def prefixes(self) -> list[tuple[str, str]]:
+        """Go through the file."""
+        declared, rest = 0, b""
+        try:
+            with _binary(self._source) as stream:
+                while block := stream.read(_BLOCK):
+                    stream.raw.mark()
+                    self._parser.Parse(block, False)
+                    joined = rest + block
+                    declared += joined.count(b"<!ENTITY")
+                    rest = joined[-7:]
+                self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            place = f"line {error.lineno}, column {error.offset + 1}"
+            why = expat.ErrorString(error.code)
+            raise InputFormat(
+                f"{self._source.name}, {place}: not readable as RDF/XML: {why}",
+                "put it right there, or write the file again: it may be cut off",
+            ) from error
+        if declared != self._entities:
+            # What one parser takes for a comment, another may take for a declaration.
+            raise self._refusal("declares entities where none can be")
+        return list(self._prefixes)
+
+    def _namespace(self, prefix: str | None, space: str) -> None:
+        if len(self._prefixes) < _MOST_REJECTED:
+            self._prefixes[prefix or "", space] = None
+
+    def _entity(self, name: str, parameter: int, value: str | None, *_: Any) -> None:
+        self._entities += 1
+        if parameter or value is None:
+            raise self._refusal(f"asks for another file by the entity {name[:40]!r}")
+        if len(value) > _LONGEST_ENTITY or "&" in value or "%" in value:
+            raise self._refusal(f"has an entity {name[:40]!r} that expands further than a namespace")
+
+    def _start(self, *_: Any) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._refusal(f"nests elements deeper than {DEEPEST}")
+
+    def _end(self, *_: Any) -> None:
+        self._depth -= 1
+
+    def _refusal(self, why: str) -> InputFormat:
+        return InputFormat(
+            f"{self._source.name}, line {self._parser.CurrentLineNumber}, {why}",
+            "it may be made to harm: write it again without, say by robot convert or riot",
+        )

@@ -1,0 +1,254 @@
+"""Ontologies as graphs: OBO, and OWL by its axioms."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.duck import connected
+from kgcheck.errors import InputFormat, KgcheckError
+from kgcheck.forms.obo import is_obo
+from kgcheck.forms.ontologies import FORMS, REFUSED
+from kgcheck.forms.source import Source, sources
+from kgcheck.forms.tables import GraphTables
+
+OBO = r"""format-version: 1.2
+ontology: test
+
+[Term]
+id: EX:1
+name: one \{thing\}
+namespace: things
+def: "What it is, and a \"quote\" ! no comment." [EX:book]
+synonym: "uno" EXACT []
+synonym: "ein" EXACT []
+xref: OTHER:1 "as they call it"
+xref: Weight: "12.0"
+is_a: EX:2 ! two
+is_a: EX:3 {source="book"} ! three
+relationship: part_of EX:4 ! four
+intersection_of: EX:5
+
+[Term]
+id: EX:9
+name: nine
+is_obsolete: true
+replaced_by: EX:1
+
+[Typedef]
+id: part_of
+name: part of
+is_a: overlaps
+"""
+OWL_HEAD = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix oio: <http://www.geneontology.org/formats/oboInOwl#> .
+"""
+OWL = (
+    OWL_HEAD
+    + """
+<http://example.org/o.owl> a owl:Ontology ; rdfs:label "the ontology" .
+obo:BFO_0000050 a owl:ObjectProperty ; rdfs:label "part of" ; rdfs:subPropertyOf obo:RO_1 .
+obo:EX_1 a owl:Class ; rdfs:label "one" ; obo:IAO_0000115 "What it is." ; oio:id "EX:1" ;
+    oio:hasExactSynonym "uno", "ein" ; oio:hasDbXref "OTHER:1" ; oio:inSubset obo:slim ;
+    rdfs:subClassOf obo:EX_2,
+        [ a owl:Restriction ; owl:onProperty obo:BFO_0000050 ; owl:someValuesFrom obo:EX_4 ],
+        [ a owl:Restriction ; owl:onProperty obo:BFO_0000050 ; owl:allValuesFrom obo:EX_5 ] ;
+    owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( obo:EX_6 obo:EX_7 ) ] .
+obo:EX_2 a owl:Class .
+obo:EX_9 a owl:Class ; owl:deprecated true ; obo:IAO_0100001 obo:EX_1 .
+obo:EX_i a owl:NamedIndividual, obo:EX_1 ; obo:BFO_0000050 obo:EX_j .
+obo:EX_j a owl:NamedIndividual .
+[ a owl:Axiom ; owl:annotatedSource obo:EX_1 ; owl:annotatedProperty rdfs:label ; owl:annotatedTarget "one" ] .
+"""
+)
+FUNCTIONAL = "Prefix(ex:=<http://example.org/>)\nOntology(<http://example.org/o>\nDeclaration(Class(ex:a)))"
+OWL_XML = '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>'
+MANCHESTER = "Prefix: ex: <http://example.org/>\nOntology: <http://example.org/o>\nClass: ex:a"
+
+
+def read(folder: Path, text: str, name: str = "ontology") -> GraphTables:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return read_file(Source(name, path))
+
+
+def read_file(source: Source) -> GraphTables:
+    tables = GraphTables(connected())
+    (form,) = [form for form in FORMS if form.fits(source)]
+    form.read([source], tables)
+    return tables
+
+
+def edges(tables: GraphTables) -> list[tuple[str, str, str]]:
+    return tables.db.execute("SELECT head, relation, tail FROM edge ORDER BY ALL").fetchall()
+
+
+def nodes(tables: GraphTables) -> dict[str, tuple[list[str], dict[str, str]]]:
+    return {
+        id_: (labels, props)
+        for id_, labels, props in tables.db.execute("FROM node SELECT * EXCLUDE (file, line)").fetchall()
+    }
+
+
+def counted(tables: GraphTables, label: str) -> int:
+    return int(tables.db.execute("SELECT count(*) FROM node WHERE list_contains(labels, ?)", [label]).fetchall()[0][0])
+
+
+def test_terms_of_obo(tmp_path: Path) -> None:
+    tables = read(tmp_path, OBO)
+    assert nodes(tables) == {
+        "EX:1": (
+            ["Class"],
+            {
+                "name": "one {thing}",
+                "namespace": "things",
+                "def": 'What it is, and a "quote" ! no comment.',
+                "synonym": "uno|ein",
+                "xref": "OTHER:1",
+            },
+        ),
+        "EX:9": (["Class"], {"name": "nine", "is_obsolete": "true", "replaced_by": "EX:1"}),
+        "part_of": (["Typedef"], {"name": "part of"}),
+    }
+    assert edges(tables) == [("EX:1", "is_a", "EX:2"), ("EX:1", "is_a", "EX:3"), ("EX:1", "part_of", "EX:4")]
+    assert tables.db.execute("SELECT line FROM edge ORDER BY line").fetchall() == [(13,), (14,), (15,)]
+    assert not tables.count("quarantine")
+
+
+def test_lines_of_obo_that_are_wrong_are_rejected_with_their_place(tmp_path: Path) -> None:
+    text = (
+        OBO + "[Term]\nname: no id\n\n[Term]\nid: EX:10\nis_a:\nrelationship: part_of\ndef: no quotes\nodd\nis_a: EX:1"
+    )
+    tables = read(tmp_path, text, "wrong.obo")
+    assert ("EX:10", "is_a", "EX:1") in edges(tables)
+    assert tables.db.execute("SELECT file, line, reason FROM quarantine ORDER BY line").fetchall() == [
+        ("wrong.obo", 28, "no_id"),
+        *[("wrong.obo", line, "syntax") for line in (33, 34, 35, 36)],
+    ]
+
+
+def test_an_obo_file_that_is_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
+    tables = read(tmp_path, OBO[: OBO.index("relationship:") + 20])
+    assert edges(tables) == [("EX:1", "is_a", "EX:2"), ("EX:1", "is_a", "EX:3")]
+    assert tables.count("quarantine") == 1
+    with pytest.raises(InputFormat, match="holds no OBO term"):
+        read(tmp_path, "format-version: 1.2\n")
+
+
+def test_axioms_of_owl(tmp_path: Path) -> None:
+    tables = read(tmp_path, OWL)
+    assert edges(tables) == [
+        ("EX:1", "BFO:0000050", "EX:4"),
+        ("EX:1", "subclass_of", "EX:2"),
+        ("EX:i", "BFO:0000050", "EX:j"),
+    ]
+    one = {"name": "one", "def": "What it is.", "synonym": "uno|ein", "xref": "OTHER:1"}
+    assert nodes(tables) == {
+        "EX:1": (["Class"], one | {"subset": "obo:slim"}),
+        "EX:2": (["Class"], {}),
+        "EX:9": (["Class"], {"is_obsolete": "true", "replaced_by": "EX:1"}),
+        "EX:i": (["EX:1", "NamedIndividual"], {}),
+        "EX:j": (["NamedIndividual"], {}),
+    }
+    assert tables.notes == ["1 SubClassOf axiom not read: no class and no property to some class stands there"]
+    assert not tables.lists_nodes
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("OWL in functional syntax", FUNCTIONAL), ("OWL/XML", OWL_XML), ("OWL in Manchester syntax", MANCHESTER)],
+)
+def test_other_forms_of_owl_are_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text, encoding="utf-8")
+    source = Source("file", path)
+    assert [refused.name for refused in REFUSED if refused.fits(source)] == [name]
+    assert not [form.name for form in FORMS if form.fits(source)]
+    path.write_text(OBO, encoding="utf-8")
+    assert not [refused.name for refused in REFUSED if refused.fits(Source("file", path))]
+
+
+_PIECES = [
+    "format-version: 1.2\n",
+    "[Term]\n",
+    "[Typedef]\n",
+    "id: EX:1\n",
+    "is_a: EX:2\n",
+    "relationship: a b\n",
+    'def: "',
+    "\n",
+]
+_PIECES += [
+    "xref: ",
+    "synonym: ",
+    "\\",
+    '"',
+    "{",
+    "}",
+    "!",
+    ":",
+    OWL_HEAD,
+    "obo:EX_1 ",
+    "a owl:Class",
+    "rdfs:subClassOf ",
+    "[",
+    "]",
+    ".",
+]
+
+
+@given(
+    number=st.integers(0, len(FORMS) - 1),
+    text=st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)),
+)
+def test_any_text_ends_in_tables_or_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, number: int, text: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    tables = GraphTables(connected())
+    try:
+        FORMS[number].read([Source("any", path)], tables)
+    except KgcheckError:
+        assert not tables.count("edge")
+    assert tables.count("node") >= 0
+
+
+def test_one_ontology_in_several_forms(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "foreign/forms/go_nucleus"
+    truth = json.loads((folder / "truth.json").read_text())
+    files = {s.name: s for s in sources(sorted((folder / "files").glob("go-nucleus.o*")), tmp_path)}
+    obo = read_file(files["go-nucleus.obo"])
+    assert (counted(obo, "Class"), obo.count("edge")) == (truth["nodes"], truth["edges"])
+    loops = obo.db.execute("SELECT line FROM edge WHERE head = tail").fetchall()
+    told = [re.search(r"obo:(\d+)", item["why"]) for item in truth["may_report"] if item["kind"] == "self_loop"]
+    assert sorted(loops) == sorted((int(match[1]),) for match in told if match)
+    counts = truth["per_form"]["ofn"]
+    for name in ("go-nucleus.owl", "go-nucleus.owl.ttl"):
+        owl = read_file(files[name])
+        assert (owl.count("node"), owl.count("edge")) == (counts["declared classes"], counts["SubClassOf axioms"])
+    assert [form.name for form in REFUSED if form.fits(files["go-nucleus.ofn"])] == ["OWL in functional syntax"]
+
+
+def test_a_graph_that_is_owl(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "foreign/forms/pheknowlator_owl"
+    truth = json.loads((folder / "truth.json").read_text())
+    (source,) = sources([folder / "files"], tmp_path)
+    tables = read_file(source)
+    assert (tables.count("node"), tables.count("edge")) == (truth["nodes"], truth["edges"])
+    ((obsolete,),) = tables.db.execute("SELECT count(*) FROM node WHERE properties['is_obsolete'] = 'true'").fetchall()
+    assert obsolete == truth["deprecated"]
+
+
+def test_ontologies_of_providers(shared_data: Path) -> None:
+    for path in sorted((shared_data / "ontologies").glob("*.obo")):
+        source = Source(path.name, path)
+        assert is_obo(source), path
+        tables = read_file(source)
+        assert counted(tables, "Class") == len(re.findall(r"(?m)^\[Term\]", path.read_text())), path
+        assert not tables.count("quarantine"), path

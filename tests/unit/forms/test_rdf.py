@@ -1,0 +1,408 @@
+"""RDF files as graphs: statements to nodes and edges, what is rejected, and what is made to harm."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.duck import connected
+from kgcheck.errors import InputFormat, KgcheckError, MissingExtra
+from kgcheck.forms import rdf_parsing
+from kgcheck.forms.curies import contraction
+from kgcheck.forms.ontologies import FORMS as ONTOLOGIES
+from kgcheck.forms.rdf import FORMS
+from kgcheck.forms.source import Source, sources
+from kgcheck.forms.tables import GraphTables
+
+A = "<http://example.org/a/1>"
+B = "<http://example.org/b/2>"
+RELATED = "<https://w3id.org/biolink/vocab/related_to>"
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+HEAD = """@prefix ex: <http://example.org/> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix biolink: <https://w3id.org/biolink/vocab/> .
+"""
+XML = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:ex="http://example.org/">
+"""
+
+
+def read(folder: Path, text: str | bytes, name: str = "graph") -> GraphTables:
+    """The tables of one file, by the form that takes it."""
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_files(Source(name, path))
+
+
+def read_files(*files: Source) -> GraphTables:
+    tables = GraphTables(connected())
+    (form,) = {form for form in (*FORMS, *ONTOLOGIES) for file in files if form.fits(file)}
+    form.read(files, tables)
+    return tables
+
+
+def form_of(folder: Path, text: str) -> str:
+    path = folder / "file"
+    path.write_text(text, encoding="utf-8")
+    return ", ".join(form.name for form in (*FORMS, *ONTOLOGIES) if form.fits(Source("file", path)))
+
+
+def edges(tables: GraphTables) -> list[tuple[str, str, str]]:
+    return tables.db.execute("SELECT head, relation, tail FROM edge ORDER BY ALL").fetchall()
+
+
+def properties(tables: GraphTables, node: str) -> dict[str, str]:
+    ((found,),) = tables.db.execute("SELECT properties FROM node WHERE id = ?", [node]).fetchall()
+    return dict(found)
+
+
+def rejected(tables: GraphTables) -> list[tuple[int, str]]:
+    return tables.db.execute("SELECT line, reason FROM quarantine ORDER BY ALL").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("RDF, N-Triples", f"# a comment\n{A} {RELATED} {B} .\n"),
+        ("RDF, N-Triples", f'{A} {LABEL} "one; two," .\n{A} {RELATED} <http //odd> .\n{A} {RELATED} {B} .\n'),
+        ("RDF, N-Quads", f"{A} {RELATED} {B} <http://example.org/graph> .\n"),
+        ("RDF, Turtle", HEAD + "ex:a ex:b ex:c ."),
+        ("RDF, Turtle", f"{A} {TYPE} <http://example.org/T>,\n <http://example.org/U>;\n {RELATED} {B} .\n"),
+        ("RDF, Turtle", "PREFIX ex: <http://example.org/>\nex:a ex:b ex:c ."),
+        ("RDF, TriG", HEAD + "ex:g {\n ex:a ex:b ex:c .\n}"),
+        ("RDF, JSON-LD", '{"@context": {"ex": "http://example.org/"}, "@id": "ex:a"}'),
+        ("RDF/XML", XML + "</rdf:RDF>"),
+        ("OWL, RDF/XML", XML + '<owl:Ontology xmlns:owl="http://www.w3.org/2002/07/owl#"/></rdf:RDF>'),
+        ("", "source\ttarget\na\tb\n"),
+        ("", "a related_to b\n"),
+        ("", '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns"></graphml>'),
+        ("", "<graphml>\n<node/>\n</graphml>"),
+        ("", XML.replace("http://example.org/", "http://www.biopax.org/release/biopax-level3.owl#") + "</rdf:RDF>"),
+        ("", '[{"numberVerification": [1]}, {"@context": {"ex": "http://example.org/"}}, {"nodes": [{"@id": 1}]}]'),
+        ("", '{"nodes": [], "edges": []}'),
+        ("", ""),
+        ("", "Prefix(ex:=<http://example.org/>)\nOntology(<http://example.org/o>)"),
+    ],
+)
+def test_a_file_is_recognised_by_its_content(tmp_path: Path, name: str, text: str) -> None:
+    assert form_of(tmp_path, text) == name
+
+
+def test_statements_become_nodes_and_edges(tmp_path: Path) -> None:
+    text = f"""{A} {TYPE} <https://w3id.org/biolink/vocab/Gene> .
+{A} {LABEL} "one"@en .
+{A} {LABEL} "eins"@de .
+{A} <http://example.org/score> "1" .
+{A} <http://example.org/score> "2" .
+{A} {RELATED} {B} .
+"""
+    tables = read(tmp_path, text)
+    assert edges(tables) == [("http://example.org/a/1", "biolink:related_to", "http://example.org/b/2")]
+    assert tables.db.execute("SELECT line FROM edge").fetchall() == [(6,)]
+    assert tables.db.execute("SELECT id, labels, line FROM node ORDER BY id").fetchall() == [
+        ("http://example.org/a/1", ["biolink:Gene"], 1),
+        ("http://example.org/b/2", [], 6),
+    ]
+    assert properties(tables, "http://example.org/a/1") == {"name": "one", "name@de": "eins", "score": "1|2"}
+    assert not tables.lists_nodes
+
+
+@pytest.mark.parametrize(
+    ("iri", "curie"),
+    [
+        ("http://purl.obolibrary.org/obo/GO_0005737", "GO:0005737"),
+        ("http://purl.obolibrary.org/obo/NCBITaxon_Union_0000001", "NCBITaxon_Union:0000001"),
+        ("http://purl.obolibrary.org/obo/so#part_of", "http://purl.obolibrary.org/obo/so#part_of"),
+        ("http://identifiers.org/rgd/621117", "rgd:621117"),
+        ("https://identifiers.org/MGI:123", "MGI:123"),
+        ("https://identifiers.org/mgi/MGI:123", "MGI:123"),
+        ("https://w3id.org/biolink/vocab/PartOf", "biolink:PartOf"),
+        ("http://example.org/x/1", "ex:1"),
+        ("http://example.org/x/", "http://example.org/x/"),
+        ("http://example.org/twice/1", "http://example.org/twice/1"),
+        ("urn:uuid:1", "urn:uuid:1"),
+    ],
+)
+def test_iris_are_contracted(iri: str, curie: str) -> None:
+    declared = [("ex", "http://example.org/x/"), ("sub", "http://example.org/twice/"), ("sub", "http://example.org/y/")]
+    assert contraction([*declared, ("", "http://example.org/")])(iri) == curie
+
+
+@pytest.mark.parametrize("family", ["rdf", "biolink", "oban"])
+def test_a_statement_about_a_statement_is_an_edge_with_properties(tmp_path: Path, family: str) -> None:
+    parts = [f"{family}:{name}" for name in ("subject", "predicate", "object")]
+    if family == "oban":
+        parts = [f"oban:association_has_{name}" for name in ("subject", "predicate", "object")]
+    text = f"""{HEAD}@prefix oban: <http://purl.org/oban/> .
+ex:s {parts[0]} ex:a ; {parts[1]} ex:affects ; {parts[2]} ex:b ; ex:evidence ex:p, ex:q ; ex:p_value "0.1" .
+ex:a ex:affects ex:b .
+ex:paper ex:mentions ex:s .
+"""
+    tables = read(tmp_path, text)
+    assert edges(tables) == [("ex:a", "ex:affects", "ex:b")]
+    ((found,),) = tables.db.execute("SELECT properties FROM edge").fetchall()
+    assert found == {"id": "ex:s", "evidence": "ex:p|ex:q", "p_value": "0.1"}
+
+
+def test_a_triple_term_is_a_statement_too(tmp_path: Path) -> None:
+    tables = read(tmp_path, HEAD + '<< ex:a ex:affects ex:b >> ex:p_value "0.1" .')
+    assert edges(tables) == [("ex:a", "ex:affects", "ex:b")]
+
+
+def test_a_statement_without_its_parts_is_rejected(tmp_path: Path) -> None:
+    tables = read(
+        tmp_path, HEAD + "ex:s rdf:subject ex:a, ex:c ; rdf:predicate ex:p ; rdf:object ex:b .\nex:a ex:p ex:d ."
+    )
+    assert edges(tables) == [("ex:a", "ex:p", "ex:d")]
+    assert [reason for _, reason in rejected(tables)] == ["statement"]
+
+
+def test_what_does_not_hold_is_no_edge(tmp_path: Path) -> None:
+    text = "ex:s biolink:subject ex:a ; biolink:predicate ex:p ; biolink:object ex:b ; biolink:negated true ."
+    tables = read(tmp_path, HEAD + text, "no.ttl")
+    assert edges(tables) == []
+    assert tables.negated == {"no.ttl": 1}
+
+
+def test_of_nanopublications_the_assertions_are_read(tmp_path: Path) -> None:
+    text = HEAD + "@prefix np: <http://www.nanopub.org/nschema#> .\n"
+    for number in (1, 2):
+        text += f"""@prefix sub: <http://example.org/{number}#> .
+sub:head {{ sub:pub np:hasAssertion sub:assertion ;
+    np:hasProvenance sub:provenance ; np:hasPublicationInfo sub:info . }}
+sub:assertion {{ sub:x ex:affects ex:b . sub:assertion rdfs:label "x" . }}
+sub:provenance {{ sub:assertion ex:derivedFrom ex:paper . }}
+sub:info {{ sub:pub ex:author ex:somebody . }}
+"""
+    tables = read(tmp_path, text, "np.trig")
+    # A prefix that changes its meaning is none.
+    assert edges(tables) == [(f"http://example.org/{number}#x", "ex:affects", "ex:b") for number in (1, 2)]
+    assert tables.notes == [
+        "np.trig: 2 nanopublications; 4 statements of assertions are read, "
+        "and 10 of heads, provenance and publication info are about them"
+    ]
+    assert tables.count("node") == 3
+
+
+def test_blank_nodes_are_named_alike_each_time_and_apart_in_each_file(tmp_path: Path) -> None:
+    files = []
+    for number in (0, 1):
+        path = tmp_path / f"{number}.ttl"
+        path.write_text(HEAD + "ex:a ex:p [ ex:q _:x ] .", encoding="utf-8")
+        files.append(Source(path.name, path, number))
+    first, again = edges(read_files(*files)), edges(read_files(*files))
+    assert first == again
+    assert len({tail for _, relation, tail in first if relation == "ex:q"}) == 2
+    assert all(tail.startswith("_:") for _, _, tail in first)
+
+
+def test_a_line_that_is_wrong_costs_no_other(tmp_path: Path) -> None:
+    lines = [f"{A} {RELATED} {B} .", f'{A} {LABEL} "open .', f"{A} {RELATED} <http://example.org/a b> .", "nothing"]
+    tables = read(tmp_path, "\n".join([*lines, f"{B} {RELATED} {A} .", f"{B} {RELATED} <http://exam"]))
+    assert len(edges(tables)) == 2
+    assert rejected(tables) == [(2, "syntax"), (3, "malformed_iri"), (4, "syntax"), (6, "syntax")]
+
+
+def test_a_malformed_iri_is_rejected_with_its_line(tmp_path: Path) -> None:
+    tables = read(tmp_path, HEAD + "ex:a ex:p ex:b, <http://example.org/c d>, ex:e .\nex:a ex:q ex:f .\n")
+    assert {tail for _, _, tail in edges(tables)} == {"ex:b", "ex:e", "ex:f"}
+    assert rejected(tables) == [(5, "malformed_iri")]
+
+
+def test_a_malformed_iri_in_xml_is_rejected_with_its_line(tmp_path: Path) -> None:
+    text = '<rdf:Description rdf:about="http://example.org/{}">\n<ex:p rdf:resource="http://example.org/b"/></rdf:Description>\n'
+    tables = read(tmp_path, XML + text.format("a b") + text.format("c") + "</rdf:RDF>")
+    assert edges(tables) == [("ex:c", "ex:p", "ex:b")]
+    assert (3, "malformed_iri") in rejected(tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (HEAD + 'ex:a ex:p "open .', "line 5"),
+        (HEAD + "ex:a ex:p", "line 5"),
+        (HEAD + "ex:a other:p ex:b .", "line 5, column 6"),
+        (XML + '<rdf:Description rdf:about="http://example.org/a">', "line 3"),
+        ('{"@context": {"ex": "http://example.org/"},\n "@id": "ex:a", "ex:p": {"@id"', "line 2"),
+        ('{"@context": "http://example.org/context.json",\n "@id": "ex:a"}', "@context is on the web"),
+        (HEAD.encode() + b'ex:a ex:p "\xff" .', "line 5"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_with_its_place(tmp_path: Path, text: str | bytes, place: str) -> None:
+    with pytest.raises(InputFormat, match=place) as told:
+        read(tmp_path, text, "broken")
+    assert told.value.message.startswith("broken")
+    assert told.value.hint
+
+
+def test_the_other_files_are_read(tmp_path: Path) -> None:
+    files = []
+    for number, text in enumerate(["ex:a ex:p ex:b .\nex:a ex:p", "ex:c ex:p ex:d ."]):
+        path = tmp_path / f"{number}.ttl"
+        path.write_text(HEAD + text, encoding="utf-8")
+        files.append(Source(path.name, path, number))
+    tables = GraphTables(connected())
+    with pytest.raises(InputFormat, match=r"0\.ttl, line 6"):
+        FORMS[2].read(files, tables)
+    assert edges(tables) == [("ex:c", "ex:p", "ex:d")]
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ('<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">', "expands"),
+        (f'<!ENTITY b "{"b" * 10_000}">', "expands"),
+        ('<!ENTITY b SYSTEM "file:///etc/hostname">', "asks for another file"),
+        ('<!ENTITY b SYSTEM "http://127.0.0.1:9/x">', "asks for another file"),
+        ('<!ENTITY % b "c">', "asks for another file"),
+        ('<!ENTITY b "c"><!-- <!ENTITY b "&d;&d;"> -->', "where none can be"),
+    ],
+)
+def test_entities_do_not_expand(tmp_path: Path, declared: str, why: str) -> None:
+    text = XML.replace("<rdf:RDF", f"<!DOCTYPE rdf:RDF [{declared}]>\n<rdf:RDF")
+    with pytest.raises(InputFormat, match=why):
+        read(tmp_path, text + '<rdf:Description rdf:about="http://example.org/a" ex:p="&b;"/></rdf:RDF>')
+
+
+def test_entities_of_namespaces_are_read(tmp_path: Path) -> None:
+    text = XML.replace("<rdf:RDF", '<!DOCTYPE rdf:RDF [<!ENTITY e "http://example.org/">]>\n<rdf:RDF')
+    tables = read(
+        tmp_path, text + '<rdf:Description rdf:about="&e;a"><ex:p rdf:resource="&e;b"/></rdf:Description></rdf:RDF>'
+    )
+    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        XML + "<rdf:Description><ex:p>" * 10_000,
+        HEAD + "ex:a ex:p " + "<<( ex:a ex:p " * 30_000 + "ex:b" + " )>>" * 30_000 + " .",
+        f"{A} {RELATED} {B} .\n{A} {RELATED} " + f"<<( {A} {RELATED} " * 30_000 + B + " )>>" * 30_000 + " .",
+        '{"@context": {"ex": "http://example.org/"}, "@id": "ex:a", "ex:p": ' + "[" * 100_000,
+    ],
+    ids=["xml", "turtle", "n-triples", "json-ld"],
+)
+def test_what_nests_without_end_takes_nothing_down(tmp_path: Path, text: str) -> None:
+    try:
+        tables = read(tmp_path, text)
+    except InputFormat:
+        return
+    assert rejected(tables) == [(2, "nested")]
+
+
+def test_a_file_of_another_kind_is_refused_after_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdf_parsing, "MOST_WRONG", 10)
+    with pytest.raises(InputFormat, match="more than 10 lines that cannot be read, the first of them line 21"):
+        read(tmp_path, f"{A} {RELATED} {B} .\n" * 20 + "no statement\n" * 15)
+
+
+def test_without_the_extra_its_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)
+    with pytest.raises(MissingExtra) as told:
+        read(tmp_path, f"{A} {RELATED} {B} .\n")
+    assert told.value.hint == "pip install 'kgcheck[rdf]'"
+
+
+_PIECES = [
+    HEAD,
+    XML,
+    A,
+    B,
+    RELATED,
+    LABEL,
+    " ",
+    "\n",
+    ".",
+    ";",
+    ",",
+    '"',
+    "@",
+    "^^",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "<<",
+    ">>",
+]
+_PIECES += [
+    "ex:a",
+    "ex:p",
+    "_:x",
+    "rdf:subject",
+    '{"@id":"ex:a",',
+    '"@context":',
+    "<rdf:Description",
+    'rdf:about="a"',
+    ">",
+    "/>",
+    "\\u0000",
+]
+
+
+@given(
+    number=st.integers(0, len(FORMS) - 1),
+    text=st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)),
+)
+def test_any_text_ends_in_tables_or_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, number: int, text: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    tables = GraphTables(connected())
+    try:
+        FORMS[number].read([Source("any", path)], tables)
+    except KgcheckError:
+        assert not tables.count("edge")
+    assert tables.count("node") >= 0
+
+
+def test_a_graph_of_n_triples(shared_data: Path) -> None:
+    folder = shared_data / "foreign/forms/nt_gocam"
+    truth = json.loads((folder / "truth.json").read_text())
+    (path,) = (folder / "files").iterdir()
+    tables = read_files(Source(path.name, path))
+    assert (tables.count("node"), tables.count("edge")) == (truth["nodes"], truth["edges"])
+    loops = tables.db.execute("SELECT count(*) FROM edge WHERE head = tail").fetchall()
+    assert loops == [(truth["totals"]["self_loop"],)]
+    assert tables.db.execute("SELECT line FROM edge WHERE head = 'rgd:621117' AND tail = head").fetchall() == [(9,)]
+
+
+def test_nanopublications_of_a_paper(shared_data: Path) -> None:
+    folder = shared_data / "foreign/forms/nanopub_bel"
+    truth = json.loads((folder / "truth.json").read_text())["per_file"]
+    for name, counts in truth.items():
+        path = folder / "files" / name
+        tables = read_files(Source(name, path))
+        (note,) = tables.notes
+        numbers = [int(word) for word in note.split(": ")[1].split() if word.isdigit()]
+        assert numbers[0] == counts["nanopublications"]
+        assert numbers[1] + numbers[2] == counts["quads"]
+        reified = tables.db.execute("SELECT count(*) FROM edge WHERE properties['id'] IS NOT NULL").fetchall()
+        assert reified == [(path.read_text().count("a rdf:Statement"),)]
+    broken = folder / "files/pubmed9202001.ttl"
+    with pytest.raises(InputFormat, match=r"^pubmed9202001\.ttl, line 25, column 103: "):
+        read_files(Source(broken.name, broken))
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "expected"),
+    [
+        ("rdf/oban-test.nt", 14, 7),
+        ("rdf/test1.nt", 2, 1),
+        ("rdf/test2.nt", 4, 3),
+        ("rdf/test3.nt", 7, 6),
+        ("hpoa_test.ttl", 12, 5),
+        ("test-transform-rdf.nt", 2, 1),
+    ],
+)
+def test_small_graphs_of_kgx(shared_data: Path, tmp_path: Path, name: str, nodes: int, expected: int) -> None:
+    tables = read_files(*sources([shared_data / "foreign/kgx" / name], tmp_path))
+    assert (tables.count("node"), tables.count("edge"), tables.count("quarantine")) == (nodes, expected, 0)
