@@ -84,6 +84,7 @@ def audit(
     unavailable.
     """
     from kgcheck.cli.show import show_run
+    from kgcheck.graph.open import is_address
 
     if files:
         if parts["store"] and given("store"):

@@ -38,7 +38,7 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
     """
     if not tables.count("node") and not tables.count("edge"):
         raise InputFormat(f"{name} holds no nodes and no edges", "see the rows in quarantine, and docs/forms.md")
-    _label_nodes(tables.db, most_specific, lists_nodes=tables.lists_nodes)
+    _label_nodes(tables, most_specific)
     patterns = _number_patterns(tables)
     labels, relations = _labels(tables.db), _relations(tables.db, patterns)
     title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
@@ -50,9 +50,8 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
 # --- labels ---------------------------------------------------------------------------------------------
 
 
-def _label_nodes(
-    db: duckdb.DuckDBPyConnection, most_specific: Callable[[Sequence[str]], str], *, lists_nodes: bool
-) -> None:
+def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], str]) -> None:
+    db = tables.db
     sets = db.execute("SELECT list_sort(list_distinct(labels)), labels, count(*) FROM node GROUP BY ALL").fetchall()
     carried = Counter[str]()
     for labels, _, n in sets:
@@ -66,19 +65,19 @@ def _label_nodes(
         " ON n.labels = l.labels ORDER BY l.label"
     ).fetchall()
     db.execute("CREATE TABLE label_by_id AS SELECT id, min(label) AS label FROM labelled_node GROUP BY id").fetchall()
-    missing = MISSING_NODE if lists_nodes else NODE
+    closed = f"NOT list_contains({sorted(tables.open_files)}::INTEGER[], file)" if tables.lists_nodes else "false"
     db.execute(
         f"""
         INSERT INTO label_by_id
-        SELECT id, {literal(missing)}
-        FROM (SELECT head AS id FROM edge UNION SELECT tail FROM edge) ANTI JOIN label_by_id USING (id)
+        SELECT id, CASE WHEN bool_or({closed}) THEN {literal(MISSING_NODE)} ELSE {literal(NODE)} END
+        FROM (SELECT head AS id, file FROM edge UNION ALL SELECT tail, file FROM edge)
+        ANTI JOIN label_by_id USING (id) GROUP BY id
         """
     ).fetchall()
-    if not lists_nodes:
-        db.execute(
-            f"INSERT INTO labelled_node SELECT id, {literal(NODE)}, MAP {{}}, []"
-            " FROM label_by_id ANTI JOIN node USING (id)"
-        ).fetchall()
+    db.execute(
+        f"INSERT INTO labelled_node SELECT id, label, MAP {{}}, [] FROM label_by_id ANTI JOIN node USING (id)"
+        f" WHERE label = {literal(NODE)}"
+    ).fetchall()
 
 
 def _chosen(labels: Sequence[str], carried: Mapping[str, int], most_specific: Callable[[Sequence[str]], str]) -> str:
@@ -97,7 +96,8 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
     {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein', 'gene protein': 'gene_protein_2', '2': 'n2'}
     """
     found: dict[str, str] = {}
-    used: set[str] = {NODE, MISSING_NODE, _OTHER}
+    # Names of tables differ in more than case.
+    used = {name.lower() for name in (NODE, MISSING_NODE, _OTHER)}
     names = list(dict.fromkeys(names))
     for name in sorted(names, key=lambda n: (not NAME_OF_GRAPH.fullmatch(n), n)):
         if name == NODE:
@@ -112,9 +112,9 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
             ).strip("_")[:80]
             plain = plain if plain[:1].isalpha() else f"n{plain}"
         unique, number = plain, 2
-        while unique in used:
+        while unique.lower() in used:
             unique, number = f"{plain}_{number}", number + 1
-        used.add(unique)
+        used.add(unique.lower())
         found[name] = unique
     return {name: found[name] for name in names}
 
@@ -262,7 +262,7 @@ def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str,
             type=relation,
             head=head,
             tail=tail,
-            loops=None if head == tail and not _is_hierarchy(relation) else False,
+            loops=None if head == tail else False,
             hierarchy=head == tail and _is_hierarchy(relation),
             properties={plain: Property(type="string") for plain in names[str(number)].values()},
         )

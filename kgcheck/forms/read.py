@@ -93,21 +93,32 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
         for form, files in by_form.values():
             for some in [files] if form.together else [[one] for one in files]:
                 try:
-                    form.read(some, tables)
+                    _read(form, some, tables)
                 except InputError as error:
                     if len(by_form) == 1 and len(files) == len(some):
                         raise
                     tables.leave_out(error)
                     continue
                 for source in (one for one in some if one.number in tables.forms or not form.together):
-                    told[source.number] = ReadFile(
-                        source.name,
-                        tables.forms.get(source.number, form.name),
-                        tables.count("node", source),
-                        tables.count("edge", source),
-                    )
+                    name = tables.forms.get(source.number, form.name)
+                    counts = tables.count("node", source), tables.count("edge", source)
+                    told[source.number] = ReadFile(source.name, name, *counts)
                     step.advance()
+    for form, files in by_form.values():
+        for source in files if not form.together else ():
+            tables.drop_repeated(source)
     return ReadFiles(tables, tuple(told[n] for n in sorted(told)), _digest(found))
+
+
+def _read(form: Form, files: Sequence[Source], tables: GraphTables) -> None:
+    """Read files, and note those whose form claims no list of nodes, while tables of edges have theirs in others."""
+    before, tables.lists_nodes = tables.lists_nodes, False
+    try:
+        form.read(files, tables)
+        if not tables.lists_nodes and not form.together:
+            tables.open_files |= {source.number for source in files}
+    finally:
+        tables.lists_nodes |= before
 
 
 def _digest(files: Sequence[Source]) -> str:

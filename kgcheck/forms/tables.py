@@ -31,6 +31,9 @@ _EDGES = pa.schema(
         ("line", pa.int64()),
     ]
 )
+_REJECTED = pa.schema(
+    [(n, pa.int64() if n == "line" else pa.string()) for n in ("file", "line", "reason", "detail", "row_text")]
+)
 _TOGETHER = 20_000
 
 Texts = Mapping[str, str]
@@ -72,6 +75,7 @@ class GraphTables:
     Attributes:
         db: The database; a reader may also insert by SELECT.
         lists_nodes: A file claims to list the nodes, so that an edge to no node dangles.
+        open_files: Numbers of the files whose edges may end where no node is listed: ontologies, RDF.
         notes: Remarks on how files were read, for people.
         negated: Statements that something does not hold, by file; no edges.
         refused: Files that were left out, and why.
@@ -81,6 +85,7 @@ class GraphTables:
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self.db = db
         self.lists_nodes = False
+        self.open_files: set[int] = set()
         self.notes: list[str] = []
         self.negated: dict[str, int] = {}
         self.forms: dict[int, str] = {}
@@ -103,9 +108,16 @@ class GraphTables:
 
     def reject(self, source: Source, rows: Iterable[Rejected]) -> None:
         """Keep what could not be read, with the reason."""
-        named = [(source.name, *row) for row in rows]
-        if named:
-            self.db.executemany("INSERT INTO quarantine VALUES (?, ?, ?, ?, ?)", named)
+        self._add("quarantine", _REJECTED, ((source.name, *row) for row in rows))
+
+    def drop_repeated(self, source: Source) -> None:
+        """Drop what a file states and an earlier one has stated, where each is a graph of its own."""
+        number, same = source.number, "head, relation, tail, properties"
+        for statement in (
+            f"DELETE FROM node WHERE file = {number} AND id IN (SELECT id FROM node WHERE file < {number})",
+            f"DELETE FROM edge WHERE file = {number} AND ({same}) IN (SELECT ({same}) FROM edge WHERE file < {number})",
+        ):
+            self.db.execute(statement).fetchall()
 
     def leave_out(self, error: KgcheckError) -> None:
         """Keep why a file is left out, of several."""

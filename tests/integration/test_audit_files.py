@@ -14,7 +14,7 @@ from kgcheck import Workspace
 from kgcheck.errors import StoreError, UsageError
 from kgcheck.forms.draft import MISSING_NODE, NODE
 from kgcheck.forms.store import FileStore, graph_files
-from kgcheck.graph.reading import Reading
+from kgcheck.graph.store import Reading
 from kgcheck.model import Outcome, Ref, Triple
 from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
@@ -70,10 +70,9 @@ def test_a_folder_is_recognised_and_audited_where_it_lies(graph: Path, tmp_path:
     assert reasons(report) == {
         "dangling_edge": 1,
         "parallel_duplicate": 1,
-        "self_loop": 1,
         "unknown_predicate": 1,
     }
-    assert reasons(report, "insufficient")["unexplained_loop"] == 1
+    assert reasons(report, "insufficient")["unexplained_loop"] == 2
     assert reasons(report, "insufficient")["shared_name"] == 1
     assert "monarch_edges.tsv: KGX, edges, 0 nodes, 7 edges" in err
     assert "monarch_nodes.tsv: KGX, nodes, 5 nodes, 0 edges" in err
@@ -95,7 +94,7 @@ def test_files_are_the_same_graph_as_their_folder_packed_or_not(graph: Path, tmp
 
 def test_what_was_found_is_explained_decided_and_compared_as_in_any_graph(graph: Path, tmp_path: Path) -> None:
     _, first, _ = audited("graph", cwd=tmp_path)
-    (loop,) = (f for f in first["findings"] if f["reason"] == "self_loop")
+    loop = next(f for f in first["findings"] if f["relation"] == "biolink:subclass_of")
     assert "MONDO:0018875" in kgcheck("explain", loop["fingerprint"], cwd=tmp_path).out
 
     edges = graph / "monarch_edges.tsv"
@@ -103,8 +102,8 @@ def test_what_was_found_is_explained_decided_and_compared_as_in_any_graph(graph:
     _, second, _ = audited("graph", cwd=tmp_path)
 
     diff = json.loads(kgcheck("diff", first["run"]["id"], second["run"]["id"], "--format", "json", cwd=tmp_path).out)
-    assert "self_loop" not in reasons(second)
-    assert [f["reason"] for f in diff["findings"] if f["state"] in ("fixed", "gone")] == ["self_loop"]
+    assert reasons(second, "insufficient")["unexplained_loop"] == 1
+    assert [f["fingerprint"] for f in diff["findings"] if f["state"] in ("fixed", "gone")] == [loop["fingerprint"]]
 
 
 def test_rows_that_cannot_be_read_are_kept_and_too_many_end_with_3(graph: Path, home: Path, tmp_path: Path) -> None:
@@ -264,7 +263,7 @@ def test_a_workspace_takes_files_too(graph: Path) -> None:
     with Workspace(store=graph) as workspace:
         result = workspace.audit()
 
-        assert result.outcomes[Outcome.REFUTED] == 4
+        assert result.outcomes[Outcome.REFUTED] == 3
         assert any("not looked at" in note for note in result.notes)
         with pytest.raises(UsageError, match="nothing decides"):
             workspace.audit(["triple"])
