@@ -226,7 +226,7 @@ SELECT i.subject, i.predicate, i.object FROM statements i
 WHERE i.predicate = 'rdf:type' AND substr(i.subject, 1, 2) <> '_:' AND substr(i.object, 1, 2) <> '_:'
   AND i.object IN (SELECT c.subject FROM statements c WHERE c.predicate = 'rdf:type' AND c.object = 'owl:Class')
 """
-"""What the view ``edge`` of semantic-sql is made of: named superclasses, existential restrictions, types."""
+"""The statements behind the view ``edge`` of semantic-sql: named superclasses, existential restrictions, types."""
 
 _SEMANTIC_NODES = """
 SELECT subject, predicate, object, value FROM statements WHERE substr(subject, 1, 2) <> '_:' ORDER BY subject
@@ -330,10 +330,10 @@ def _copy_duckdb(
     """Copy a table's rows, those that lack an id to the quarantine."""
     is_edge = len(layout.ids) > 1
     ids = [f"trim({_as_text(name, kinds[name])})" for name in layout.ids]
-    whole, held = " AND ".join(f"coalesce({i}, '') <> ''" for i in ids), "true"
+    whole, holds = " AND ".join(f"coalesce({i}, '') <> ''" for i in ids), "true"
     negated = next((name for name in kinds if is_edge and name.lower() == "negated"), None)
     if negated:
-        held = f"coalesce(lower(CAST({identifier(negated)} AS VARCHAR)), '') NOT IN ('true', '1')"
+        holds = f"coalesce(lower(CAST({identifier(negated)} AS VARCHAR)), '') NOT IN ('true', '1')"
     if is_edge:
         relation = _as_text(layout.kind, kinds[layout.kind]) if layout.kind else literal(NO_RELATION)
         whole += f" AND coalesce(trim({relation}), '') <> ''"
@@ -347,10 +347,10 @@ def _copy_duckdb(
     table = identifier(layout.table)
     query = f"""
         SELECT {named}, {properties} AS properties, {source.number}::INTEGER AS file, NULL::BIGINT AS line
-        FROM {table} WHERE {held} AND {whole}
+        FROM {table} WHERE {holds} AND {whole}
         """
     insert_arrow(tables.db, "edge" if is_edge else "node", db.sql(query).to_arrow_reader(20_000))
-    lacking = f"FROM {table} WHERE {held} AND NOT ({whole})"
+    lacking = f"FROM {table} WHERE {holds} AND NOT ({whole})"
     shown = ", ".join(f"{literal(name)}: {_as_text(name, kinds[name])}" for name in (*layout.ids, *rest[:3]))
     rows = db.execute(f"SELECT CAST({{{shown}}} AS VARCHAR)[:500] {lacking} LIMIT {_MOST_REJECTED}").fetchall()
     reason = (
@@ -361,7 +361,7 @@ def _copy_duckdb(
         ((count,),) = db.execute(f"SELECT count(*) {lacking}").fetchall()
         tables.notes.append(f"{source.name}: {count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
     if negated:
-        ((count,),) = db.execute(f"SELECT count(*) FROM {table} WHERE NOT ({held})").fetchall()
+        ((count,),) = db.execute(f"SELECT count(*) FROM {table} WHERE NOT ({holds})").fetchall()
         tables.negated[source.name] = tables.negated.get(source.name, 0) + count
 
 

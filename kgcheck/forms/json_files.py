@@ -38,7 +38,7 @@ class Sketch(NamedTuple):
 
 
 def sketch(source: Source) -> Sketch:
-    """How a JSON file begins; of other files, nothing."""
+    """Sketch the beginning of a JSON file; of other files, nothing."""
     return _sketch(source.head)
 
 

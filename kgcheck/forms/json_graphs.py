@@ -290,6 +290,8 @@ def _read_cytoscape(sources: Sequence[Source], tables: GraphTables) -> None:
                     _cytoscape_node(buffer, item, place)
                 for place, item in items(buffer, elements.get("edges"), "edges"):
                     _cytoscape_edge(buffer, item, place)
+            if isinstance(value, dict):
+                _note_others(buffer, value, ("elements", "nodes", "edges"))
     separate_local_ids(sources, tables)
 
 
@@ -448,6 +450,9 @@ def _read_trapi(sources: Sequence[Source], tables: GraphTables) -> None:
                 _trapi_edge(buffer, item, place)
             if not graph.get("nodes") and not graph.get("edges"):
                 buffer.note("its message has an empty knowledge graph")
+            if graph is not value:
+                message = value.get("message")
+                _note_others(buffer, message if isinstance(message, dict) else value, ("knowledge_graph",))
 
 
 def _by_id(buffer: RowBuffer, value: Any, name: str) -> Iterator[tuple[str, _Item]]:
@@ -599,6 +604,7 @@ def _read_hetionet(sources: Sequence[Source], tables: GraphTables) -> None:
                 head, tail = _hetionet_id(item.get("source_id")), _hetionet_id(item.get("target_id"))
                 rest = {**without(item, "source_id", "target_id", "kind", "data"), **_data(item)}
                 buffer.edge(head, item.get("kind"), tail, rest, place)
+            _note_others(buffer, value, ("nodes", "edges", "metanode_kinds", "metaedge_tuples", "kind_to_abbrev"))
 
 
 def _hetionet_id(pair: Any) -> str:

@@ -37,7 +37,7 @@ _COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
 def _has_root(name: str, within: str = "") -> Callable[[Source], bool]:
     def fits(source: Source) -> bool:
         root, attributes = xml_root(source)
-        return root == name and within in attributes + (source.text[:2000] if within else "")
+        return root.lower() == name.lower() and within in attributes + (source.text[:2000] if within else "")
 
     return fits
 
@@ -173,7 +173,7 @@ REFUSED = (
     Refused("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
     Refused("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
     Refused("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
-    Refused("GPML (WikiPathways)", _has_root("Pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
+    Refused("GPML (WikiPathways)", _has_root("pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
     Refused("SBML", _has_root("sbml"), _CYTOSCAPE.format(" with the app cy3sbml")),
     Refused("PSI-MI XML", _has_root("entrySet"), _CYTOSCAPE.format(", which reads PSI-MI,")),
     Refused("KGML (KEGG)", _has_root("pathway", "KGML"), _CYTOSCAPE.format(" with the app KEGGscape")),

@@ -203,9 +203,25 @@ def test_any_damage_to_sqlite_ends_in_tables_or_an_error_for_people(
             form.read([Source("kg.db", path)], GraphTables(db))
 
 
+@pytest.mark.parametrize("statement", ["SELECT hex('a')", "ATTACH ':memory:' AS b", "PRAGMA query_only = OFF"])
+def test_sqlite_runs_nothing_but_reading(tmp_path: Path, statement: str) -> None:
+    path = sqlite(tmp_path / "kg.db", KGX)
+
+    with pytest.raises(InputFormat, match="not authorized"), databases._sqlite(Source("kg.db", path)) as db:
+        db.execute(statement).fetchall()
+
+
+def test_duckdb_reads_no_other_file(tmp_path: Path) -> None:
+    path = duck(tmp_path / "kg.db", KGX)
+    (tmp_path / "other.txt").write_text("secret")
+
+    with pytest.raises(InputFormat, match="cannot be read"), databases._duckdb(Source("kg.db", path)) as db:
+        db.execute(f"SELECT * FROM read_text('{tmp_path / 'other.txt'}')").fetchall()
+
+
 def test_a_file_is_left_as_it_is(tmp_path: Path) -> None:
-    for make in (sqlite, duck):
-        path = make(tmp_path / f"{make.__name__}.db", KGX)
+    for make, script in ((sqlite, "PRAGMA journal_mode = WAL;" + KGX), (duck, KGX)):
+        path = make(tmp_path / f"{make.__name__}.db", script)
         before = path.read_bytes()
         ReadGraph(FORMS, path)
         assert path.read_bytes() == before

@@ -240,7 +240,11 @@ def test_trapi_of_today(tmp_path: Path) -> None:
     }  # fmt: skip
     no_edge = {**edge, "attributes": [{"attribute_type_id": "biolink:negated", "value": True}]}
     nodes = {"A:1": {"name": "a", "categories": ["biolink:Drug"]}, "B:2": {"categories": None}}
-    message = {"query_graph": {}, "knowledge_graph": {"nodes": nodes, "edges": {"e1": edge, "e2": no_edge, "e3": 1}}}
+    message = {
+        "query_graph": {},
+        "results": [1, 2],
+        "knowledge_graph": {"nodes": nodes, "edges": {"e1": edge, "e2": no_edge, "e3": 1}},
+    }
     graph = read(tmp_path / "answer.json", {"message": message})
 
     assert graph.form.name == "TRAPI"
@@ -251,6 +255,7 @@ def test_trapi_of_today(tmp_path: Path) -> None:
         "primary_knowledge_source": "infores:x",
     },)]  # fmt: skip
     assert graph.tables.negated == {"answer.json": 1}
+    assert graph.tables.notes == ["answer.json: read without results (2): no nodes or edges"]
     assert [reason for _, reason, _ in graph.rejected] == ["malformed"]
 
 
