@@ -295,6 +295,11 @@ def test_what_nests_without_end_takes_nothing_down(tmp_path: Path, text: str) ->
     assert rejected(tables) == [(2, "nested")]
 
 
+def test_a_long_prefix_fills_no_memory(tmp_path: Path) -> None:
+    with pytest.raises(InputFormat, match="IRI of more than 4,000 characters"):
+        read(tmp_path, f"@prefix ex: <http://example.org/{'x' * 100_000}> .\nex:a ex:p ex:b .")
+
+
 def test_a_file_of_another_kind_is_refused_after_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rdf_parsing, "MOST_WRONG", 10)
     with pytest.raises(InputFormat, match="more than 10 lines that cannot be read, the first of them line 21"):
