@@ -20,6 +20,9 @@ from kgcheck.inputs import DEEPEST, MIB, Bounded
 
 EXTRA = "rdf"
 _BLOCK = MIB
+_MARK = b"\xef\xbb\xbf"
+"""Byte order mark, which Windows programs put before UTF-8."""
+
 _MOST_REJECTED = 1_000
 """Malformed IRIs that are told of one file."""
 
@@ -97,7 +100,7 @@ def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Quad]:
     with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
         for number, line in enumerate(stream, 1):
             refuse_many(source, rejected)
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            line = line.removeprefix(_MARK) if number == 1 else line
             if line.count(b"<<") > _MOST_NESTED:
                 rejected.append(Rejected(number, "nested", "triple terms in triple terms", _shown(line)))
                 continue
@@ -163,7 +166,7 @@ def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
 
 def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Quad]:
     """A statement; one about a triple term is what reification says in three."""
-    subject, predicate, graph = _name(quad.subject, source, ox), quad.predicate.value, ""
+    subject, predicate, graph = _name(quad.subject, source, ox), _name(quad.predicate, source, ox), ""
     if not isinstance(quad.graph_name, ox.DefaultGraph):
         graph = _name(quad.graph_name, source, ox)
     if isinstance(quad.object, ox.Literal):
@@ -202,7 +205,10 @@ class _Stream(io.BufferedReader):
 
 
 def _binary(source: Source) -> _Stream:
-    return _Stream(Bounded(source.path, lines=False), _BLOCK)
+    stream = _Stream(Bounded(source.path, lines=False), _BLOCK)
+    if stream.peek(len(_MARK)).startswith(_MARK):
+        stream.read(len(_MARK))
+    return stream
 
 
 def _pyoxigraph() -> Any:

@@ -92,7 +92,6 @@ _COLUMNS = pa.schema(
 )
 _TABLES = ("statement", "fact", "about_graph", "schema_subject", "reified", "plain", "blank", "annotation")
 
-
 _Row = tuple[Any, ...]
 _OBJECT = _COLUMNS.names.index("object")
 
@@ -105,17 +104,15 @@ class _Predicate(NamedTuple):
 
 def read_rdf(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> None:
     """Read files of RDF; where one cannot be read, the others are, and then it is told."""
-    for table in _TABLES:
-        tables.db.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
     tables.db.register("incoming", _COLUMNS.empty_table())
     tables.db.execute("CREATE TEMP TABLE statement AS SELECT * FROM incoming").fetchall()
     tables.db.unregister("incoming")
-    failures = _load(sources, tables, syntax)
     try:
+        failures = _load(sources, tables, syntax)
         _Tabulation(tables, sources).run()
     finally:
         for table in _TABLES:
-            tables.db.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
+            tables.db.execute(f"DROP TABLE IF EXISTS temp.{table}").fetchall()
     if failures:
         first, *others = failures
         more = f"; nor {', '.join(other.message for other in others)}" if others else ""
