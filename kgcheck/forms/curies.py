@@ -17,7 +17,7 @@ FOAF = "http://xmlns.com/foaf/0.1/"
 SCHEMA = "http://schema.org/"
 
 BASE = "relative:///"
-"""What relative IRIs are resolved against; it is taken away again."""
+"""Base against which relative IRIs are resolved; it is taken away again."""
 
 _WELL_KNOWN = {
     "rdf": RDF,

@@ -37,7 +37,7 @@ FORMS: tuple[Form, ...] = (
 )
 
 REFUSED: tuple[Refused, ...] = (
-    Refused("OWL in functional syntax", is_functional, "convert it: robot convert --input x.ofn --output x.owl"),
-    Refused("OWL/XML", is_owl_xml, "convert it: robot convert --input x.owx --output x.owl"),
-    Refused("OWL in Manchester syntax", is_manchester, "convert it: robot convert --input x.omn --output x.owl"),
+    Refused("OWL in functional syntax", is_functional, "convert it: robot convert -i x.ofn -o x.owl"),
+    Refused("OWL/XML", is_owl_xml, "convert it: robot convert -i x.owx -o x.owl"),
+    Refused("OWL in Manchester syntax", is_manchester, "convert it: robot convert -i x.omn -o x.owl"),
 )

@@ -20,6 +20,9 @@ from kgcheck.inputs import DEEPEST, MIB, Bounded
 
 EXTRA = "rdf"
 _BLOCK = MIB
+_MARK = b"\xef\xbb\xbf"
+"""Byte order mark, which Windows programs put before UTF-8."""
+
 _MOST_REJECTED = 1_000
 """Malformed IRIs that are told of one file."""
 
@@ -27,6 +30,9 @@ MOST_WRONG = 10_000
 """Lines of one file that may be wrong."""
 
 _LONGEST_ENTITY = 200
+_LONGEST_IRI = 4_000
+"""Characters; a prefix may be written once and stand for many."""
+
 _MOST_NESTED = 50
 """Triple terms on one line, so that they cannot stand in each other deeper than a program can follow."""
 
@@ -39,7 +45,7 @@ _SOUND_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _SHOWN = 160
 
 
-class Statement(NamedTuple):
+class Quad(NamedTuple):
     """A statement as it stands: IRIs whole, blank nodes as ``_:label``."""
 
     line: int | None
@@ -80,7 +86,7 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
         return list(parser.prefixes.items())
 
 
-def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
+def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Quad]:
     """The statements of a file. Lines of N-Triples that are wrong, and malformed IRIs elsewhere, are rejected."""
     if syntax is N_QUADS:
         yield from _of_lines(source, rejected)
@@ -88,13 +94,13 @@ def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iter
         yield from _of_whole(source, syntax, rejected)
 
 
-def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Statement]:
+def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Quad]:
     """Line by line: one that is wrong costs no other."""
     ox = _pyoxigraph()
     with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
         for number, line in enumerate(stream, 1):
             refuse_many(source, rejected)
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            line = line.removeprefix(_MARK) if number == 1 else line
             if line.count(b"<<") > _MOST_NESTED:
                 rejected.append(Rejected(number, "nested", "triple terms in triple terms", _shown(line)))
                 continue
@@ -116,7 +122,7 @@ def refuse_many(source: Source, rejected: list[Rejected]) -> None:
         )
 
 
-def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Statement]:
+def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Quad]:
     ox = _pyoxigraph()
     malformed = _malformed_iris(source, syntax)
     rejected += malformed
@@ -135,7 +141,7 @@ def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Itera
 
 
 def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
-    """Where IRIs are malformed, if nothing else is wrong before them; the statements are then read leniently."""
+    """Malformed IRIs and their lines, if nothing else is wrong before them; the file is then read leniently."""
     found: list[Rejected] = []
     stream = _binary(source)
     try:
@@ -158,26 +164,31 @@ def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
     return found
 
 
-def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Statement]:
+def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Quad]:
     """A statement; one about a triple term is what reification says in three."""
-    subject, predicate, graph = _name(quad.subject, source, ox), quad.predicate.value, ""
+    subject, predicate, graph = _name(quad.subject, source, ox), _name(quad.predicate, source, ox), ""
     if not isinstance(quad.graph_name, ox.DefaultGraph):
         graph = _name(quad.graph_name, source, ox)
     if isinstance(quad.object, ox.Literal):
-        yield Statement(line, subject, predicate, quad.object.value, True, quad.object.language or "", graph)
+        yield Quad(line, subject, predicate, quad.object.value, True, quad.object.language or "", graph)
     elif not isinstance(quad.object, ox.Triple):
-        yield Statement(line, subject, predicate, _name(quad.object, source, ox), graph=graph)
+        yield Quad(line, subject, predicate, _name(quad.object, source, ox), graph=graph)
     elif not isinstance(quad.object.object, ox.Triple | ox.Literal):
         for part in ("subject", "predicate", "object"):
-            yield Statement(line, subject, RDF + part, _name(getattr(quad.object, part), source, ox), graph=graph)
+            yield Quad(line, subject, RDF + part, _name(getattr(quad.object, part), source, ox), graph=graph)
 
 
 def _name(term: Any, source: Source, ox: Any) -> str:
+    if len(term.value) > _LONGEST_IRI:
+        raise InputFormat(
+            f"{source.name} has an IRI of more than {_LONGEST_IRI:,} characters, {term.value[:60]}...",
+            "a prefix may lack its end, or was made to fill the memory",
+        )
     # Blank nodes are of their file.
     return f"_:{source.number}.{term.value}" if isinstance(term, ox.BlankNode) else cast(str, term.value)
 
 
-def _is_sound(statement: Statement) -> bool:
+def _is_sound(statement: Quad) -> bool:
     names = [statement.subject, statement.predicate, statement.graph]
     names += [] if statement.is_literal else [statement.object]
     return all(not name or name.startswith("_:") or _SOUND_IRI.fullmatch(name) for name in names)
@@ -194,7 +205,10 @@ class _Stream(io.BufferedReader):
 
 
 def _binary(source: Source) -> _Stream:
-    return _Stream(Bounded(source.path, lines=False), _BLOCK)
+    stream = _Stream(Bounded(source.path, lines=False), _BLOCK)
+    if stream.peek(len(_MARK)).startswith(_MARK):
+        stream.read(len(_MARK))
+    return stream
 
 
 def _pyoxigraph() -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -11,16 +11,21 @@ from kgcheck.duck import insert_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms import curies, rdf_parsing
 from kgcheck.forms.curies import BIOLINK, DC, DCTERMS, FOAF, OBO, OBO_IN_OWL, OWL, RDF, RDFS, SCHEMA, SKOS
-from kgcheck.forms.rdf_parsing import Statement, Syntax
+from kgcheck.forms.rdf_parsing import Quad, Syntax
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables, Rejected
+from kgcheck.inputs import MIB
 from kgcheck.plurals import how_many
 
 _NANOPUB = "http://www.nanopub.org/nschema#"
 _OBAN = "http://purl.org/oban/"
-_TOGETHER = 50_000
+_TOGETHER = 20_000
+_LARGEST_BATCH = 64 * MIB
+"""Characters of the objects of statements that are in memory together, about."""
 
-SUBCLASS = "subclass_of"
+
+SUBCLASS = "_".join(("subclass", "of"))
+"""Relation of a class to those above it, by its name in RDF and not that of a profile."""
 
 _KEYS = {
     "name": (
@@ -87,6 +92,9 @@ _COLUMNS = pa.schema(
 )
 _TABLES = ("statement", "fact", "about_graph", "schema_subject", "reified", "plain", "blank", "annotation")
 
+_Row = tuple[Any, ...]
+_OBJECT = _COLUMNS.names.index("object")
+
 
 class _Predicate(NamedTuple):
     role: str
@@ -96,17 +104,15 @@ class _Predicate(NamedTuple):
 
 def read_rdf(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> None:
     """Read files of RDF; where one cannot be read, the others are, and then it is told."""
-    for table in _TABLES:
-        tables.db.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
     tables.db.register("incoming", _COLUMNS.empty_table())
     tables.db.execute("CREATE TEMP TABLE statement AS SELECT * FROM incoming").fetchall()
     tables.db.unregister("incoming")
-    failures = _load(sources, tables, syntax)
     try:
+        failures = _load(sources, tables, syntax)
         _Tabulation(tables, sources).run()
     finally:
         for table in _TABLES:
-            tables.db.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
+            tables.db.execute(f"DROP TABLE IF EXISTS temp.{table}").fetchall()
     if failures:
         first, *others = failures
         more = f"; nor {', '.join(other.message for other in others)}" if others else ""
@@ -133,7 +139,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
         rejected: list[Rejected] = []
         try:
             rows = convert.rows(source, rdf_parsing.statements(source, syntax, rejected))
-            while some := list(islice(rows, _TOGETHER)):
+            for some in _batches(rows):
                 columns = [pa.array(c, f.type) for c, f in zip(zip(*some, strict=True), _COLUMNS, strict=True)]
                 insert_arrow(tables.db, "statement", pa.table(columns, _COLUMNS))
         except InputFormat as error:
@@ -150,6 +156,17 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
     return failures
 
 
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    while some := list(islice(rows, 1)):
+        size = 0
+        for row in islice(rows, _TOGETHER - 1):
+            some.append(row)
+            size += len(row[_OBJECT])
+            if size > _LARGEST_BATCH:
+                break
+        yield some
+
+
 class _Conversion:
     """Statements to rows: IRIs contracted, predicates by what they do."""
 
@@ -158,7 +175,7 @@ class _Conversion:
         self._predicates: dict[str, _Predicate] = {}
         self._seq = 0
 
-    def rows(self, source: Source, statements: Iterable[Statement]) -> Iterator[tuple[object, ...]]:
+    def rows(self, source: Source, statements: Iterable[Quad]) -> Iterator[_Row]:
         for one in statements:
             self._seq += 1
             predicate = self._predicates.get(one.predicate) or self._predicate(one.predicate)
@@ -260,18 +277,21 @@ class _Tabulation:
 
     def _reified(self) -> None:
         """Nodes that are statements: of Biolink, OBAN or RDF."""
-        self._do("""
+        self._do(
+            """
             CREATE TEMP TABLE reified AS
             SELECT subject AS statement, min(file) AS file, min(line) AS line, min(seq) AS seq,
                 any_value(object) FILTER (role = 'head') AS head, any_value(object) FILTER (role = 'tail') AS tail,
-                any_value(CASE WHEN object = 'rdfs:subClassOf' THEN 'subclass_of' ELSE object END)
+                any_value(CASE WHEN object = 'rdfs:subClassOf' THEN ? ELSE object END)
                     FILTER (role = 'relation') AS relation,
                 any_value(graph) AS graph,
                 count(DISTINCT object) FILTER (role = 'head') AS heads,
                 count(DISTINCT object) FILTER (role = 'relation') AS relations,
                 count(DISTINCT object) FILTER (role = 'tail') AS tails,
                 bool_or(is_literal AND role <> 'relation') AS has_text
-            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject""")
+            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject""",
+            SUBCLASS,
+        )
         wrong = "heads <> 1 OR relations <> 1 OR tails <> 1 OR has_text"
         for file, line, statement, heads, relations, tails in self._do(
             f"SELECT file, line, statement, heads, relations, tails FROM reified WHERE {wrong} ORDER BY seq"
@@ -298,7 +318,9 @@ class _Tabulation:
             ANTI JOIN reified AS reified_object ON fact.object = reified_object.statement
             WHERE NOT is_literal AND (role = 'subclass' OR (role = 'other' AND NOT of_ontology) OR (
                 role = 'other' AND NOT starts_with(fact.subject, '_:') AND NOT starts_with(fact.object, '_:')
-                AND relation IN (SELECT subject FROM fact WHERE role = 'type' AND object = 'owl:ObjectProperty')))""")
+                AND EXISTS (FROM fact AS known WHERE known.role = 'type' AND (
+                    (known.subject = fact.relation AND known.object = 'owl:ObjectProperty')
+                    OR (known.subject = fact.object AND known.object = 'owl:NamedIndividual')))))""")
         self._do("""
             INSERT INTO edge
             SELECT subject, relation, object, CASE WHEN graph = '' THEN MAP {} ELSE MAP {'graph': graph} END, file, line
@@ -337,7 +359,7 @@ class _Tabulation:
             ORDER BY seq""")
 
     def _nodes(self) -> None:
-        """What has a name, a type, a property or an edge; of ontologies, their classes and individuals."""
+        """Nodes: whatever has a name, a type, a property or an edge; of ontologies, their classes and individuals."""
         self._do("""
             CREATE TEMP TABLE annotation AS
             SELECT fact.* FROM fact

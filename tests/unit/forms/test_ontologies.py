@@ -61,7 +61,7 @@ obo:EX_1 a owl:Class ; rdfs:label "one" ; obo:IAO_0000115 "What it is." ; oio:id
     owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( obo:EX_6 obo:EX_7 ) ] .
 obo:EX_2 a owl:Class .
 obo:EX_9 a owl:Class ; owl:deprecated true ; obo:IAO_0100001 obo:EX_1 .
-obo:EX_i a owl:NamedIndividual, obo:EX_1 ; obo:BFO_0000050 obo:EX_j .
+obo:EX_i a owl:NamedIndividual, obo:EX_1 ; obo:BFO_0000050 obo:EX_j ; obo:RO_2 obo:EX_j .
 obo:EX_j a owl:NamedIndividual .
 [ a owl:Axiom ; owl:annotatedSource obo:EX_1 ; owl:annotatedProperty rdfs:label ; owl:annotatedTarget "one" ] .
 """
@@ -146,6 +146,7 @@ def test_axioms_of_owl(tmp_path: Path) -> None:
         ("EX:1", "BFO:0000050", "EX:4"),
         ("EX:1", "subclass_of", "EX:2"),
         ("EX:i", "BFO:0000050", "EX:j"),
+        ("EX:i", "RO:2", "EX:j"),
     ]
     one = {"name": "one", "def": "What it is.", "synonym": "uno|ein", "xref": "OTHER:1"}
     assert nodes(tables) == {

@@ -149,6 +149,25 @@ ex:paper ex:mentions ex:s .
     assert found == {"id": "ex:s", "evidence": "ex:p|ex:q", "p_value": "0.1"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "ex:a ex:p ex:b .",
+        f"{A} {RELATED} {B} .",
+        XML + '<rdf:Description rdf:about="http://example.org/a"><ex:p rdf:resource="http://example.org/b"/>'
+        "</rdf:Description></rdf:RDF>",
+        '{"@context": {"ex": "http://example.org/"}, "@id": "ex:a", "ex:p": {"@id": "ex:b"}}',
+    ],
+)
+def test_files_of_windows_are_read(tmp_path: Path, text: str) -> None:
+    tables = read(tmp_path, "\ufeff" + text.replace("\n", "\r\n"))
+    assert (tables.count("node"), tables.count("edge"), tables.count("quarantine")) == (2, 1, 0)
+
+
+def test_a_relative_iri_stays_as_it_is_written(tmp_path: Path) -> None:
+    assert edges(read(tmp_path, HEAD + "<#a> ex:p <b/c> .")) == [("#a", "ex:p", "b/c")]
+
+
 def test_a_triple_term_is_a_statement_too(tmp_path: Path) -> None:
     tables = read(tmp_path, HEAD + '<< ex:a ex:affects ex:b >> ex:p_value "0.1" .')
     assert edges(tables) == [("ex:a", "ex:affects", "ex:b")]
@@ -293,6 +312,11 @@ def test_what_nests_without_end_takes_nothing_down(tmp_path: Path, text: str) ->
     except InputFormat:
         return
     assert rejected(tables) == [(2, "nested")]
+
+
+def test_a_long_prefix_fills_no_memory(tmp_path: Path) -> None:
+    with pytest.raises(InputFormat, match="IRI of more than 4,000 characters"):
+        read(tmp_path, f"@prefix ex: <http://example.org/{'x' * 100_000}> .\nex:a ex:p ex:b .")
 
 
 def test_a_file_of_another_kind_is_refused_after_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
