@@ -17,10 +17,10 @@ import duckdb
 
 from kgcheck.duck import confine, connected, insert_arrow
 from kgcheck.errors import InputFormat
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.rows import NO_RELATION, RowBuffer, buffered, text_list, without
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import GraphTables, Rejected
+from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.plurals import how_many
 from kgcheck.quoting import identifier, literal
 
@@ -356,7 +356,7 @@ def _copy_duckdb(
     reason = (
         ("end_missing", "an edge without head, relation or tail") if is_edge else ("bad_id", "a node without an id")
     )
-    tables.reject(source, (Rejected(None, *reason, row) for (row,) in rows))
+    tables.reject(source, (RejectedRow(None, *reason, row) for (row,) in rows))
     if len(rows) == _MOST_REJECTED:
         ((count,),) = db.execute(f"SELECT count(*) {lacking}").fetchall()
         tables.notes.append(f"{source.name}: {count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
@@ -376,8 +376,8 @@ def _as_text(column: str, kind: str) -> str:
 
 
 FORMS = (
-    Form("SQLite (semantic-sql)", _fits_semantic_sql, _read_semantic_sql),
-    Form("SQLite", _fits_sqlite, _read_sqlite),
-    Form("DuckDB", _is_duckdb, _read_duckdb),
+    GraphForm("SQLite (semantic-sql)", _fits_semantic_sql, _read_semantic_sql),
+    GraphForm("SQLite", _fits_sqlite, _read_sqlite),
+    GraphForm("DuckDB", _is_duckdb, _read_duckdb),
 )
 """Databases that are read."""

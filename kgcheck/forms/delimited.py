@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import PART, Column, Columns, EdgeColumns, End, NodeColumns, admin_fields, columns_of
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from kgcheck.forms.text_rows import SEPARATORS, Dialect, TextRows, dialect_of, fields_of
@@ -208,4 +208,4 @@ def _texts(properties: Sequence[Column]) -> str:
     return f"map_from_entries(list_filter([{entries}], lambda e: e.v <> ''))" if entries else "MAP {}"
 
 
-FORMS = (Form("delimited text", fits, read, together=True),)
+FORMS = (GraphForm("delimited text", fits, read, together=True),)

@@ -7,7 +7,7 @@ from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 
 
-class Form(NamedTuple):
+class GraphForm(NamedTuple):
     """A form that is read. Files of one form are read together.
 
     Attributes:
@@ -24,7 +24,7 @@ class Form(NamedTuple):
     together: bool = False
 
 
-class Refused(NamedTuple):
+class RefusedForm(NamedTuple):
     """A form that is known and not read, and what to do with such a file."""
 
     name: str

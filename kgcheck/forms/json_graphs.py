@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.json_files import document, items, json_lines, sketch, whole_sketch
 from kgcheck.forms.rows import (
     NO_RELATION,
@@ -627,5 +627,5 @@ _READERS: dict[str, Callable[[Sequence[Source], GraphTables], None]] = {
     "Hetionet JSON": _read_hetionet,
 }
 
-FORMS = tuple(Form(name, partial(_fits, name), read) for name, read in _READERS.items())
+FORMS = tuple(GraphForm(name, partial(_fits, name), read) for name, read in _READERS.items())
 """Forms of JSON that are read."""

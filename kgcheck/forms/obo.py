@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kgcheck.errors import AS_UTF8, InputFormat
 from kgcheck.forms.rdf_parsing import refuse_many
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, Rejected
+from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, RejectedRow
 from kgcheck.inputs import Bounded
 
 _LABELS = {"[Term]": "Class", "[Typedef]": "Typedef", "[Instance]": "NamedIndividual"}
@@ -30,7 +30,7 @@ def read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
     """Read terms, typedefs and instances as nodes, ``is_a`` and ``relationship`` of terms and instances as edges."""
     failures: list[InputFormat] = []
     for source in sources:
-        rejected: list[Rejected] = []
+        rejected: list[RejectedRow] = []
         stanzas: list[_Stanza] = []
         found = 0
         try:
@@ -112,7 +112,7 @@ def _add(source: Source, tables: GraphTables, stanzas: list[_Stanza]) -> None:
     tables.add_edges(source, (edge for stanza in stanzas for edge in stanza.edges))
 
 
-def _stanzas(source: Source, rejected: list[Rejected]) -> Iterator[_Stanza]:
+def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:
     from obonet.read import parse_tag_line
 
     stanza: _Stanza | None = None
@@ -133,13 +133,13 @@ def _stanzas(source: Source, rejected: list[Rejected]) -> Iterator[_Stanza]:
             except ValueError:
                 wrong = "no tag and value"
             if wrong:
-                rejected.append(Rejected(number, "syntax", wrong, text[:_SHOWN]))
+                rejected.append(RejectedRow(number, "syntax", wrong, text[:_SHOWN]))
     yield from _ended(stanza, rejected)
 
 
-def _ended(stanza: _Stanza | None, rejected: list[Rejected]) -> list[_Stanza]:
+def _ended(stanza: _Stanza | None, rejected: list[RejectedRow]) -> list[_Stanza]:
     if stanza and not stanza.id:
-        rejected.append(Rejected(stanza.line, "no_id", "a stanza without id"))
+        rejected.append(RejectedRow(stanza.line, "no_id", "a stanza without id"))
         return []
     return [stanza] if stanza else []
 

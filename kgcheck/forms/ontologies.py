@@ -2,7 +2,7 @@
 
 import re
 
-from kgcheck.forms.form import Form, Refused
+from kgcheck.forms.form import GraphForm, RefusedForm
 from kgcheck.forms.obo import is_obo, read_obo
 from kgcheck.forms.rdf import is_ontology, is_rdf_xml, is_trig, is_turtle
 from kgcheck.forms.rdf_parsing import RDF_XML, TRIG
@@ -30,14 +30,14 @@ def is_manchester(source: Source) -> bool:
     return bool(_MANCHESTER.match(source.text)) and bool(re.search(r"^Ontology:", source.text, re.MULTILINE))
 
 
-FORMS: tuple[Form, ...] = (
-    Form("OBO", is_obo, read_obo),
-    Form("OWL, RDF/XML", lambda s: is_rdf_xml(s) and is_ontology(s), reader(RDF_XML)),
-    Form("OWL, Turtle", lambda s: is_turtle(s) and not is_trig(s) and is_ontology(s), reader(TRIG)),
+FORMS: tuple[GraphForm, ...] = (
+    GraphForm("OBO", is_obo, read_obo),
+    GraphForm("OWL, RDF/XML", lambda s: is_rdf_xml(s) and is_ontology(s), reader(RDF_XML)),
+    GraphForm("OWL, Turtle", lambda s: is_turtle(s) and not is_trig(s) and is_ontology(s), reader(TRIG)),
 )
 
-REFUSED: tuple[Refused, ...] = (
-    Refused("OWL in functional syntax", is_functional, "convert it: robot convert -i x.ofn -o x.owl"),
-    Refused("OWL/XML", is_owl_xml, "convert it: robot convert -i x.owx -o x.owl"),
-    Refused("OWL in Manchester syntax", is_manchester, "convert it: robot convert -i x.omn -o x.owl"),
+REFUSED: tuple[RefusedForm, ...] = (
+    RefusedForm("OWL in functional syntax", is_functional, "convert it: robot convert -i x.ofn -o x.owl"),
+    RefusedForm("OWL/XML", is_owl_xml, "convert it: robot convert -i x.owx -o x.owl"),
+    RefusedForm("OWL in Manchester syntax", is_manchester, "convert it: robot convert -i x.omn -o x.owl"),
 )

@@ -3,7 +3,7 @@
 import re
 
 from kgcheck.forms.curies import OWL, RDF
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.rdf_parsing import JSON_LD, N_QUADS, RDF_XML, TRIG
 from kgcheck.forms.rdf_tables import reader
 from kgcheck.forms.source import Source
@@ -70,13 +70,13 @@ def _first_lines(source: Source) -> list[str]:
     return [line for line, _ in zip(lines, range(_LOOKED_AT), strict=False)]
 
 
-FORMS: tuple[Form, ...] = (
-    Form("RDF, N-Triples", lambda s: is_n_triples(s) and not _in_graphs(s), reader(N_QUADS)),
-    Form("RDF, N-Quads", lambda s: is_n_triples(s) and _in_graphs(s), reader(N_QUADS)),
-    Form("RDF, Turtle", lambda s: is_turtle(s) and not is_trig(s) and not is_ontology(s), reader(TRIG)),
-    Form("RDF, TriG", is_trig, reader(TRIG)),
-    Form("RDF, JSON-LD", is_json_ld, reader(JSON_LD)),
-    Form("RDF/XML", lambda s: is_rdf_xml(s) and not is_ontology(s), reader(RDF_XML)),
+FORMS: tuple[GraphForm, ...] = (
+    GraphForm("RDF, N-Triples", lambda s: is_n_triples(s) and not _in_graphs(s), reader(N_QUADS)),
+    GraphForm("RDF, N-Quads", lambda s: is_n_triples(s) and _in_graphs(s), reader(N_QUADS)),
+    GraphForm("RDF, Turtle", lambda s: is_turtle(s) and not is_trig(s) and not is_ontology(s), reader(TRIG)),
+    GraphForm("RDF, TriG", is_trig, reader(TRIG)),
+    GraphForm("RDF, JSON-LD", is_json_ld, reader(JSON_LD)),
+    GraphForm("RDF/XML", lambda s: is_rdf_xml(s) and not is_ontology(s), reader(RDF_XML)),
 )
 
 

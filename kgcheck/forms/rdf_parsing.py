@@ -15,7 +15,7 @@ from xml.parsers import expat
 from kgcheck.errors import AS_UTF8, InputFormat, MissingExtra
 from kgcheck.forms.curies import BASE, RDF
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import Rejected
+from kgcheck.forms.tables import RejectedRow
 from kgcheck.inputs import DEEPEST, MIB, Bounded
 
 EXTRA = "rdf"
@@ -86,7 +86,7 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
         return list(parser.prefixes.items())
 
 
-def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Quad]:
+def statements(source: Source, syntax: Syntax, rejected: list[RejectedRow]) -> Iterator[Quad]:
     """The statements of a file. Lines of N-Triples that are wrong, and malformed IRIs elsewhere, are rejected."""
     if syntax is N_QUADS:
         yield from _of_lines(source, rejected)
@@ -94,7 +94,7 @@ def statements(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iter
         yield from _of_whole(source, syntax, rejected)
 
 
-def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Quad]:
+def _of_lines(source: Source, rejected: list[RejectedRow]) -> Iterator[Quad]:
     """Line by line: one that is wrong costs no other."""
     ox = _pyoxigraph()
     with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
@@ -102,17 +102,17 @@ def _of_lines(source: Source, rejected: list[Rejected]) -> Iterator[Quad]:
             refuse_many(source, rejected)
             line = line.removeprefix(_MARK) if number == 1 else line
             if line.count(b"<<") > _MOST_NESTED:
-                rejected.append(Rejected(number, "nested", "triple terms in triple terms", _shown(line)))
+                rejected.append(RejectedRow(number, "nested", "triple terms in triple terms", _shown(line)))
                 continue
             try:
                 for quad in ox.parse(line, format=ox.RdfFormat.N_QUADS):
                     yield from _unfolded(quad, source, number, ox)
             except (SyntaxError, ValueError) as error:
                 reason = "malformed_iri" if _is_of_iri(error) else "syntax"
-                rejected.append(Rejected(number, reason, _why(error), _shown(line)))
+                rejected.append(RejectedRow(number, reason, _why(error), _shown(line)))
 
 
-def refuse_many(source: Source, rejected: list[Rejected]) -> None:
+def refuse_many(source: Source, rejected: list[RejectedRow]) -> None:
     """Refuse a file with so much wrong that it is another one than it looked like."""
     if len(rejected) > MOST_WRONG:
         raise InputFormat(
@@ -122,7 +122,7 @@ def refuse_many(source: Source, rejected: list[Rejected]) -> None:
         )
 
 
-def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Iterator[Quad]:
+def _of_whole(source: Source, syntax: Syntax, rejected: list[RejectedRow]) -> Iterator[Quad]:
     ox = _pyoxigraph()
     malformed = _malformed_iris(source, syntax)
     rejected += malformed
@@ -140,9 +140,9 @@ def _of_whole(source: Source, syntax: Syntax, rejected: list[Rejected]) -> Itera
         stream.close()
 
 
-def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
+def _malformed_iris(source: Source, syntax: Syntax) -> list[RejectedRow]:
     """Malformed IRIs and their lines, if nothing else is wrong before them; the file is then read leniently."""
-    found: list[Rejected] = []
+    found: list[RejectedRow] = []
     stream = _binary(source)
     try:
         parser = _parsed(source, syntax, stream, lenient=False)
@@ -156,7 +156,7 @@ def _malformed_iris(source: Source, syntax: Syntax) -> list[Rejected]:
                 if _is_of_iri(error):
                     named = _NAMED_IRI.search(str(error))
                     line = getattr(error, "lineno", None) or (_line_of(source, named[1]) if named else None)
-                    found.append(Rejected(line, "malformed_iri", _why(error), named[1][:_SHOWN] if named else ""))
+                    found.append(RejectedRow(line, "malformed_iri", _why(error), named[1][:_SHOWN] if named else ""))
                 elif not found:
                     raise _no_such_file(source, syntax, error) from error
     finally:

@@ -13,7 +13,7 @@ from kgcheck.forms import curies, rdf_parsing
 from kgcheck.forms.curies import BIOLINK, DC, DCTERMS, FOAF, OBO, OBO_IN_OWL, OWL, RDF, RDFS, SCHEMA, SKOS
 from kgcheck.forms.rdf_parsing import Quad, Syntax
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import GraphTables, Rejected
+from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.inputs import MIB
 from kgcheck.plurals import how_many
 
@@ -136,7 +136,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             failures.append(error)
     convert = _Conversion(curies.contraction(declared))
     for source in sound:
-        rejected: list[Rejected] = []
+        rejected: list[RejectedRow] = []
         try:
             rows = convert.rows(source, rdf_parsing.statements(source, syntax, rejected))
             for some in _batches(rows):
@@ -300,7 +300,7 @@ class _Tabulation:
             detail = "its subject or object is a text" if heads == relations == tails == 1 else parts
             number = None if line is None else int(str(line))
             source = self._sources[int(str(file))]
-            self._tables.reject(source, [Rejected(number, "statement", detail, str(statement))])
+            self._tables.reject(source, [RejectedRow(number, "statement", detail, str(statement))])
         for file, count in self._do(f"""
             SELECT reified.file, count(DISTINCT statement) FROM reified
             JOIN fact ON subject = statement AND key = 'negated' AND lower(object) IN ('true', '1')

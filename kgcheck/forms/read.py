@@ -8,7 +8,7 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.errors import InputError, InputFormat
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.recognise import form_of
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
@@ -73,7 +73,7 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
     """Recognise every file, and read it; a single file that cannot be read is an error, of several it is told."""
     tables = GraphTables(db)
     found = list(sources(list(paths), scratch))
-    by_form: dict[str, tuple[Form, list[Source]]] = {}
+    by_form: dict[str, tuple[GraphForm, list[Source]]] = {}
     for source in found:
         try:
             form = form_of(source)
@@ -110,7 +110,7 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
     return ReadFiles(tables, tuple(told[n] for n in sorted(told)), _digest(found))
 
 
-def _read(form: Form, files: Sequence[Source], tables: GraphTables) -> None:
+def _read(form: GraphForm, files: Sequence[Source], tables: GraphTables) -> None:
     """Read files, and note those whose form claims no list of nodes, while tables of edges have theirs in others."""
     before, tables.lists_nodes = tables.lists_nodes, False
     try:

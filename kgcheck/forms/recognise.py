@@ -1,29 +1,26 @@
 """Recognise the form of a graph's file by its content."""
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from kgcheck.errors import InputFormat
-from kgcheck.forms.form import Form, Refused
+from kgcheck.forms.form import GraphForm, RefusedForm
 from kgcheck.forms.source import Source
 
 _READ = ("databases", "ontologies", "rdf", "json_graphs", "xml_graphs", "delimited")
 """Modules of the forms that are read, in the order in which they are asked: what is plainest last."""
 
 
-def form_of(source: Source) -> Form:
+def form_of(source: Source) -> GraphForm:
     """The form of a file; one that is known and not read is refused by its name, as is what no form fits."""
     from kgcheck.forms.refused import REFUSED
 
     if not source.head.strip():
         raise InputFormat(f"{source.name} is empty", "name the files of a graph")
-    refused: tuple[Refused, ...] = REFUSED
+    refused: tuple[RefusedForm, ...] = REFUSED
     if found := next((form for form in refused if form.fits(source)), None):
         raise InputFormat(f"{source.name} is {found.name}, which is not read", found.hint)
     for name in _READ:
-        if not find_spec(f"kgcheck.forms.{name}"):
-            continue
-        forms: tuple[Form, ...] = import_module(f"kgcheck.forms.{name}").FORMS
+        forms: tuple[GraphForm, ...] = import_module(f"kgcheck.forms.{name}").FORMS
         if form := next((form for form in forms if form.fits(source)), None):
             return form
     raise InputFormat(

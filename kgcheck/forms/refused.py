@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from kgcheck.forms.form import Refused
+from kgcheck.forms.form import RefusedForm
 from kgcheck.forms.json_files import sketch
 from kgcheck.forms.source import Source
 from kgcheck.forms.xml_graphs import xml_root
@@ -152,53 +152,55 @@ _SQL = (
 )
 
 REFUSED = (
-    Refused("a pointer of Git LFS", _begins(b"version https://git-lfs."), "fetch the file itself: git lfs pull"),
-    Refused("a web page (HTML)", _is_html, "it may be the message of an error: fetch the file again"),
-    Refused("an error message in XML", _is_error, "the file was not granted: fetch it again"),
-    Refused("PDF", _begins(b"%PDF-"), "name the files of a graph"),
-    Refused("Excel, Word or OpenDocument", _is_spreadsheet, "save each sheet of a graph as CSV"),
-    Refused("LadybugDB", _begins(b"LBUG"), "audit it as a store: --store FILE"),
-    Refused("a dump of Neo4j", _begins(b"DZV1", b"DGV1"), "load it in Neo4j and name the store: --store neo4j://HOST"),
-    Refused("a Cypher script", _has_line(_CYPHER), "run it in Neo4j and name the store: --store neo4j://HOST"),
-    Refused("an SQL script", _has_line(_SQL), "run it in SQLite and name that file, or " + _TABLES),
-    Refused("a dump of PostgreSQL", _begins(b"PGDMP"), _TABLES),
-    Refused(
+    RefusedForm("a pointer of Git LFS", _begins(b"version https://git-lfs."), "fetch the file itself: git lfs pull"),
+    RefusedForm("a web page (HTML)", _is_html, "it may be the message of an error: fetch the file again"),
+    RefusedForm("an error message in XML", _is_error, "the file was not granted: fetch it again"),
+    RefusedForm("PDF", _begins(b"%PDF-"), "name the files of a graph"),
+    RefusedForm("Excel, Word or OpenDocument", _is_spreadsheet, "save each sheet of a graph as CSV"),
+    RefusedForm("LadybugDB", _begins(b"LBUG"), "audit it as a store: --store FILE"),
+    RefusedForm(
+        "a dump of Neo4j", _begins(b"DZV1", b"DGV1"), "load it in Neo4j and name the store: --store neo4j://HOST"
+    ),
+    RefusedForm("a Cypher script", _has_line(_CYPHER), "run it in Neo4j and name the store: --store neo4j://HOST"),
+    RefusedForm("an SQL script", _has_line(_SQL), "run it in SQLite and name that file, or " + _TABLES),
+    RefusedForm("a dump of PostgreSQL", _begins(b"PGDMP"), _TABLES),
+    RefusedForm(
         "a Python pickle",
         _is_pickle,
         "it can run anything when it is opened: if you trust it, write its graph in Python as JSON of"
         " networkx.node_link_data",
     ),
-    Refused("an array of NumPy", _begins(b"\x93NUMPY"), _TABLES),
-    Refused("HDF5", _begins(b"\x89HDF\r\n\x1a\n"), _TABLES),
-    Refused("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
-    Refused("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
-    Refused("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
-    Refused("GPML (WikiPathways)", _has_root("pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
-    Refused("SBML", _has_root("sbml"), _CYTOSCAPE.format(" with the app cy3sbml")),
-    Refused("PSI-MI XML", _has_root("entrySet"), _CYTOSCAPE.format(", which reads PSI-MI,")),
-    Refused("KGML (KEGG)", _has_root("pathway", "KGML"), _CYTOSCAPE.format(" with the app KEGGscape")),
-    Refused("GEXF", _has_root("gexf"), _NETWORKX.format("read_gexf")),
-    Refused("GML", _is_gml, _NETWORKX.format("read_gml")),
-    Refused("Pajek", _has_line(r"(?i)\*(vertices|network)\b"), _NETWORKX.format("read_pajek")),
-    Refused("DOT (Graphviz)", _has_line(r"(?i)(strict\s+)?(di)?graph\b[^\[\]]*\{"), _TABLES),
-    Refused(
+    RefusedForm("an array of NumPy", _begins(b"\x93NUMPY"), _TABLES),
+    RefusedForm("HDF5", _begins(b"\x89HDF\r\n\x1a\n"), _TABLES),
+    RefusedForm("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
+    RefusedForm("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
+    RefusedForm("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
+    RefusedForm("GPML (WikiPathways)", _has_root("pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
+    RefusedForm("SBML", _has_root("sbml"), _CYTOSCAPE.format(" with the app cy3sbml")),
+    RefusedForm("PSI-MI XML", _has_root("entrySet"), _CYTOSCAPE.format(", which reads PSI-MI,")),
+    RefusedForm("KGML (KEGG)", _has_root("pathway", "KGML"), _CYTOSCAPE.format(" with the app KEGGscape")),
+    RefusedForm("GEXF", _has_root("gexf"), _NETWORKX.format("read_gexf")),
+    RefusedForm("GML", _is_gml, _NETWORKX.format("read_gml")),
+    RefusedForm("Pajek", _has_line(r"(?i)\*(vertices|network)\b"), _NETWORKX.format("read_pajek")),
+    RefusedForm("DOT (Graphviz)", _has_line(r"(?i)(strict\s+)?(di)?graph\b[^\[\]]*\{"), _TABLES),
+    RefusedForm(
         "a BEL script",
         _is_bel,
         "convert it with PyBEL: pybel.to_nodelink_file(pybel.from_bel_script(file), 'graph.bel.nodelink.json')",
     ),
-    Refused("MeTTa", _is_metta, "name the graph's files for Neo4j or of CSV, if there are any, or " + _TABLES),
-    Refused("UMLS in RRF", _is_rrf, _TABLES),
-    Refused("OMOP vocabulary tables", _is_omop, _TABLES),
-    Refused(
+    RefusedForm("MeTTa", _is_metta, "name the graph's files for Neo4j or of CSV, if there are any, or " + _TABLES),
+    RefusedForm("UMLS in RRF", _is_rrf, _TABLES),
+    RefusedForm("OMOP vocabulary tables", _is_omop, _TABLES),
+    RefusedForm(
         "node-link YAML",
         _is_node_link_yaml,
         "convert it to JSON: python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'",
     ),
-    Refused("GA4GH phenopackets", _is_phenopacket, "it describes a person: name a graph that was made of such"),
-    Refused(
+    RefusedForm("GA4GH phenopackets", _is_phenopacket, "it describes a person: name a graph that was made of such"),
+    RefusedForm(
         "GO-CAM (minerva) JSON", _has_keys("individuals", "facts"), "name the model's Turtle file (.ttl), which is RDF"
     ),
-    Refused("Open Targets evidence", _is_open_targets, _TABLES),
-    Refused("a summary of a graph", _is_meta_graph, "it counts a graph's categories: name the graph's own files"),
+    RefusedForm("Open Targets evidence", _is_open_targets, _TABLES),
+    RefusedForm("a summary of a graph", _is_meta_graph, "it counts a graph's categories: name the graph's own files"),
 )
 """Forms that are known and not read."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, Rejected
+from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, RejectedRow
 
 NO_RELATION = "edge"
 """Relation of edges whose file says none."""
@@ -28,7 +28,7 @@ class RowBuffer:
         self._open_world = open_world
         self._nodes: list[NodeRow] = []
         self._edges: list[EdgeRow] = []
-        self._rejects: list[Rejected] = []
+        self._rejects: list[RejectedRow] = []
 
     def node(self, id_: Any, labels: Sequence[str], properties: Mapping[str, Any], at: int | str | None = None) -> None:
         """Add a node, or reject one without an id."""
@@ -69,7 +69,7 @@ class RowBuffer:
         """Keep what could not be read; where it stands is a line, or a place such as ``nodes[3]``."""
         shown = item if isinstance(item, str) else text(item)
         detail = f"{at}: {detail}" if isinstance(at, str) else detail
-        self._rejects.append(Rejected(_line(at), reason, detail, shown[:_SHOWN]))
+        self._rejects.append(RejectedRow(_line(at), reason, detail, shown[:_SHOWN]))
         self._flush_many()
 
     def flush(self) -> None:

@@ -58,7 +58,7 @@ class EdgeRow(NamedTuple):
     line: int | None = None
 
 
-class Rejected(NamedTuple):
+class RejectedRow(NamedTuple):
     """A row that could not be read, and why: a word for its kind, and what was wrong."""
 
     line: int | None
@@ -106,7 +106,7 @@ class GraphTables:
         rows_ = ((r.head, r.relation, r.tail, _texts(r.properties), source.number, r.line) for r in rows)
         self._add("edge", _EDGES, rows_)
 
-    def reject(self, source: Source, rows: Iterable[Rejected]) -> None:
+    def reject(self, source: Source, rows: Iterable[RejectedRow]) -> None:
         """Keep what could not be read, with the reason."""
         self._add("quarantine", _REJECTED, ((source.name, *row) for row in rows))
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kgcheck.errors import KgcheckError
 from kgcheck.forms.columns import admin_fields
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import Rejected
+from kgcheck.forms.tables import RejectedRow
 from kgcheck.loading.lines import read_lines
 
 SEPARATORS = ("\t", ",", ";", "|")
@@ -138,7 +138,7 @@ class TextRows:
         self._source = source
         self._dialect = dialect
         self._width = width
-        self.rejected: list[Rejected] = []
+        self.rejected: list[RejectedRow] = []
         self.short = 0
         self.failure: KgcheckError | None = None
         """Error that broke `batches` off, for a reader that cannot pass an exception on."""
@@ -231,7 +231,7 @@ class TextRows:
         return fields
 
     def _reject(self, line: int | None, reason: str, detail: str, row: str) -> None:
-        self.rejected.append(Rejected(line, reason, detail, row))
+        self.rejected.append(RejectedRow(line, reason, detail, row))
 
 
 def _unquoted(field: str, quote: str) -> str:

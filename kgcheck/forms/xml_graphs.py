@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from kgcheck.errors import InputFormat
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.rows import (
     NO_RELATION,
     RowBuffer,
@@ -210,5 +210,5 @@ def _between_brackets(label: str) -> str:
     return found[1] if found else label
 
 
-FORMS = (Form("GraphML", _fits_graphml, _read_graphml), Form("XGMML", _fits_xgmml, _read_xgmml))
+FORMS = (GraphForm("GraphML", _fits_graphml, _read_graphml), GraphForm("XGMML", _fits_xgmml, _read_xgmml))
 """Forms of XML that are read."""

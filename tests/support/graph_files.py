@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck.duck import connected
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 
@@ -14,7 +14,7 @@ from kgcheck.forms.tables import GraphTables
 class ReadGraph:
     """What a form's reader made of files."""
 
-    def __init__(self, forms: Sequence[Form], *paths: Path) -> None:
+    def __init__(self, forms: Sequence[GraphForm], *paths: Path) -> None:
         self.sources = [Source(path.name, path, number) for number, path in enumerate(paths)]
         self.tables = GraphTables(connected())
         (self.form,) = [form for form in forms if form.fits(self.sources[0])]

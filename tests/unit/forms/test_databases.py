@@ -14,7 +14,7 @@ from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.forms import databases
 from kgcheck.forms.databases import FORMS
-from kgcheck.forms.form import Form
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from tests.support.graph_files import ReadGraph
@@ -181,7 +181,7 @@ def test_a_file_cut_off_behind_its_beginning_is_refused(tmp_path: Path, begin: b
 
 
 @pytest.fixture(scope="module")
-def whole_files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, Form]]:
+def whole_files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, GraphForm]]:
     folder = tmp_path_factory.mktemp("whole")
     scripts = {"kgx": KGX, "semantic": SEMANTIC}
     return [
@@ -193,7 +193,7 @@ def whole_files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, F
 @given(place=st.integers(16, 12_000), put=st.binary(min_size=1, max_size=40))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_damage_to_sqlite_ends_in_tables_or_an_error_for_people(
-    tmp_path: Path, whole_files: list[tuple[bytes, Form]], place: int, put: bytes
+    tmp_path: Path, whole_files: list[tuple[bytes, GraphForm]], place: int, put: bytes
 ) -> None:
     path = tmp_path / "kg.db"
     for whole, form in whole_files:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from kgcheck.forms.databases import FORMS as DATABASES
-from kgcheck.forms.form import Form, Refused
+from kgcheck.forms.form import GraphForm, RefusedForm
 from kgcheck.forms.json_graphs import FORMS as JSON
 from kgcheck.forms.refused import REFUSED
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.xml_graphs import FORMS as XML
 
-KNOWN: list[Form | Refused] = [*REFUSED, *JSON, *XML, *DATABASES]
+KNOWN: list[GraphForm | RefusedForm] = [*REFUSED, *JSON, *XML, *DATABASES]
 CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
     "a pointer of Git LFS": ["version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"],
     "a web page (HTML)": ["<!DOCTYPE html>\n<html>", "\n<!-- x --><HTML lang='en'>"],
