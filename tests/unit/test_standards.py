@@ -54,6 +54,8 @@ def test_the_tables_are_small_and_a_record_is_a_line() -> None:
         ("UniProtKB", "uniprot", ["P04637", "P04637-2", "A0A087X1C5-2", "P04637:PRO_0000185703"], ["FAKE123", "-2"]),
         ("KEGG", "kegg", ["C00031", "R00299", "hsa:7157"], ["?"]),
         ("OMIM.PS", "omim.ps", ["118220", "PS118220"], ["PS"]),
+        # Concepts (M…) are a form of Identifiers.org alone.
+        ("MESH", "mesh", ["D003920", "M0006155"], ["X003920"]),
         ("umls", "umls", ["C0006826"], ["6826"]),
     ],
 )
