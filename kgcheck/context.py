@@ -153,7 +153,7 @@ class Context(Closing):
         return graph if isinstance(graph, FileStore) else None
 
     def recognised(self) -> list[str]:
-        """What the files of a graph were recognised as, and what was left out of them; nothing of a graph store."""
+        """Describe the files of a graph in lines: their forms, and what was left out; no lines of a graph store."""
         return store.files.lines() if (store := self.file_store) else []
 
     def graph_if_there(self) -> "GraphStore | None":

@@ -47,14 +47,14 @@ _TYPED = re.compile(
     r"(.+?):(string|int|integer|long|float|double|boolean|bool|byte|short|char|date|point)(\[\])?", re.IGNORECASE
 )
 PART = re.compile(r"[-_.]?(header|part[-_]?\d+)$")
-"""What neo4j-admin's users put after the name of a file: the header apart, and parts of the rows."""
+"""Endings of file names of neo4j-admin's users: the header apart, and parts of the rows."""
 
 _CURIE = re.compile(r"[A-Za-z][\w.-]*:\S+")
 
 Rows = Sequence[Sequence[str]]
 
 
-class Column(NamedTuple):
+class PropertyColumn(NamedTuple):
     """A column that is read as a property: its place, from 0, and the property's name."""
 
     place: int
@@ -65,9 +65,9 @@ class End(NamedTuple):
     """An end of an edge: the column of its id, and what else a row says of it.
 
     Attributes:
-        place: Column of the id.
-        before: Column whose value stands before the id, joined by `sign`.
-        label: Column of its label, or else `kind`, the label of all.
+        place: PropertyColumn of the id.
+        before: PropertyColumn whose value stands before the id, joined by `sign`.
+        label: PropertyColumn of its label, or else `kind`, the label of all.
         described: A row describes the node, and is all that does.
     """
 
@@ -89,7 +89,7 @@ class NodeColumns:
     labels: int | None = None
     separators: str = "|;"
     kind: str = ""
-    properties: tuple[Column, ...] = ()
+    properties: tuple[PropertyColumn, ...] = ()
     assumed: str = ""
 
 
@@ -103,7 +103,7 @@ class EdgeColumns:
     relation: int | None = None
     name: str = ""
     negation: int | None = None
-    properties: tuple[Column, ...] = ()
+    properties: tuple[PropertyColumn, ...] = ()
     assumed: str = ""
 
 
@@ -133,16 +133,16 @@ class Header:
         return self.lower.index(name)
 
     def values(self, place: int) -> list[str]:
-        """What stands in the first rows of a column, where something does."""
+        """The values of a column in the first rows, without empty ones."""
         return [row[place] for row in self.rows if place < len(row) and row[place].strip()]
 
-    def others(self, *used: int | None, but: Iterable[str] = ()) -> tuple[Column, ...]:
+    def others(self, *used: int | None, but: Iterable[str] = ()) -> tuple[PropertyColumn, ...]:
         """All other columns, as properties."""
-        found: dict[str, Column] = {}
+        found: dict[str, PropertyColumn] = {}
         for place, name in enumerate(self.names):
             plain = (m[1] if (m := _TYPED.fullmatch(name)) else name).strip()
             if place not in used and plain and plain.lower() not in but:
-                found.setdefault(plain, Column(place, plain))
+                found.setdefault(plain, PropertyColumn(place, plain))
         return tuple(found.values())
 
 
@@ -181,7 +181,7 @@ def _of_admin(header: Header) -> Columns | None:
         return EdgeColumns(form=form, head=ends[0], tail=ends[1], relation=kind, name=name, properties=properties)
     if "ID" in places:
         place, key = found["ID"]
-        named = (*properties, Column(place, key)) if key else properties
+        named = (*properties, PropertyColumn(place, key)) if key else properties
         label = "" if "LABEL" in places else header.stem
         form = "neo4j-admin import, nodes"
         return NodeColumns(form=form, id=place, labels=places.get("LABEL"), kind=label, properties=named)
@@ -267,7 +267,9 @@ def _of_hetionet(header: Header) -> Columns | None:
     if header.lower == ["source", "metaedge", "target"]:
         return EdgeColumns(form="Hetionet, edges", head=End(0), tail=End(2), relation=1)
     if header.lower == ["id", "name", "kind"]:
-        return NodeColumns(form="Hetionet, nodes", id=0, labels=2, separators="", properties=(Column(1, "name"),))
+        return NodeColumns(
+            form="Hetionet, nodes", id=0, labels=2, separators="", properties=(PropertyColumn(1, "name"),)
+        )
     return None
 
 
@@ -350,7 +352,7 @@ def _of_gaf(header: Header) -> Columns | None:
     if width not in (15, 16, 17) or not all(re.fullmatch(r"GO:\d{7}", row[4]) for row in rows):
         return None
     head, tail = End(1, 0, label=11, name=2, described=True), End(4, kind="GOTerm", described=True)
-    properties = tuple(Column(place, name) for place, name in _GAF.items())
+    properties = tuple(PropertyColumn(place, name) for place, name in _GAF.items())
     form, name = "GO annotation file (GAF)", "annotated_to"
     return EdgeColumns(form=form, head=head, tail=tail, relation=3, name=name, negation=3, properties=properties)
 
@@ -360,7 +362,7 @@ def _of_old_hpoa(header: Header) -> Columns | None:
     if max(map(len, rows), default=0) != 12 or not all(re.fullmatch(r"HP:\d{7}", row[3]) for row in rows):
         return None
     head, tail = End(0, kind="Disease", name=1, described=True), End(3, kind="PhenotypicFeature", described=True)
-    properties = tuple(Column(place, name) for place, name in _HPOA.items())
+    properties = tuple(PropertyColumn(place, name) for place, name in _HPOA.items())
     form, name = "HPO annotation file", "has_phenotype"
     return EdgeColumns(form=form, head=head, tail=tail, name=name, negation=2, properties=properties)
 
@@ -369,7 +371,7 @@ def _of_admin_part(header: Header) -> Columns | None:
     """Parts of BioCypher without their headers: nodes end in a list of labels, edges in their type."""
     width = max(map(len, header.rows), default=0)
     last = {row[-1] for row in header.rows if len(row) == width}
-    between = tuple(Column(place, f"column_{place + 1}") for place in range(1, width - 1))
+    between = tuple(PropertyColumn(place, f"column_{place + 1}") for place in range(1, width - 1))
     if width >= 3 and len(last) == 1 and next(iter(last)).lower() == header.stem:
         form, ends, kind = "neo4j-admin import, edges without their header", (End(0), End(width - 2)), width - 1
         return EdgeColumns(form=form, head=ends[0], tail=ends[1], relation=kind, properties=between[:-1])

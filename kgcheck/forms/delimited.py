@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.errors import InputFormat
-from kgcheck.forms.columns import PART, Column, Columns, EdgeColumns, End, NodeColumns, admin_fields, columns_of
+from kgcheck.forms.columns import PART, PropertyColumn, Columns, EdgeColumns, End, NodeColumns, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
@@ -19,10 +19,10 @@ _LOOKED = 500
 
 _PARQUET = b"PAR1"
 _NEGATED = r"(^|\|)\s*(not\b|true$|1$|t$|yes$)"
-"""What says in a column of negation that a statement does not hold, in small letters."""
+"""Values of a column of negation by which a statement does not hold, in small letters."""
 
 
-class Table(NamedTuple):
+class FileTable(NamedTuple):
     """A file as a table; ``dialect`` is None of Parquet."""
 
     source: Source
@@ -50,7 +50,7 @@ def read(files: Sequence[Source], tables: GraphTables) -> None:
             tables.notes.append(f"{table.source.name}: {table.columns.assumed}")
 
 
-def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[Table]:
+def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]:
     headers, rest = _apart(files)
     bare: list[str] = []
     for source in rest:
@@ -70,10 +70,10 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[Table]:
         )
 
 
-def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> Table:
+def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> FileTable:
     if source.head.startswith(_PARQUET):
         names = _parquet_names(source)
-        return Table(source, None, names, [], columns_of(source.name, source.stem, names, []))
+        return FileTable(source, None, names, [], columns_of(source.name, source.stem, names, []))
     dialect = dialect_of(source)
     if dialect is None:
         raise InputFormat(f"{source.name} is no table of two and more columns", "docs/forms.md lists the forms")
@@ -82,7 +82,7 @@ def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> Table:
     lines = source.lines[dialect.first - 1 :][:_LOOKED]
     rows = [fields_of(line, dialect.separator, dialect.quote) or [] for line in lines if line]
     columns = columns_of(source.name, source.stem, dialect.header, rows)
-    return Table(source, dialect, dialect.header, rows, columns)
+    return FileTable(source, dialect, dialect.header, rows, columns)
 
 
 def _apart(files: Sequence[Source]) -> tuple[dict[str, list[str]], list[Source]]:
@@ -109,7 +109,7 @@ def _parquet_names(source: Source) -> tuple[str, ...]:
         raise InputFormat(f"{source.name} is no whole Parquet file: {error}", "fetch it again") from error
 
 
-def _read(table: Table, tables: GraphTables) -> None:
+def _read(table: FileTable, tables: GraphTables) -> None:
     rows, width = None, len(table.names) or max(map(len, table.rows), default=1)
     try:
         if table.dialect is None:
@@ -180,7 +180,7 @@ def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables) -> 
         if end.described:
             label = f"list_filter([{_cell(end.label)}], lambda x: x <> '')" if end.label is not None else "[]"
             label = f"[{literal(end.kind)}]" if end.kind else label
-            name = _texts((Column(end.name, "name"),) if end.name is not None else ())
+            name = _texts((PropertyColumn(end.name, "name"),) if end.name is not None else ())
             tables.db.execute(
                 f"INSERT INTO node SELECT {at}, any_value({label}), any_value({name}), {source.number}, min(line)"
                 f" FROM text_row WHERE NOT {lacking} AND {at} NOT IN (SELECT id FROM node) GROUP BY 1"
@@ -203,7 +203,7 @@ def _id(end: End) -> str:
     return f"CASE WHEN {cell} = '' THEN '' ELSE {_cell(end.before)} || {literal(end.sign)} || {cell} END"
 
 
-def _texts(properties: Sequence[Column]) -> str:
+def _texts(properties: Sequence[PropertyColumn]) -> str:
     entries = ", ".join(f"{{k: {literal(name)}, v: {_cell(place)}}}" for place, name in properties)
     return f"map_from_entries(list_filter([{entries}], lambda e: e.v <> ''))" if entries else "MAP {}"
 

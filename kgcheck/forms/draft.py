@@ -81,7 +81,7 @@ def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], s
 
 
 def _chosen(labels: Sequence[str], carried: Mapping[str, int], most_specific: Callable[[Sequence[str]], str]) -> str:
-    """Of the labels of a node that which says most: the most specific of Biolink, else the rarest."""
+    """Choose the label of a node that says most: the most specific of Biolink, else the rarest."""
     if not labels:
         return NODE
     if any(label.startswith(_BIOLINK) for label in labels):
@@ -140,7 +140,7 @@ def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
 
 
 def _properties(keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Of each holder the properties that most have, by the name in the file, as a schema can name them."""
+    """The most common properties of each holder: the name in the file, and that of the schema."""
     stated: dict[str, list[str]] = {}
     for holder, key in keys:
         some = stated.setdefault(holder, [])
@@ -251,9 +251,9 @@ def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str,
         " GROUP BY ALL ORDER BY n DESC, key"
     ).fetchall()
     of_relation = _properties(dict.fromkeys((patterns[number][1], key) for number, key, _ in rows))
-    held = {(number, key) for number, key, _ in rows}
+    stated = {(number, key) for number, key, _ in rows}
     names = {
-        str(number): {key: plain for key, plain in of_relation.get(relation, {}).items() if (number, key) in held}
+        str(number): {key: plain for key, plain in of_relation.get(relation, {}).items() if (number, key) in stated}
         for number, (_, relation, _) in enumerate(patterns)
     }
     _name_properties(db, "edge_property", names)

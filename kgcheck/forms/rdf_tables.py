@@ -24,7 +24,7 @@ _LARGEST_BATCH = 64 * MIB
 """Characters of the objects of statements that are in memory together, about."""
 
 
-SUBCLASS = "_".join(("subclass", "of"))
+SUBCLASS = "subclass_of"
 """Relation of a class to those above it, by its name in RDF and not that of a profile."""
 
 _KEYS = {

@@ -55,7 +55,7 @@ class ReadFiles(NamedTuple):
         )
 
     def lines(self) -> list[str]:
-        """What was recognised, what was assumed and what was left out, in lines for people."""
+        """Describe the files in lines: forms, assumptions, and what was left out."""
         found = [f"{f.name}: {f.form}, {how_many(f.nodes, 'node')}, {how_many(f.edges, 'edge')}" for f in self.files]
         if len(found) > _SHOWN:
             found[_SHOWN:] = [f"and {len(found) - _SHOWN} more files"]
@@ -88,7 +88,7 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
             f"none of {how_many(len(found), 'file')} is a graph that can be read: {tables.refused[0]}",
             "docs/forms.md lists the forms",
         )
-    told: dict[int, ReadFile] = {}
+    counted: dict[int, ReadFile] = {}
     with progress.step("reading files", len(found)) as step:
         for form, files in by_form.values():
             for some in [files] if form.together else [[one] for one in files]:
@@ -102,12 +102,12 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
                 for source in (one for one in some if one.number in tables.forms or not form.together):
                     name = tables.forms.get(source.number, form.name)
                     counts = tables.count("node", source), tables.count("edge", source)
-                    told[source.number] = ReadFile(source.name, name, *counts)
+                    counted[source.number] = ReadFile(source.name, name, *counts)
                     step.advance()
     for form, files in by_form.values():
         for source in files if not form.together else ():
             tables.drop_repeated(source)
-    return ReadFiles(tables, tuple(told[n] for n in sorted(told)), _digest(found))
+    return ReadFiles(tables, tuple(counted[n] for n in sorted(counted)), _digest(found))
 
 
 def _read(form: GraphForm, files: Sequence[Source], tables: GraphTables) -> None:

@@ -12,12 +12,12 @@ _READ = ("databases", "ontologies", "rdf", "json_graphs", "xml_graphs", "delimit
 
 def form_of(source: Source) -> GraphForm:
     """The form of a file; one that is known and not read is refused by its name, as is what no form fits."""
-    from kgcheck.forms.refused import REFUSED
+    from kgcheck.forms import ontologies, refused
 
     if not source.head.strip():
         raise InputFormat(f"{source.name} is empty", "name the files of a graph")
-    refused: tuple[RefusedForm, ...] = REFUSED
-    if found := next((form for form in refused if form.fits(source)), None):
+    known: tuple[RefusedForm, ...] = (*refused.REFUSED, *ontologies.REFUSED)
+    if found := next((form for form in known if form.fits(source)), None):
         raise InputFormat(f"{source.name} is {found.name}, which is not read", found.hint)
     for name in _READ:
         forms: tuple[GraphForm, ...] = import_module(f"kgcheck.forms.{name}").FORMS

@@ -87,7 +87,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _unpacked(path: Path, name: str, scratch: Path, depth: int = 0) -> Iterator[tuple[str, Path]]:
-    """What a file holds, file by file."""
+    """The plain files in a file, each with its name."""
     try:
         with path.open("rb") as stream:
             start = stream.read(512)

@@ -27,7 +27,7 @@ _WORDS = {"subject", "object", "predicate", "source", "target", "id", "category"
 
 
 class Dialect(NamedTuple):
-    """How a text is parted: the separator, the sign of quotes, and lines before the header or the first row."""
+    """Dialect of a text: the separator, the sign of quotes, and lines before the header or the first row."""
 
     separator: str
     quote: str
@@ -43,7 +43,7 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(source: Source) -> Dialect | None:
-    """How a file is parted; None where it is no table of two and more columns."""
+    """Tell the dialect of a file; None where it is no table of two and more columns."""
     lines = source.lines[: _LOOKED + 100]
     comments = 0
     while comments < len(lines) and (lines[comments].startswith(("#", "!")) or not lines[comments].strip()):

@@ -67,7 +67,7 @@ class AuditResult:
     diff: "RunDiff | None" = None
     """Comparison with the findings of the run before."""
     left_out: str = ""
-    """Why too much of a graph's files stayed out."""
+    """Reason why an audit of files is incomplete: too much of them stayed out."""
 
     @property
     def outcomes(self) -> Counter[Outcome]:

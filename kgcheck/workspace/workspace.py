@@ -210,8 +210,8 @@ class Workspace(Context):
             kept = self.settings.home / f"quarantine-{Path(store.name).name}.jsonl"
             store.files.keep_rejected(kept)
             left_out = store.files.incomplete()
-            said = [f"what could not be read: {kept}" if store.files.rejected() else "", left_out, store.unlooked()]
-            notes = (*notes, *filter(None, said))
+            unread = f"what could not be read: {kept}" if store.files.rejected() else ""
+            notes = (*notes, *filter(None, (unread, left_out, store.unlooked())))
         findings, diff = Findings(self.ledger, run), self.diff(after=run)
         return AuditResult(run, tuple(self.tallies(run)), findings, notes, done.papers, diff, left_out)
 
