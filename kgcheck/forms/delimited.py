@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.errors import InputFormat
-from kgcheck.forms.columns import PART, PropertyColumn, Columns, EdgeColumns, End, NodeColumns, admin_fields, columns_of
+from kgcheck.forms.columns import PART, Columns, EdgeColumns, End, NodeColumns, PropertyColumn, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
