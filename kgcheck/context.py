@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, chosen
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, DRAFT, chosen
 from kgcheck.closing import Closing
 from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
 from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.trained_verifier import TrainedVerifier
     from kgcheck.literature.verify import Verifier
     from kgcheck.llm.budget import Limits, Meter
+    from kgcheck.profile.init import Draft
     from kgcheck.questions.answer import Answer
     from kgcheck.questions.resolver import NameResolver
     from kgcheck.reference.live import LiveReference
@@ -102,14 +103,32 @@ class Context(Closing):
         """The schema of the profile, or that of the store: one that was handed over open, or files with a draft."""
         if self._given_store:
             return self._given_store.schema
-        return self.graph.schema if self.is_drafted else read_schema(self.profile)
+        if self._files and self.is_drafted:
+            return self.graph.schema
+        if self.is_drafted:
+            from kgcheck.profile.init import drafted_schema
+
+            return drafted_schema(self._draft)
+        return read_schema(self.profile)
 
     @property
     def is_drafted(self) -> bool:
-        """Tell whether the store are graph files, whose schema is drafted from them."""
+        """Tell whether the schema is drafted from the graph: that of files, unless a profile is named for them."""
+        return self.profile == DRAFT or (self.profile == DEFAULT_PROFILE and bool(self._files))
+
+    @cached_property
+    def _files(self) -> list[Path]:
         from kgcheck.forms.store import graph_files
 
-        return self.profile == DEFAULT_PROFILE and bool(graph_files(self.store))
+        return [] if self._given_store else graph_files(self.store)
+
+    @cached_property
+    def _draft(self) -> "Draft":
+        """A draft of the profile of the graph in a store."""
+        from kgcheck.graph.survey import survey
+        from kgcheck.profile.init import draft_profile
+
+        return draft_profile(survey(self.store, self.settings, self.progress), DRAFT)
 
     def close(self) -> None:
         """Close what is open. What comes after it is refused; findings that were given out can still be read."""
@@ -134,14 +153,13 @@ class Context(Closing):
         return self._opened.get("graph", self._open_graph)
 
     def _open_graph(self) -> "AbstractContextManager[GraphStore]":
-        from kgcheck.forms.store import FileStore, graph_files
+        from kgcheck.forms.store import FileStore
         from kgcheck.graph.open import open_store
 
-        if files := graph_files(self.store):
+        if self._files:
             schema = None if self.is_drafted else read_schema(self.profile)
-            return cast(
-                "AbstractContextManager[GraphStore]", FileStore(files, self.settings, self.progress, schema=schema)
-            )
+            store = FileStore(self._files, self.settings, self.progress, schema=schema)
+            return cast("AbstractContextManager[GraphStore]", store)
         return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
 
     @property
@@ -153,8 +171,10 @@ class Context(Closing):
         return graph if isinstance(graph, FileStore) else None
 
     def recognised(self) -> list[str]:
-        """Describe the files of a graph in lines: their forms, and what was left out; no lines of a graph store."""
-        return store.files.lines() if (store := self.file_store) else []
+        """Describe in lines what was recognised in a graph without a profile, and what was left out."""
+        if store := self.file_store:
+            return store.files.lines()
+        return list(self._draft.notes) if self.is_drafted else []
 
     def graph_if_there(self) -> "GraphStore | None":
         """The graph; None where none is named, and the default one is not there."""

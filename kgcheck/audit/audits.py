@@ -24,13 +24,13 @@ class AuditedRun(NamedTuple):
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
     papers = str(context.literature.resolve()) if context.literature else None
-    if context.is_drafted:
-        # No source is known to decide what stands in files of any graph.
+    if context.is_drafted and not context.schema.sources:
+        # No source is known to decide what stands in the graph.
         if CheckType.STRUCTURE not in scope.types:
             wanted = ", ".join(scope.types)
             raise UsageError(
-                f"nothing decides {wanted} in files whose schema is drafted",
-                "leave out --type, or load the graph with a profile that names sources (docs/forms.md)",
+                f"nothing decides {wanted} in a graph of which nothing but a draft is known",
+                "leave out --type, or write a profile that names sources: kgcheck profile init (docs/forms.md)",
             )
         scope = scope.model_copy(update={"types": (CheckType.STRUCTURE,)})
     return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)

@@ -92,6 +92,8 @@ def audit(
         if missing := [name for name in files if not is_address(name) and not Path(name).exists()]:
             raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
         parts["store"] = ",".join(files)
+        if not given("profile"):
+            parts["profile"] = DRAFT
     begun: Run | None = None
     if resume:
         _refuse_changes()
@@ -101,7 +103,7 @@ def audit(
             parts["store"] = _store_of(begun, parts["store"])
         if not given("reference"):
             parts["reference"] = begun.reference
-        if not given("profile") and begun.profile != DRAFT:
+        if not given("profile"):
             parts["profile"] = begun.profile
     with open_workspace(parts) as workspace:
         note(*workspace.recognised())

@@ -262,7 +262,7 @@ def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str,
             type=relation,
             head=head,
             tail=tail,
-            loops=None if head == tail else False,
+            loops="unknown" if head == tail else False,
             hierarchy=head == tail and _is_hierarchy(relation),
             properties={plain: Property(type="string") for plain in names[str(number)].values()},
         )

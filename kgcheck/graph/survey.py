@@ -13,6 +13,7 @@ from kgcheck.profile.schema import KeyType, PropertyType, Schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
+from kgcheck.standards import biolink
 
 SAMPLE = 1_000
 """Nodes of a label, or edges of a pattern, whose values are looked at."""
@@ -46,11 +47,17 @@ class _Survey:
         kind = _kinds(sets)
         nodes = Counter[str]()
         also: dict[str, set[str]] = {}
+        above = _also_carried(kind)
         for labels, n in sets:
             if not labels:
                 self._left_out.append(f"{n:,} nodes without a label")
                 continue
             name = kind[tuple(labels)]
+            if name in above:
+                # A scan of that label would read those others, too.
+                shown = " and ".join(sorted(above[name])[:2])
+                self._left_out.append(f"{n:,} nodes of {', '.join(labels)} alone, which nodes of {shown} are, too")
+                continue
             nodes[name] += n
             others = set(labels) - {name}
             also[name] = also[name] & others if name in also else others
@@ -143,7 +150,24 @@ def _kinds(sets: Iterable[tuple[Sequence[str], int]]) -> dict[tuple[str, ...], s
     carried = Counter[str]()
     for labels, n in sets:
         carried.update(dict.fromkeys(labels, n))
-    return {tuple(labels): min(labels, key=lambda s: (carried[s], s)) for labels, _ in sets if labels}
+    model = biolink.model()
+    return {tuple(labels): _most_telling(labels, carried, model) for labels, _ in sets if labels}
+
+
+def _most_telling(labels: Sequence[str], carried: Mapping[str, int], model: biolink.Model) -> str:
+    """Choose of labels that stand together the most specific class of Biolink, else the one that the fewest carry."""
+    if len(labels) > 1 and all(model.category(label) for label in labels):
+        return model.most_specific(labels) or labels[0]
+    return min(labels, key=lambda s: (carried[s], s))
+
+
+def _also_carried(kind: Mapping[tuple[str, ...], str]) -> dict[str, set[str]]:
+    """Labels that say most of some nodes, and that nodes of other kinds carry besides: by label, those kinds."""
+    found: dict[str, set[str]] = {}
+    for labels, name in kind.items():
+        for other in set(labels) - {name}:
+            found.setdefault(other, set()).add(name)
+    return {label: kinds for label, kinds in found.items() if label in kind.values()}
 
 
 def _likeness_to_id(name: str) -> tuple[int, str]:

@@ -1,8 +1,10 @@
 """Draft a profile's graph.toml from the survey of a graph, with guesses marked in comments."""
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import replacing
 from kgcheck.profile.folder import GRAPH
 from kgcheck.profile.recognise import Recognised, alike, recipes_of, recognise
-from kgcheck.profile.schema import KEY, PropertyType
+from kgcheck.profile.schema import KEY, PropertyType, Schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 
 _PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):(.+)")
@@ -27,6 +29,12 @@ class Draft(NamedTuple):
 def draft_profile(survey: GraphSurvey, name: str) -> Draft:
     """Draft a profile."""
     return _Drafting(survey, name).draft()
+
+
+def drafted_schema(draft: Draft) -> Schema:
+    """The schema of a draft that is in no folder."""
+    digest = hashlib.sha256(draft.text.encode()).hexdigest()[:12]
+    return Schema.model_validate(tomllib.loads(draft.text) | {"digest": digest})
 
 
 def write_profile(draft: Draft, folder: Path) -> Path:
@@ -92,11 +100,17 @@ class _Drafting:
         yield f"title = {_text(counts)}"
         if self._survey.profile:
             yield f"reads = {_array([self._survey.profile])}  # the store says that kgcheck loaded it with this profile"
+        if self._has_curies():
+            yield 'standards = ["bioregistry"]  # most ids are CURIEs'
         if recipes := recipes_of(sorted(self._sources)):
             yield "references = ["
             yield from (f"    {_text(recipe)}," for recipe in recipes)
             yield "]"
         yield ""
+
+    def _has_curies(self) -> bool:
+        ids = [id_ for label in self._survey.labels for id_ in label.ids]
+        return sum(bool(_PREFIX.fullmatch(id_)) for id_ in ids) * 2 > len(ids)
 
     def _label(self, label: LabelSurvey) -> Iterator[str]:
         known = recognise(label.name, label.ids)
@@ -107,7 +121,9 @@ class _Drafting:
             yield f"key = {_text(label.key)}"
         if label.key_type != "string":
             yield f"key_type = {_text(label.key_type)}"
-        yield f"id_pattern = {_text(known.label.id_pattern if known else _pattern_of(label.ids))}"
+        # What was not looked at may have another form: only a form that all have is one to be held against.
+        is_form_of_all = known is not None and known.share == 1
+        yield f"id_pattern = {_text(known.label.id_pattern if known and is_form_of_all else '.+')}"
         yield f"id_example = {_text(label.ids[0])}"
         if label.also:
             yield f"also = {_array(label.also)}"
@@ -115,7 +131,8 @@ class _Drafting:
         if known and known.sure:
             self._known[label.name] = known
             self._sources.add(known.label.authority.source)
-            yield f"authority = {_inline(known.label.authority.model_dump(exclude_defaults=True))}"
+            issued = {} if is_form_of_all else {"pattern": known.label.id_pattern}
+            yield f"authority = {_inline(known.label.authority.model_dump(exclude_defaults=True) | issued)}"
             present = {p.name for p in label.properties}
             for name, check in known.label.attributes.items():
                 if name in present:
@@ -167,7 +184,7 @@ class _Drafting:
 
     def _direction(self, relation: RelationSurvey) -> Iterator[str]:
         if relation.loops:
-            yield f"# a guess: loops = true, for {relation.loops:,} edges lead from a node to itself"
+            yield f'loops = "unknown"  # {relation.loops:,} edges lead from a node to itself'
         if relation.mutual:
             shown = f"{relation.mutual:,} of {relation.edges:,} edges are there in the other direction, too"
             yield f"# a guess: symmetric = true, for {shown}"
@@ -204,12 +221,6 @@ def _types(relations: Iterable[RelationSurvey]) -> dict[tuple[str, str], Propert
         key: next(iter(kinds)) if len(kinds) == 1 else "number" if kinds <= numbers else "string"
         for key, kinds in found.items()
     }
-
-
-def _pattern_of(ids: Sequence[str]) -> str:
-    """The form of ids that no reference knows: their prefix, if they have one in common."""
-    prefixes = {match[1] if (match := _PREFIX.fullmatch(id_)) else "" for id_ in ids}
-    return f"{re.escape(prefixes.pop())}:.+" if len(prefixes) == 1 and "" not in prefixes else ".+"
 
 
 def _text(value: str) -> str:

@@ -129,9 +129,9 @@ class Pattern(Value):
     head: str
     tail: str
     symmetric: bool = Field(default=False, description="order means nothing: an edge says the same in either direction")
-    loops: bool | None = Field(
+    loops: bool | Literal["unknown"] = Field(
         default=False,
-        description="an edge from a node to itself means something; none: nobody knows, so that it is not called wrong",
+        description="an edge from a node to itself means something; where that is unknown, it is not called wrong",
     )
     hierarchy: bool = Field(default=False, description="the tail is a parent of the head")
     properties: dict[str, Property] = {}
@@ -225,10 +225,10 @@ class Schema(Value):
                         where=f"relations[{pattern}].{key}",
                         what=f"{pattern} names the label {end!r}, which is not described",
                     )
-            if (pattern.symmetric or pattern.loops) and pattern.head != pattern.tail:
+            if (pattern.symmetric or pattern.loops is True) and pattern.head != pattern.tail:
                 what = f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
                 yield Mistake(where=f"relations[{pattern}]", what=what)
-            if pattern.hierarchy and (pattern.head != pattern.tail or pattern.symmetric or pattern.loops):
+            if pattern.hierarchy and (pattern.head != pattern.tail or pattern.symmetric or pattern.loops is True):
                 what = f"{pattern} is a hierarchy, so that it joins one label, in one direction and without loops"
                 yield Mistake(where=f"relations[{pattern}]", what=what)
 

@@ -206,7 +206,7 @@ def test_among_others_a_file_of_no_form_is_left_out_and_the_audit_is_incomplete(
 def test_files_and_a_store_are_not_both_the_graph(graph: Path, tmp_path: Path) -> None:
     assert kgcheck("audit", "graph", "--store", "x.lbdb", cwd=tmp_path).refuses("FILES are the graph")
     assert kgcheck("audit", "graph", "none.tsv", cwd=tmp_path).refuses("there is no file none.tsv")
-    assert kgcheck("audit", "graph", "--type", "triple", cwd=tmp_path).refuses("nothing decides triple in files")
+    assert kgcheck("audit", "graph", "--type", "triple", cwd=tmp_path).refuses("nothing decides triple")
 
 
 def test_a_run_over_files_that_was_cut_off_goes_on(

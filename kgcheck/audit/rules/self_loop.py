@@ -13,7 +13,7 @@ def self_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
 
     A sequence carries the accession of its protein, so only edges within one label can loop.
     """
-    if pattern.head != pattern.tail or pattern.loops is not False:
+    if pattern.head != pattern.tail or pattern.loops:
         return None
     return f"SELECT head, tail, NULL, NULL FROM {graph.edges(pattern)} WHERE head = tail"
 

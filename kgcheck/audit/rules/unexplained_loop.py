@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def unexplained_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
     """Select edges from a node to itself where the profile leaves open what they mean."""
-    if pattern.head != pattern.tail or pattern.loops is not None:
+    if pattern.head != pattern.tail or pattern.loops != "unknown":
         return None
     return f"SELECT head, tail, NULL, NULL FROM {graph.edges(pattern)} WHERE head = tail"
 
