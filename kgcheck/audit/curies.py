@@ -18,7 +18,7 @@ ALL = "(all)"
 """Stands for the id where a whole label, relation or prefix is meant."""
 
 DOUBTED_SHARE = 0.01
-"""Where more of a prefix's ids than this share miss its pattern, the pattern is doubted, and not the ids."""
+"""Share of a prefix's ids above which those that miss its pattern make that doubted, and are not wrong themselves."""
 
 _BEYOND_CHANCE = 1.645
 """Standard errors above that share before it counts as more, 5 % one-sided: one id of 40 makes no doubt."""
@@ -215,10 +215,11 @@ def curie_of(name: str, schema: Schema) -> str | None:
 
 
 def meant(curie: str) -> str:
-    """What a name may be meant for that differs in case and joints alone, in words; else nothing."""
+    """Name the term that differs in case and joints alone, in words; else nothing."""
     model = biolink.model()
     bare = _joined(curie.removeprefix(biolink.PREFIX))
-    known: list[Category | Predicate] = [*model.categories.values(), *filter(model.is_predicate, model.slots.values())]
+    predicates = [slot for slot in model.slots.values() if slot.is_predicate]
+    known: list[Category | Predicate] = [*model.categories.values(), *predicates]
     alike = [term.curie for term in known if _joined(term.name) == bare and term.curie != curie]
     return f" ({' and '.join(alike)} is one)" if alike else ""
 

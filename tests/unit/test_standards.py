@@ -18,7 +18,7 @@ from kgcheck.standards.tables import NAMES, standard
 MODEL, REGISTRY = model(), registry()
 RECORDS = {record.prefix: record for record in REGISTRY}
 PLAIN = sorted(one.curie for one in MODEL.categories.values() if not (one.mixin or one.abstract))
-PREDICATES = sorted(name for name, slot in MODEL.slots.items() if MODEL.is_predicate(slot))
+PREDICATES = sorted(name for name, slot in MODEL.slots.items() if slot.is_predicate)
 
 
 def test_each_standard_says_what_it_is_compiled_from() -> None:
@@ -233,15 +233,16 @@ def test_tables_are_compiled_alike_from_the_same_files(tmp_path: Path, capsys: p
     ]
     assert biolink["slots"] == [
         {"name": "a_value"},
-        {"name": "acted_on_by", "is_a": "related_to", "required": True},
+        {"name": "acted_on_by", "is_a": "related_to", "required": True, "is_predicate": True},
         {
             "name": "acts_on",
             "is_a": "related_to",
             "mixins": ["slot_mixin"],
             "inverse": "acted_on_by",
             "canonical": True,
+            "is_predicate": True,
         },
-        {"name": "related_to", "domain": "NamedThing", "range": "NamedThing", "symmetric": True},
+        {"name": "related_to", "domain": "NamedThing", "range": "NamedThing", "symmetric": True, "is_predicate": True},
     ]
     assert bioregistry["prefixes"] == [
         {"prefix": "a", "preferred": "A", "banana": "A"},

@@ -20,8 +20,8 @@ RULE = Rule(
     meaning="a label that is no class of the Biolink model, of the release that the finding names",
     groups=("names", "standards"),
     is_fault=True,
-    bad="nodes of the category biolink:Genes",
-    good="nodes of the category biolink:Gene",
+    bad="nodes of the category biolink:Cells",
+    good="nodes of the category biolink:Cell",
     source="biolink",
     of_graph=unknown_categories,
 )
