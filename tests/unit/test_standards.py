@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck.profile.folder import profile_names
+from kgcheck.profile.schema import load_schema
 from kgcheck.resources import resource_dir
 from kgcheck.standards import compile as compiling
 from kgcheck.standards.biolink import model
@@ -30,6 +32,11 @@ def test_each_standard_says_what_it_is_compiled_from() -> None:
         assert found.url("") == ""
     assert standard("bioregistry").url("go") == "https://bioregistry.io/go"
     assert standard("biolink").url("Gene") == "https://w3id.org/biolink/vocab/Gene"
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_the_rules_look_at_no_graph_of_a_profile_of_our_own(name: str) -> None:
+    assert load_schema(name).profile.standards == ()
 
 
 def test_the_tables_are_small_and_a_record_is_a_line() -> None:
