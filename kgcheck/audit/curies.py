@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from kgcheck.model import Ref
 from kgcheck.plurals import how_many
 from kgcheck.profile.schema import Label, Pattern, Schema
-from kgcheck.quoting import literal
+from kgcheck.quoting import identifier, literal
 from kgcheck.rules import RuleGraph, RuleHit
 from kgcheck.standards import biolink, bioregistry
 from kgcheck.standards.biolink import Category, Predicate
@@ -18,7 +18,7 @@ ALL = "(all)"
 """Stands for the id where a whole label, relation or prefix is meant."""
 
 DOUBTED_SHARE = 0.01
-"""Where more of a prefix's ids than this share miss its pattern, the pattern is doubted, and not the ids."""
+"""Share of a prefix's ids above which those that miss its pattern make that doubted, and are not wrong themselves."""
 
 _BEYOND_CHANCE = 1.645
 """Standard errors above that share before it counts as more, 5 % one-sided: one id of 40 makes no doubt."""
@@ -31,6 +31,9 @@ _CURIE = r"^[A-Za-z_][A-Za-z0-9_.+-]*:(?:[^/]|/[^/]|/?$)"
 _LOCAL = "substr(id, strpos(id, ':') + 1)"
 _PREFIX = "split_part(id, ':', 1)"
 _EMPTY_PART = f"({_LOCAL} = '' OR starts_with({_LOCAL}, ':'))"
+
+_CATEGORY = "category"
+"""Property in which a graph in KGX form may keep all categories of a node, and not only the one that is its label."""
 
 _NOT_WRITTEN = r"[\s\p{Z}\x{FFFD}\x00-\x1f]"
 """Spaces, and control characters, which a copy of a graph shows as U+FFFD."""
@@ -163,11 +166,11 @@ def invalid_ids(graph: RuleGraph) -> Iterator[tuple[Label, str, bioregistry.Pref
     judged = {one.record.prefix for one in misfits(graph) if not one.is_doubt}
     empty_too = curies(graph).is_of_curies
     for label, select in _with_form(graph):
-        for identifier, spelled, is_empty in graph.select(f"""
+        for node_id, spelled, is_empty in graph.select(f"""
             SELECT id, prefix, empty_part FROM ({select}) WHERE misfit ORDER BY id"""):
             record = bioregistry.registry().find(spelled)
             if record and (empty_too if is_empty else record.prefix in judged):
-                yield label, identifier, record
+                yield label, node_id, record
 
 
 def _with_form(graph: RuleGraph) -> Iterator[tuple[Label, str]]:
@@ -215,10 +218,11 @@ def curie_of(name: str, schema: Schema) -> str | None:
 
 
 def meant(curie: str) -> str:
-    """What a name may be meant for that differs in case and joints alone, in words; else nothing."""
+    """Name the term that differs in case and joints alone, in words; else nothing."""
     model = biolink.model()
     bare = _joined(curie.removeprefix(biolink.PREFIX))
-    known: list[Category | Predicate] = [*model.categories.values(), *filter(model.is_predicate, model.slots.values())]
+    predicates = [slot for slot in model.slots.values() if slot.is_predicate]
+    known: list[Category | Predicate] = [*model.categories.values(), *predicates]
     alike = [term.curie for term in known if _joined(term.name) == bare and term.curie != curie]
     return f" ({' and '.join(alike)} is one)" if alike else ""
 
@@ -232,6 +236,23 @@ def categories(graph: RuleGraph) -> Iterator[tuple[Label, str, Category | None]]
     for label in graph.labels:
         if curie := curie_of(label.name, graph.schema):
             yield label, curie, biolink.model().category(curie)
+
+
+def stated_categories(graph: RuleGraph) -> dict[str, tuple[Label, int]]:
+    """CURIEs in a property ``category``, where nodes have one, each with the first label and the number of nodes."""
+    found: dict[str, tuple[Label, int]] = {}
+    for label in graph.labels:
+        if not graph.schema.profile.standards or _CATEGORY not in label.properties:
+            continue
+        value = identifier(_CATEGORY)
+        several = value if label.properties[_CATEGORY].type == "strings" else f"string_split({value}, '|')"
+        for name, count in graph.select(f"""
+            SELECT name, count(*) FROM (SELECT unnest(list_distinct({several})) AS name FROM {graph.nodes(label)})
+            WHERE trim(name) <> '' GROUP BY name ORDER BY name"""):
+            if curie := curie_of(name, graph.schema):
+                first, before = found.get(curie, (label, 0))
+                found[curie] = first, before + count
+    return found
 
 
 def predicates(graph: RuleGraph) -> Iterator[tuple[list[Pattern], str, Predicate | None]]:

@@ -333,7 +333,7 @@ def _source(rule: Reason) -> str:
 
 
 def _cited(hit: Fault, place: str, seen_at: datetime) -> dict[str, Any]:
-    """What evidence says of its source: of a standard, the release that is shipped and the address of the record."""
+    """The fields by which evidence cites its source: of a standard, the release that is shipped and a record of it."""
     source, record = _source(hit.rule), hit.record or place
     if source not in STANDARDS:
         return {"source": source, "release": "as audited", "record": record, "retrieved_at": seen_at}

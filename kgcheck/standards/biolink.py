@@ -7,8 +7,6 @@ from functools import cache, cached_property
 from kgcheck.standards.tables import Standard, standard, tables
 
 PREFIX = "biolink:"
-_PREDICATES = "related_to"
-"""The slot of which all predicates are kinds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +32,7 @@ class Category(_Term):
 
 @dataclass(frozen=True, kw_only=True)
 class Predicate(_Term):
-    """A slot of the model; it is a predicate where `Model.is_predicate` says so.
+    """A slot of the model; a predicate is one that joins two nodes.
 
     ``domain`` and ``range`` are names of classes; where it states none, `Model.end` has that of what it is a kind of.
     ``inverse`` is named by either of two slots. ``canonical`` is the one of them that the model asks for.
@@ -46,6 +44,7 @@ class Predicate(_Term):
     symmetric: bool = False
     canonical: bool = False
     required: bool = False
+    is_predicate: bool = False
 
 
 class Model:
@@ -75,11 +74,7 @@ class Model:
         (True, None)
         """
         found = self.slots.get(name.removeprefix(PREFIX))
-        return found if found and self.is_predicate(found) else None
-
-    def is_predicate(self, slot: Predicate) -> bool:
-        """Tell whether a slot joins two nodes: all that do are kinds of ``related_to``."""
-        return _PREDICATES in self.ancestors(slot)
+        return found if found and found.is_predicate else None
 
     def ancestors(self, term: _Term) -> frozenset[str]:
         """Names of a term and of all that it is a kind of, mixins and theirs included."""
@@ -139,7 +134,7 @@ class Model:
         return inverse if inverse and inverse.canonical and not predicate.canonical else None
 
     def most_specific(self, categories: Sequence[str]) -> str | None:
-        """Of the categories of a node, which may name all ancestors, the most specific one, as it is written there.
+        """The most specific of the categories of a node, which may name all ancestors, as it is written there.
 
         Classes of their own come before mixins and abstract ones, and what the model does not know comes last; of
         several that are no kinds of each other, the first. None where there are none.

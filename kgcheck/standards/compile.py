@@ -34,6 +34,9 @@ _BIOREGISTRY = {
     "record_url": "https://bioregistry.io/{}",
 }
 
+_ALL_PREDICATES = "related to"
+"""The slot of which all predicates are kinds."""
+
 _PATTERNS_BY = ("miriam", "wikidata.property", "bartoc")
 """The registries whose patterns the Bioregistry takes where it has none of its own, in its order."""
 
@@ -66,12 +69,27 @@ def biolink_tables(model: Mapping[str, Any], imported: Iterable[Mapping[str, Any
     spelled = {prefix for one in classes.values() for prefix in (one or {}).get("id_prefixes", ())}
     # "KnowledgeGraph" and "knowledge graph" are one CURIE: the one with more to say is taken.
     of_classes = _by_name(_class(name, one or {}) for name, one in classes.items())
-    of_slots = _by_name(_slot(name, one or {}, classes) for name, one in slots.items())
+    of_slots = _by_name(
+        _slot(name, one or {}, classes) | _stated(is_predicate=_ALL_PREDICATES in _kinds(name, slots))
+        for name, one in slots.items()
+    )
     return {
         "prefixes": sorted(spelled | set(model.get("prefixes") or ())),
         "classes": of_classes,
         "slots": of_slots,
     }
+
+
+def _kinds(name: str, slots: Mapping[str, Any]) -> set[str]:
+    """The names of a slot and of all that it is a kind of."""
+    found: set[str] = set()
+    left = [name]
+    while left:
+        if (one := left.pop()) not in found:
+            found.add(one)
+            stated = slots.get(one) or {}
+            left += [above for above in (stated.get("is_a"), *(stated.get("mixins") or ())) if above]
+    return found
 
 
 def _by_name(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -64,12 +64,16 @@ def _merged(rows: Mapping[str, Any]) -> tuple[Rows, Rows]:
 
 def schema_of(nodes: Rows, edges: Rows, standards: Sequence[str]) -> Schema:
     """A profile of the labels, patterns and properties of some rows."""
-    labels = [{"name": n, "meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"} for n in nodes]
+
+    def texts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        keys = {key for row in rows for key in row} - {"id", "head", "tail"}
+        return {"properties": {key: {"type": "string"} for key in sorted(keys)}}
+
+    form = {"meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"}
+    labels = [{"name": name} | form | texts(rows) for name, rows in nodes.items()]
     ends = [dict(zip(("head", "type", "tail"), name.split(), strict=True)) for name in edges]
-    named = [{key for row in rows for key in row} - {"head", "tail"} for rows in edges.values()]
-    texts = [{"properties": {key: {"type": "string"} for key in sorted(keys)}} for keys in named]
+    relations = [end | texts(rows) for end, rows in zip(ends, edges.values(), strict=True)]
     profile = {"name": "case", "version": 1, "title": "a case", "standards": standards}
-    relations = [end | text for end, text in zip(ends, texts, strict=True)]
     return Schema.model_validate({"profile": profile, "labels": labels, "relations": relations})
 
 

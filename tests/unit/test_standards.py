@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgcheck.profile.folder import profile_names
+from kgcheck.profile.schema import load_schema
 from kgcheck.resources import resource_dir
 from kgcheck.standards import compile as compiling
 from kgcheck.standards.biolink import model
@@ -18,7 +20,7 @@ from kgcheck.standards.tables import NAMES, standard
 MODEL, REGISTRY = model(), registry()
 RECORDS = {record.prefix: record for record in REGISTRY}
 PLAIN = sorted(one.curie for one in MODEL.categories.values() if not (one.mixin or one.abstract))
-PREDICATES = sorted(name for name, slot in MODEL.slots.items() if MODEL.is_predicate(slot))
+PREDICATES = sorted(name for name, slot in MODEL.slots.items() if slot.is_predicate)
 
 
 def test_each_standard_says_what_it_is_compiled_from() -> None:
@@ -30,6 +32,11 @@ def test_each_standard_says_what_it_is_compiled_from() -> None:
         assert found.url("") == ""
     assert standard("bioregistry").url("go") == "https://bioregistry.io/go"
     assert standard("biolink").url("Gene") == "https://w3id.org/biolink/vocab/Gene"
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_the_rules_look_at_no_graph_of_a_profile_of_our_own(name: str) -> None:
+    assert load_schema(name).profile.standards == ()
 
 
 def test_the_tables_are_small_and_a_record_is_a_line() -> None:
@@ -233,15 +240,16 @@ def test_tables_are_compiled_alike_from_the_same_files(tmp_path: Path, capsys: p
     ]
     assert biolink["slots"] == [
         {"name": "a_value"},
-        {"name": "acted_on_by", "is_a": "related_to", "required": True},
+        {"name": "acted_on_by", "is_a": "related_to", "required": True, "is_predicate": True},
         {
             "name": "acts_on",
             "is_a": "related_to",
             "mixins": ["slot_mixin"],
             "inverse": "acted_on_by",
             "canonical": True,
+            "is_predicate": True,
         },
-        {"name": "related_to", "domain": "NamedThing", "range": "NamedThing", "symmetric": True},
+        {"name": "related_to", "domain": "NamedThing", "range": "NamedThing", "symmetric": True, "is_predicate": True},
     ]
     assert bioregistry["prefixes"] == [
         {"prefix": "a", "preferred": "A", "banana": "A"},

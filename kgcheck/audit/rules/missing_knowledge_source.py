@@ -31,8 +31,8 @@ def edges_without_knowledge_source(graph: RuleGraph) -> Iterator[RuleHit]:
         total = sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
         first, _ = missing[0]
         ends = Ref(label=first.head, id=ALL), Ref(label=first.tail, id=ALL)
-        told = f"{sum(number for _, number in missing):,} of {total:,} edges"
-        detail = f"{told} have no {_PROPERTY}, which {biolink_release()} asks for"
+        shown = f"{sum(number for _, number in missing):,} of {total:,} edges"
+        detail = f"{shown} have no {_PROPERTY}, which {biolink_release()} asks for"
         yield RuleHit(ends[0], first.type, ends[1], detail, _PROPERTY)
 
 

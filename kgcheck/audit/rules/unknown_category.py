@@ -2,26 +2,33 @@
 
 from collections.abc import Iterator
 
+from kgcheck.model import Ref
+from kgcheck.plurals import how_many
 from kgcheck.rules import Rule, RuleGraph, RuleHit
+from kgcheck.standards.biolink import model
 
 
 def unknown_categories(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find labels that are no class of the model, each once."""
-    from kgcheck.audit.curies import biolink_release, categories, hit_of_label, meant
+    """Find labels, and other categories that nodes have beside theirs, that are no class of the model, each once."""
+    from kgcheck.audit.curies import ALL, biolink_release, categories, hit_of_label, meant, stated_categories
 
-    for label, curie, found in categories(graph):
-        if found is None:
-            yield hit_of_label(graph, label, f"{curie} is no class of {biolink_release()}{meant(curie)}")
+    labels = {curie: label for label, curie, found in categories(graph) if found is None}
+    for curie, label in labels.items():
+        yield hit_of_label(graph, label, f"{curie} is no class of {biolink_release()}{meant(curie)}")
+    for curie, (label, count) in stated_categories(graph).items():
+        if curie not in labels and model().category(curie) is None:
+            detail = f"{curie} is no class of {biolink_release()}{meant(curie)}; {how_many(count, 'node')}"
+            yield RuleHit(Ref(label=label.name, id=ALL), None, None, detail, part=curie)
 
 
 RULE = Rule(
     name="unknown_category",
     words="Category that the Biolink model has not",
-    meaning="a label that is no class of the Biolink model, of the release that the finding names",
+    meaning="a label, or a category beside it, that is no class of the Biolink model, of the release of the finding",
     groups=("names", "standards"),
     is_fault=True,
-    bad="nodes of the category biolink:Genes",
-    good="nodes of the category biolink:Gene",
+    bad="nodes of the category biolink:Cells",
+    good="nodes of the category biolink:Cell",
     source="biolink",
     of_graph=unknown_categories,
 )

@@ -21,8 +21,8 @@ RULE = Rule(
     meaning="a relation that is no predicate of the Biolink model, of the release that the finding names",
     groups=("names", "standards"),
     is_fault=True,
-    bad="edges of biolink:positively_regulates",
-    good="edges of biolink:regulates",
+    bad="edges of biolink:is_assessed_by",
+    good="edges of biolink:affects",
     source="biolink",
     of_graph=unknown_predicates,
 )
