@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, DRAFT, chosen
 from kgcheck.closing import Closing
 from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
+from kgcheck.graph.open import is_address
 from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
 from kgcheck.model import Ref, Value
 from kgcheck.profile.schema import Schema, read_schema
@@ -23,7 +24,7 @@ from kgcheck.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
-    from kgcheck.forms.store import FileStore
+    from kgcheck.forms.store import DraftedStore
     from kgcheck.graph.names import NameIndex
     from kgcheck.graph.py2neo import Graph
     from kgcheck.graph.store import GraphStore
@@ -103,7 +104,7 @@ class Context(Closing):
         """The schema of the profile, or that of the store: one that was handed over open, or files with a draft."""
         if self._given_store:
             return self._given_store.schema
-        if self._files and self.is_drafted:
+        if self.is_drafted and (self._files or is_address(self.store)):
             return self.graph.schema
         if self.is_drafted:
             from kgcheck.profile.init import drafted_schema
@@ -153,9 +154,12 @@ class Context(Closing):
         return self._opened.get("graph", self._open_graph)
 
     def _open_graph(self) -> "AbstractContextManager[GraphStore]":
-        from kgcheck.forms.store import FileStore
+        from kgcheck.forms.store import FileStore, ServerCopy
         from kgcheck.graph.open import open_store
 
+        if self.is_drafted and is_address(self.store):
+            copy = ServerCopy(self.store, self.settings, self.progress)
+            return cast("AbstractContextManager[GraphStore]", copy)
         if self._files:
             schema = None if self.is_drafted else read_schema(self.profile)
             store = FileStore(self._files, self.settings, self.progress, schema=schema)
@@ -163,16 +167,16 @@ class Context(Closing):
         return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
 
     @property
-    def file_store(self) -> "FileStore | None":
-        """The graph, open, where it is in files; None of a graph store."""
-        from kgcheck.forms.store import FileStore
+    def drafted_store(self) -> "DraftedStore | None":
+        """The graph, open, where it was read without a profile; None of a graph store."""
+        from kgcheck.forms.store import DraftedStore
 
         graph = self.graph
-        return graph if isinstance(graph, FileStore) else None
+        return graph if isinstance(graph, DraftedStore) else None
 
     def recognised(self) -> list[str]:
         """Describe in lines what was recognised in a graph without a profile, and what was left out."""
-        if store := self.file_store:
+        if store := self.drafted_store:
             return store.files.lines()
         return list(self._draft.notes) if self.is_drafted else []
 

@@ -78,17 +78,22 @@ class End(NamedTuple):
     kind: str = ""
     name: int | None = None
     described: bool = False
+    space: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeColumns:
-    """Columns of a table of nodes. ``kind`` is the label of all where no column has it."""
+    """Columns of a table of nodes.
+
+    ``kind`` is the label of all where no column has it, ``space`` that of the ids in neo4j-admin, ``:ID(Gene)``.
+    """
 
     form: str
     id: int
     labels: int | None = None
     separators: str = "|;"
     kind: str = ""
+    space: str = ""
     properties: tuple[PropertyColumn, ...] = ()
     assumed: str = ""
 
@@ -168,23 +173,24 @@ def admin_fields(fields: Sequence[str]) -> bool:
 
 
 def _of_admin(header: Header) -> Columns | None:
-    found: dict[str, tuple[int, str]] = {}
+    found: dict[str, tuple[int, str, str]] = {}
     for place, name in enumerate(header.names):
         if m := _ADMIN.fullmatch(name):
-            found.setdefault(m[2].upper(), (place, m[1]))
-    places = {kind: place for kind, (place, _) in found.items()}
+            found.setdefault(m[2].upper(), (place, m[1], (m[3] or "")[1:-1]))
+    places = {kind: place for kind, (place, *_) in found.items()}
     properties = header.others(*places.values())
     if "START_ID" in places and "END_ID" in places:
-        ends = End(places["START_ID"]), End(places["END_ID"])
+        ends = [End(places[key], space=found[key][2]) for key in ("START_ID", "END_ID")]
         kind, name = places.get("TYPE"), "" if "TYPE" in places else header.stem
         form = "neo4j-admin import, edges"
         return EdgeColumns(form=form, head=ends[0], tail=ends[1], relation=kind, name=name, properties=properties)
     if "ID" in places:
-        place, key = found["ID"]
+        place, key, space = found["ID"]
         named = (*properties, PropertyColumn(place, key)) if key else properties
         label = "" if "LABEL" in places else header.stem
         form = "neo4j-admin import, nodes"
-        return NodeColumns(form=form, id=place, labels=places.get("LABEL"), kind=label, properties=named)
+        labels = places.get("LABEL")
+        return NodeColumns(form=form, id=place, labels=labels, kind=label, space=space, properties=named)
     return None
 
 

@@ -42,12 +42,21 @@ def read(files: Sequence[Source], tables: GraphTables) -> None:
     found = list(_tables(files, tables))
     if not found:
         raise InputFormat("; ".join(tables.refused[:3]) or "there are headers alone", "docs/forms.md lists the forms")
+    spaced = _has_numbers_in_spaces(found)
     # Nodes first: rows of edges describe their ends only where nothing else does.
     for table in sorted(found, key=lambda table: isinstance(table.columns, EdgeColumns)):
-        _read(table, tables)
+        _read(table, tables, spaced=spaced)
         tables.forms[table.source.number] = table.columns.form
         if table.columns.assumed:
             tables.notes.append(f"{table.source.name}: {table.columns.assumed}")
+
+
+def _has_numbers_in_spaces(found: Sequence[FileTable]) -> bool:
+    """Tell whether ids are whole numbers, which are one in their space alone: 1 of Gene and 1 of Film."""
+    nodes = [(table.rows, table.columns) for table in found if isinstance(table.columns, NodeColumns)]
+    if len({columns.space for _, columns in nodes}) < 2:
+        return False
+    return any(row[columns.id].isdigit() for rows, columns in nodes for row in rows[:50] if columns.id < len(row))
 
 
 def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]:
@@ -109,7 +118,7 @@ def _parquet_names(source: Source) -> tuple[str, ...]:
         raise InputFormat(f"{source.name} is no whole Parquet file: {error}", "fetch it again") from error
 
 
-def _read(table: FileTable, tables: GraphTables) -> None:
+def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
     rows, width = None, len(table.names) or max(map(len, table.rows), default=1)
     try:
         if table.dialect is None:
@@ -137,13 +146,17 @@ def _read(table: FileTable, tables: GraphTables) -> None:
     if rows and rows.short:
         tables.notes.append(f"{table.source.name}: {rows.short:,} rows end before the last of {width} columns")
     if isinstance(table.columns, NodeColumns):
-        _insert_nodes(table.source, table.columns, tables)
+        _insert_nodes(table.source, table.columns, tables, spaced=spaced)
     else:
-        _insert_edges(table.source, table.columns, tables)
+        _insert_edges(table.source, table.columns, tables, spaced=spaced)
 
 
-def _insert_nodes(source: Source, columns: NodeColumns, tables: GraphTables) -> None:
-    at, labels = _cell(columns.id), f"[{literal(columns.kind)}]" if columns.kind else "[]"
+def _insert_nodes(source: Source, columns: NodeColumns, tables: GraphTables, *, spaced: bool) -> None:
+    cell = _cell(columns.id)
+    at, labels = (
+        _in_space(cell, columns.space) if spaced else cell,
+        f"[{literal(columns.kind)}]" if columns.kind else "[]",
+    )
     if columns.labels is not None:
         cell = _cell(columns.labels)
         parted = f"regexp_split_to_array({cell}, {literal(f'[{columns.separators}]')})"
@@ -157,8 +170,8 @@ def _insert_nodes(source: Source, columns: NodeColumns, tables: GraphTables) -> 
     tables.lists_nodes = True
 
 
-def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables) -> None:
-    head, tail = _id(columns.head), _id(columns.tail)
+def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables, *, spaced: bool) -> None:
+    head, tail = (_id(end, spaced=spaced) for end in (columns.head, columns.tail))
     relation, negated = literal(columns.name), "false"
     if columns.relation is not None:
         stated = _cell(columns.relation)
@@ -196,11 +209,17 @@ def _cell(place: int | None) -> str:
     return "''" if place is None else f"trim(coalesce(fields[{place + 1}], ''))"
 
 
-def _id(end: End) -> str:
+def _id(end: End, *, spaced: bool) -> str:
     cell = _cell(end.place)
+    if spaced:
+        return _in_space(cell, end.space)
     if end.before is None:
         return cell
     return f"CASE WHEN {cell} = '' THEN '' ELSE {_cell(end.before)} || {literal(end.sign)} || {cell} END"
+
+
+def _in_space(cell: str, space: str) -> str:
+    return f"CASE WHEN {cell} = '' THEN '' ELSE {literal(f'{space}/')} || {cell} END" if space else cell
 
 
 def _texts(properties: Sequence[PropertyColumn]) -> str:

@@ -1,18 +1,22 @@
 """FileStore: graph files in their owners' forms as a graph store that is only read."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
+import duckdb
 import pyarrow as pa
 
+from kgcheck.choices import DRAFT
 from kgcheck.duck import working_database
 from kgcheck.errors import StoreError
 from kgcheck.forms.draft import draft_schema
-from kgcheck.forms.read import ReadFiles, read_files
-from kgcheck.graph.open import is_address
+from kgcheck.forms.read import ReadFile, ReadFiles, read_files
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import GraphTables
+from kgcheck.graph.open import check_address, is_address
 from kgcheck.graph.store import (
     MOST_HOPS,
     Counts,
@@ -36,8 +40,8 @@ from kgcheck.settings import Settings
 _ROWS = 100_000
 
 
-class FileStore:
-    """A graph in files, read into a temporary database when it is opened, with a schema that is drafted from it.
+class DraftedStore:
+    """A graph of any kind, read whole into a temporary database, with a schema that is drafted from it.
 
     It answers what an audit asks; there is nothing to load into, and no Cypher.
     """
@@ -47,22 +51,19 @@ class FileStore:
 
     def __init__(
         self,
-        paths: Sequence[Path],
+        name: str,
+        reading: Callable[[duckdb.DuckDBPyConnection, Path], ReadFiles],
         settings: Settings,
-        progress: Progress | None = None,
-        *,
         schema: Schema | None = None,
     ) -> None:
-        self._open = ExitStack()
-        self.name = ",".join(str(path.absolute()) for path in paths)
+        self.name = name
         with ExitStack() as opening:
             scratch = opening.enter_context(temporary_folder())
             self._db = opening.enter_context(working_database(settings))
-            self.files: ReadFiles = read_files(paths, self._db, scratch, progress or NoProgress())
-            shown = ", ".join(path.name for path in paths[:3])
+            self.files = reading(self._db, scratch)
+            shown = ", ".join(file.name for file in self.files.files[:3])
             drafted = draft_schema(self.files.tables, shown, self.files.digest[:12], _most_specific)
             self._open = opening.pop_all()
-        self.drafted = drafted
         self.schema = schema or drafted
         self._numbers = {str(pattern): number for number, pattern in enumerate(drafted.relations)}
         rows = self._db.execute("SELECT 'label', * FROM label_property UNION ALL SELECT 'edge', * FROM edge_property")
@@ -128,7 +129,7 @@ class FileStore:
         ).fetchall()
         ids = f", nor whether the ids exist ({', '.join(f'{prefix} {n:,}' for prefix, n in rows[:5])}" if rows else ""
         more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
-        return f"not looked at: whether {edges:,} edges hold{more}: no source is named for files (docs/forms.md)"
+        return f"not looked at: whether {edges:,} edges hold{more}: no source is known for such a graph (docs/forms.md)"
 
     # Single nodes and edges
 
@@ -192,7 +193,7 @@ class FileStore:
 
     def _refuse(self, what_for: str) -> NoReturn:
         raise StoreError(
-            f"{what_for} needs a graph store, and {self.name} are files that are only read",
+            f"{what_for} needs a graph store, and {self.name} is only read",
             "load the graph: kgcheck load DIR --store graph.lbdb",
         )
 
@@ -221,6 +222,55 @@ class FileStore:
             found = cursor.execute(statement, parameters)
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+class FileStore(DraftedStore):
+    """A graph in files of their owners' forms, read where they lie."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        settings: Settings,
+        progress: Progress | None = None,
+        *,
+        schema: Schema | None = None,
+    ) -> None:
+        name = ",".join(str(path.absolute()) for path in paths)
+        shown = progress or NoProgress()
+        super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown), settings, schema)
+
+
+class ServerCopy(DraftedStore):
+    """A copy of a graph of any kind on a Neo4j server, which is only read."""
+
+    backend = "neo4j"
+
+    def __init__(self, address: str, settings: Settings, progress: Progress | None = None) -> None:
+        from kgcheck.forms.server import read_server
+        from kgcheck.graph.neo4j import Neo4jStore
+
+        nothing = Schema.model_validate(
+            {"profile": {"name": DRAFT, "version": 1, "title": "any graph"}, "labels": (), "relations": ()}
+        )
+
+        def reading(db: duckdb.DuckDBPyConnection, scratch: Path) -> ReadFiles:
+            check_address(address)
+            source, tables = Source(address, scratch), GraphTables(db)
+            with Neo4jStore(address, nothing, settings, any_profile=True) as store:
+                self._id, self._state = store.store_id(), store.state()
+                read_server(store, source, tables, progress or NoProgress())
+            counts = tables.count("node"), tables.count("edge")
+            return ReadFiles(tables, (ReadFile(address, "Neo4j", *counts),), self._state or "")
+
+        super().__init__(address, reading, settings)
+
+    def store_id(self) -> str:
+        """See GraphStore."""
+        return self._id
+
+    def state(self) -> str | None:
+        """See GraphStore."""
+        return self._state
 
 
 def graph_files(name: str) -> list[Path]:

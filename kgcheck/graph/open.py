@@ -47,7 +47,7 @@ def open_store(
             any_profile=any_profile,
             with_retired=with_retired,
         )
-    _check_address(name)
+    check_address(name)
     from kgcheck.graph.neo4j import Neo4jStore
 
     return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile, with_retired=with_retired)
@@ -63,7 +63,7 @@ def is_address(name: str) -> bool:
     return "://" in name
 
 
-def _check_address(name: str) -> None:
+def check_address(name: str) -> None:
     """Refuse what is no address of a server. A message says no part of one that may hold a password."""
     if carries_credentials(name):
         raise UsageError(*_WITH_CREDENTIALS)

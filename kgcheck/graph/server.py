@@ -215,6 +215,16 @@ class CypherServerStore(CatalogueReads):
         rows = self._rows("survey_relations", self._kept("a", "r", "b"))
         return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in rows]
 
+    def whole_nodes(self) -> Iterator[Row]:
+        """All nodes of a graph of any kind: the server's number, labels and properties, streamed."""
+        with closing(self._read(self._cypher.text("whole_nodes", **self._kept("n")), {})) as rows:
+            yield from rows
+
+    def whole_edges(self) -> Iterator[Row]:
+        """All edges: the server's numbers of head and tail, type and properties, streamed."""
+        with closing(self._read(self._cypher.text("whole_edges", **self._kept("a", "r", "b")), {})) as rows:
+            yield from rows
+
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
         return self._rows(statement, places | self._kept(*SURVEYED[statement]), **parameters)
 

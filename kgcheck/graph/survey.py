@@ -109,9 +109,9 @@ class _Survey:
     ) -> tuple[str, KeyType]:
         """The property by which nodes of a label are told apart: texts first, `id` before others that are called so."""
         whole = [p for p in properties if p.type in _KEY_TYPES and p.filled == len(sample)]
-        for p in sorted(whole, key=lambda p: (_KEY_TYPES[p.type][0], _likeness_to_id(p.name))):
+        for p in sorted(whole, key=lambda p: (_KEY_TYPES[p.type][0], likeness_to_id(p.name))):
             (_, kind, wanted), name = _KEY_TYPES[p.type], p.name
-            if _likeness_to_id(name)[0] > 2 or any(type(node[name]) is not wanted for node in sample):
+            if likeness_to_id(name)[0] > 2 or any(type(node[name]) is not wanted for node in sample):
                 continue
             places = {"label": quoted(label), "property": quoted(name)}
             ((n, filled, different),) = self._store.survey("survey_key", places)
@@ -170,7 +170,8 @@ def _also_carried(kind: Mapping[tuple[str, ...], str]) -> dict[str, set[str]]:
     return {label: kinds for label, kinds in found.items() if label in kind.values()}
 
 
-def _likeness_to_id(name: str) -> tuple[int, str]:
+def likeness_to_id(name: str) -> tuple[int, str]:
+    """Rank a property by its name, 0 the most like an id, 3 not at all; the name itself comes second."""
     lower = name.lower()
     if lower == "id":
         return 0, name

@@ -206,7 +206,7 @@ class Workspace(Context):
 
     def _audited(self, done: "AuditedRun") -> AuditResult:
         run, notes, left_out = done.run, done.notes, ""
-        if store := self.file_store:
+        if store := self.drafted_store:
             kept = self.settings.home / f"quarantine-{Path(store.name).name}.jsonl"
             store.files.keep_rejected(kept)
             left_out = store.files.incomplete()

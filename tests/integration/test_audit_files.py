@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from collections import Counter
@@ -17,7 +18,9 @@ from kgcheck.forms.store import FileStore, graph_files
 from kgcheck.graph.store import Reading
 from kgcheck.model import Outcome, Ref, Triple
 from kgcheck.settings import Settings
+from kgcheck.standards.biolink import model
 from tests.support.audits import kgcheck
+from tests.support.neo4j_fixtures import Neo4jTarget
 
 NODES = """id\tcategory\tname\tin_taxon
 HGNC:11998\tbiolink:NamedThing|biolink:Gene\tTP53\tNCBITaxon:9606
@@ -280,3 +283,56 @@ def test_a_path_is_files_unless_it_is_an_embedded_store(graph: Path, tmp_path: P
     assert graph_files(str(tmp_path / "a,b.tsv")) == [tmp_path / "a,b.tsv"]
     both = [graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv"]
     assert graph_files(",".join(map(str, both))) == both
+
+
+def test_numbers_are_ids_in_their_space_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "import"
+    folder.mkdir()
+    (folder / "genes.csv").write_text("id:ID(Gene),name\n1,TP53\n2,BRCA2\n", encoding="utf-8")
+    (folder / "films.csv").write_text("id:ID(Film),name\n1,Metropolis\n", encoding="utf-8")
+    (folder / "seen.csv").write_text(":START_ID(Gene),:END_ID(Film)\n1,1\n2,2\n", encoding="utf-8")
+
+    _, report, _ = audited("import", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {"films": 1, "genes": 2, MISSING_NODE: 0}
+    ((wrong,),) = ([f for f in report["findings"] if f["outcome"] == "refuted"],)
+    assert (wrong["reason"], wrong["object"]["id"]) == ("dangling_edge", "Film/2")
+    assert reasons(report, "insufficient")["id_on_two_labels"] == 0
+
+
+@pytest.mark.slow
+def test_a_graph_on_a_server_has_the_findings_of_its_files(
+    clean_neo4j: Neo4jTarget, graph: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its nodes carry every ancestor of their category as labels, as Biolink's loaders write them."""
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
+    rows = list(csv.DictReader(NODES.splitlines(), delimiter="\t", restval=""))
+    with clean_neo4j.driver() as driver:
+        for row in rows:
+            category = model().category(row["category"].rpartition("|")[2])
+            assert category
+            labels = ":".join(f"`biolink:{name}`" for name in sorted(model().ancestors(category)))
+            stated = {key: row[key] for key in ("id", "name", "in_taxon") if row[key]}
+            driver.execute_query(f"CREATE (n:{labels}) SET n = $stated", stated=stated)
+        for edge in csv.DictReader(EDGES.splitlines(), delimiter="\t"):
+            driver.execute_query(
+                f"MATCH (a {{id: $head}}), (b {{id: $tail}}) CREATE (a)-[r:`{edge['predicate']}`]->(b)"
+                " SET r.primary_knowledge_source = $source",
+                head=edge["subject"],
+                tail=edge["object"],
+                source=edge["primary_knowledge_source"],
+            )
+        before = driver.execute_query("MATCH (n) RETURN count(n) AS n")[0][0]["n"]
+
+    _, files, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
+    code, server, err = audited(clean_neo4j.uri, "--ledger", "b.sqlite", cwd=tmp_path)
+
+    assert code == 1
+    found = {f["fingerprint"] for f in server["findings"]}
+    # A server has no edge to a node that is not there.
+    assert found == {f["fingerprint"] for f in files["findings"] if f["reason"] != "dangling_edge"}
+    assert "Neo4j, 5 nodes, 6 edges" in err
+    assert "ids: id of 2 sets of labels" in err
+    with clean_neo4j.driver() as driver:
+        assert driver.execute_query("MATCH (n) RETURN count(n) AS n")[0][0]["n"] == before

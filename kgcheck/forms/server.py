@@ -1,0 +1,102 @@
+"""Read a graph of any kind whole from a Neo4j server into tables, where it is drafted and audited as files are."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kgcheck.forms.rows import text
+from kgcheck.forms.source import Source
+from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow
+from kgcheck.graph.marks import MARKS
+from kgcheck.graph.neo4j import Neo4jStore
+from kgcheck.graph.store import META_LABEL
+from kgcheck.graph.survey import likeness_to_id
+from kgcheck.progress import Progress
+
+_DIFFERENT = 0.9
+"""Share of different values above which a property may be an id: the others are of nodes that share one."""
+
+
+def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress: Progress) -> None:
+    """Read all nodes and edges of a server; of each label, the property that is like an id calls its nodes."""
+    with progress.step("reading nodes") as step:
+        tables.add_nodes(source, _advancing(step.advance, _nodes(store)))
+    with progress.step("reading edges") as step:
+        tables.add_edges(source, _advancing(step.advance, _edges(store)))
+    tables.lists_nodes = True
+    _call_by_ids(tables)
+
+
+def _nodes(store: Neo4jStore) -> Iterator[NodeRow]:
+    for number, labels, properties in store.whole_nodes():
+        if META_LABEL not in labels:
+            yield NodeRow(str(number), sorted(labels), _texts(properties))
+
+
+def _edges(store: Neo4jStore) -> Iterator[EdgeRow]:
+    for head, tail, relation, properties in store.whole_edges():
+        yield EdgeRow(str(head), relation, str(tail), _texts(properties))
+
+
+def _advancing(advance: Any, rows: Iterator[Any]) -> Iterator[Any]:
+    for row in rows:
+        advance()
+        yield row
+
+
+def _texts(properties: Mapping[str, Any]) -> dict[str, str]:
+    kept = {name: value for name, value in properties.items() if name not in MARKS}
+    return {name: shown for name, value in kept.items() if (shown := text(_plain(value)))}
+
+
+def _plain(value: Any) -> Any:
+    """A value of the driver as JSON has it: times, places and bytes become texts."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _call_by_ids(tables: GraphTables) -> None:
+    """Put in place of the server's numbers the values of the property that is like an id, for each set of labels."""
+    db = tables.db
+    rows = db.execute(
+        """
+        SELECT labels, key, count(*), count(DISTINCT value), any_value(nodes)
+        FROM (SELECT labels, unnest(map_keys(properties)) AS key, unnest(map_values(properties)) AS value, nodes
+              FROM (SELECT *, count(*) OVER (PARTITION BY labels) AS nodes FROM node))
+        GROUP BY ALL
+        """
+    ).fetchall()
+    keys: dict[tuple[str, ...], str] = {}
+    for labels, key, filled, different, nodes in sorted(rows, key=lambda row: likeness_to_id(row[1])):
+        is_key = filled == nodes and different >= _DIFFERENT * nodes and likeness_to_id(key)[0] <= 2
+        if is_key:
+            keys.setdefault(tuple(labels), key)
+    used = Counter(keys.values())
+    db.execute("CREATE TEMP TABLE key_of (labels VARCHAR[], key VARCHAR)").fetchall()
+    if keys:
+        db.executemany("INSERT INTO key_of VALUES (?, ?)", [(list(labels), key) for labels, key in keys.items()])
+    # A node without such a property keeps the server's number, in a form that no other id has. Whole numbers are ids
+    # of their labels alone.
+    db.execute(
+        """
+        CREATE TEMP TABLE id_of AS
+        SELECT n.id AS number, n.properties[k.key] AS stated, CASE
+            WHEN stated IS NULL THEN 'node ' || n.id
+            WHEN regexp_full_match(stated, '[0-9]+') THEN array_to_string(n.labels, '+') || '/' || stated
+            ELSE stated END AS id
+        FROM node n LEFT JOIN key_of k ON n.labels = k.labels
+        """
+    ).fetchall()
+    db.execute("UPDATE node SET id = i.id FROM id_of i WHERE i.number = node.id").fetchall()
+    for end in ("head", "tail"):
+        db.execute(f"UPDATE edge SET {end} = i.id FROM id_of i WHERE i.number = edge.{end}").fetchall()
+    db.execute(
+        """
+        UPDATE node SET properties = map_from_entries(list_filter(map_entries(properties), lambda e: e.key <> k.key))
+        FROM key_of k WHERE node.labels = k.labels
+        """
+    ).fetchall()
+    ((without,),) = db.execute("SELECT count(*) FROM node n ANTI JOIN key_of k ON n.labels = k.labels").fetchall()
+    shown = ", ".join(f"{key} of {n} sets of labels" for key, n in used.most_common(5))
+    tables.notes.append(f"ids: {shown or 'none'}" + (f"; {without:,} nodes have none" if without else ""))
