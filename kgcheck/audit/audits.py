@@ -24,7 +24,7 @@ class AuditedRun(NamedTuple):
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
     papers = str(context.literature.resolve()) if context.literature else None
-    if context.is_drafted and not context.schema.sources:
+    if not context.schema.sources and context.drafted_store:
         # No source is known to decide what stands in the graph.
         if CheckType.STRUCTURE not in scope.types:
             wanted = ", ".join(scope.types)

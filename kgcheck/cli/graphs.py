@@ -404,16 +404,27 @@ def profile_list_profiles(format_: str) -> None:
 
 @profile.command("init")
 @workspace_options("store")
+@click.argument("files", nargs=-1, type=FilePath(exists=True), metavar="[FILES]...")
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
-def profile_init(workspace: "Workspace", out: Path) -> None:
+def profile_init(workspace: "Workspace", files: tuple[Path, ...], out: Path) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
-    Nothing is written to the store. A draft can be used at once; what it guesses stands in comments.
+    Of FILES, a graph in its owner's form, the draft is what `kgcheck audit FILES` works with, to be edited. Nothing is
+    written to the graph. A draft can be used at once; what it guesses stands in comments.
     """
+    from kgcheck.forms.store import FileStore
     from kgcheck.graph.survey import survey
-    from kgcheck.profile.init import draft_profile, write_profile
+    from kgcheck.profile.init import draft_of_schema, draft_profile, write_profile
 
     _refuse_profile(out)
+    if files:
+        with FileStore(files, workspace.settings, workspace.progress) as store:
+            shown = ", ".join(path.name for path in files)
+            path = write_profile(draft_of_schema(store.schema, out.resolve().name, shown), out)
+            note(*store.files.lines())
+        note(f"wrote {path}: {store.schema.profile.title}")
+        note(f"next: kgcheck audit {' '.join(map(str, files))} --profile {out.absolute()}")
+        return
     seen = survey(workspace.store, workspace.settings, workspace.progress)
     draft = draft_profile(seen, out.resolve().name)
     path = write_profile(draft, out)

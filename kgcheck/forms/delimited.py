@@ -12,6 +12,7 @@ from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from kgcheck.forms.text_rows import SEPARATORS, Dialect, TextRows, dialect_of, fields_of
+from kgcheck.plurals import how_many
 from kgcheck.quoting import identifier, literal
 
 _LOOKED = 500
@@ -144,7 +145,9 @@ def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
     if rows:
         tables.reject(table.source, rows.rejected)
     if rows and rows.short:
-        tables.notes.append(f"{table.source.name}: {rows.short:,} rows end before the last of {width} columns")
+        tables.notes.append(
+            f"{table.source.name}: {how_many(rows.short, 'row ends', 'rows end')} before the last of {width} columns"
+        )
     if isinstance(table.columns, NodeColumns):
         _insert_nodes(table.source, table.columns, tables, spaced=spaced)
     else:

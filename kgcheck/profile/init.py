@@ -37,6 +37,24 @@ def drafted_schema(draft: Draft) -> Schema:
     return Schema.model_validate(tomllib.loads(draft.text) | {"digest": digest})
 
 
+def draft_of_schema(schema: Schema, name: str, origin: str) -> Draft:
+    """The draft of a schema that was made of files, to be edited in a folder."""
+    head = schema.profile.model_dump(mode="json", exclude_defaults=True) | {"name": name}
+    lines = [
+        f"# A draft, made by kgcheck profile init from {_comment(origin)}. docs/profiles.md explains every key.",
+        "",
+    ]
+    lines += ["[profile]", *(f"{key} = {_value(value)}" for key, value in head.items()), ""]
+    for table, holders in (("labels", schema.labels), ("relations", schema.relations)):
+        for holder in holders:
+            stated = holder.model_dump(mode="json", exclude_defaults=True)
+            properties = stated.pop("properties", {})
+            lines += [f"[[{table}]]", *(f"{key} = {_value(value)}" for key, value in stated.items())]
+            lines += [f"[{table}.properties]"] if properties else []
+            lines += [*(f"{key} = {_value(value)}" for key, value in properties.items()), ""]
+    return Draft("\n".join(lines), ())
+
+
 def write_profile(draft: Draft, folder: Path) -> Path:
     """Write a draft as graph.toml of a new profile."""
     path = folder / GRAPH
@@ -233,23 +251,22 @@ def _array(values: Iterable[str]) -> str:
 
 
 def _inline(table: dict[str, object]) -> str:
-    parts = []
-    for name, value in table.items():
-        if value is None:
-            continue
-        match value:
-            case bool():
-                shown = str(value).lower()
-            case int() | float():
-                shown = repr(value)
-            case dict():
-                shown = _inline(value)
-            case list() | tuple():
-                shown = _array(map(str, value))
-            case _:
-                shown = _text(str(value))
-        parts.append(f"{name} = {shown}")
+    parts = [f"{name} = {_value(value)}" for name, value in table.items() if value is not None]
     return "{ " + ", ".join(parts) + " }"
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return repr(value)
+        case dict():
+            return _inline(value)
+        case list() | tuple():
+            return _array(map(str, value))
+        case _:
+            return _text(str(value))
 
 
 def _comment(text: str) -> str:

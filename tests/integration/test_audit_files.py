@@ -285,6 +285,21 @@ def test_a_path_is_files_unless_it_is_an_embedded_store(graph: Path, tmp_path: P
     assert graph_files(",".join(map(str, both))) == both
 
 
+def test_the_draft_of_files_is_a_profile_to_be_edited(graph: Path, tmp_path: Path) -> None:
+    said = kgcheck("profile", "init", "graph", "--out", "mine", cwd=tmp_path)
+    assert (said.code, "wrote mine/graph.toml: a draft: 3 labels, 5 relation patterns" in said.err) == (0, True)
+    assert kgcheck("profile", "validate", "mine", cwd=tmp_path).code == 0
+    _, first, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
+    _, same, _ = audited("graph", "--profile", "./mine", "--ledger", "b.sqlite", cwd=tmp_path)
+    assert [f["fingerprint"] for f in first["findings"]] == [f["fingerprint"] for f in same["findings"]]
+
+    profile = tmp_path / "mine" / "graph.toml"
+    profile.write_text(profile.read_text(encoding="utf-8").replace('loops = "unknown"', "loops = true"), "utf-8")
+    _, edited, _ = audited("graph", "--profile", "./mine", "--ledger", "b.sqlite", cwd=tmp_path)
+
+    assert reasons(edited, "insufficient")["unexplained_loop"] == 0
+
+
 def test_numbers_are_ids_in_their_space_alone(tmp_path: Path) -> None:
     folder = tmp_path / "import"
     folder.mkdir()
