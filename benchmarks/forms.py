@@ -64,7 +64,7 @@ def held(folder: Path, work: Path) -> Result:
     counted = ""
     try:
         ledger = work / f"{folder.name}.sqlite"
-        with Workspace(store=files, ledger=ledger, settings=Settings(home=work)) as workspace:
+        with Workspace(store=f"files:{files}", ledger=ledger, settings=Settings(home=work)) as workspace:
             said += workspace.recognised()
             graph = cast(FileStore, workspace.graph)
             counts = graph.counts()

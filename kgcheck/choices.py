@@ -14,6 +14,9 @@ DEFAULT_STORE = ".kgcheck/graph.lbdb"
 DEFAULT_PROFILE = "ckg"
 """The profile where none is named; of graph files, a schema is drafted instead."""
 
+FILES = "files:"
+"""Beginning of the name of a store that is graph files: ``files:nodes.tsv,edges.tsv``."""
+
 DRAFT = "draft"
 """Name of the profile of a schema that was drafted from files."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE, DRAFT, THRESHOLDS
+from kgcheck.choices import DEFAULT_STORE, DRAFT, FILES, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -91,7 +91,8 @@ def audit(
             raise UsageError("FILES are the graph, and --store names another one", "leave one of them out")
         if missing := [name for name in files if not is_address(name) and not Path(name).exists()]:
             raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
-        parts["store"] = ",".join(files)
+        server = is_address(files[0]) and len(files) == 1
+        parts["store"] = files[0] if server else FILES + ",".join(files)
         if not given("profile"):
             parts["profile"] = DRAFT
     begun: Run | None = None

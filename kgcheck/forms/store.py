@@ -9,14 +9,14 @@ from typing import Any, NoReturn, Self
 import duckdb
 import pyarrow as pa
 
-from kgcheck.choices import DRAFT
+from kgcheck.choices import DRAFT, FILES
 from kgcheck.duck import working_database
 from kgcheck.errors import StoreError
 from kgcheck.forms.draft import draft_schema
 from kgcheck.forms.read import ReadFile, ReadFiles, read_files
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
-from kgcheck.graph.open import check_address, is_address
+from kgcheck.graph.open import check_address
 from kgcheck.graph.store import (
     MOST_HOPS,
     Counts,
@@ -235,7 +235,7 @@ class FileStore(DraftedStore):
         *,
         schema: Schema | None = None,
     ) -> None:
-        name = ",".join(str(path.absolute()) for path in paths)
+        name = FILES + ",".join(str(path.absolute()) for path in paths)
         shown = progress or NoProgress()
         super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown), settings, schema)
 
@@ -274,23 +274,16 @@ class ServerCopy(DraftedStore):
 
 
 def graph_files(name: str) -> list[Path]:
-    """The files or folders that the name of a store stands for, joined by commas; none where it is a graph store."""
-    if is_address(name):
-        return []
-    paths = [Path(name)] if Path(name).exists() else [Path(part) for part in name.split(",")]
-    if not all(path.exists() for path in paths) or (len(paths) == 1 and _is_embedded(paths[0])):
-        return []
-    return paths
+    """The files and folders that a store's name stands for, ``files:PATH,PATH``; none where it is a graph store.
 
-
-def _is_embedded(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(4)
-            return start == b"LBUG" or (not start and path.suffix == ".lbdb")
-    except OSError:
-        # A folder holds files; what may not be read is told by whoever opens it.
-        return not path.is_dir()
+    >>> graph_files("files:nodes.tsv,edges.tsv"), graph_files("graph.lbdb")
+    ([PosixPath('nodes.tsv'), PosixPath('edges.tsv')], [])
+    """
+    if not name.startswith(FILES):
+        return []
+    whole = name.removeprefix(FILES)
+    # A comma may be part of a name.
+    return [Path(whole)] if Path(whole).exists() else [Path(part) for part in whole.split(",")]
 
 
 def _most_specific(labels: Sequence[str]) -> str:

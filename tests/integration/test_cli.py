@@ -193,7 +193,7 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
             "Invalid value for '--format'",
             "x.csv ends in .csv, and none is written",
         ),
-        (("audit", "extra"), "Got unexpected extra argument", ""),
+        (("audit", "extra"), "there is no file extra", "name one that is there"),
         (("audit",), "there is no graph at .kgcheck/graph.lbdb", "kgcheck load DIR --store .kgcheck/graph.lbdb"),
         (("audit", "--store", "."), ". is a folder", "name a file"),
         (("audit", "--store", "junk"), "junk is not an embedded graph", ""),
