@@ -121,6 +121,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     objective = 'title = "SOD1 in sclerosis"\nobjective = "Find it."\n'
     (folder / "objective.toml").write_text(objective, encoding="utf-8")
     _add_loaders(folder)
+    for name in ("nodes.tsv", "edges.tsv"):
+        shutil.copy(ROOT / "loaders/kgx/demo/import" / name, folder / name)
     (folder / "corpus").symlink_to(ROOT / "corpus")
     shutil.copy(ROOT / "corpus/demo/notes.jsonl", folder / "notes.jsonl")
     assert kgcheck("corpus", "add", "notes.jsonl", "--index", "papers", "--model", "none", cwd=folder).code == 0
