@@ -2,10 +2,13 @@
 
 The graphs and their truths (``truth.json``: must_report, may_report, must_not_refute) are foreign/forms of the shared
 data, or of another folder laid out alike. A graph is audited as a stranger would, from its files and without a profile.
+With ``--edges``, a generated graph in KGX form of so many edges is audited instead.
 """
 
 import argparse
 import json
+import random
+import resource
 import sys
 import time
 from collections import Counter
@@ -115,13 +118,54 @@ def is_known(finding: Finding, known: set[str]) -> bool:
     return any(part in text for part in known)
 
 
+CATEGORIES = {"Gene": "HGNC:{}", "Disease": "MONDO:{:07}", "ChemicalEntity": "CHEBI:{}", "Pathway": "REACT:R-HSA-{}",
+              "Protein": "UniProtKB:P{:05}", "BiologicalProcess": "GO:{:07}", "Cell": "CL:{:07}"}  # fmt: skip
+PREDICATES = ("related_to", "interacts_with", "affects", "part_of", "has_phenotype", "treats")
+
+
+def generated(folder: Path, edges: int) -> list[Path]:
+    """Write a graph in KGX form, a fifth as many nodes as edges, all drawn."""
+    draw, kinds = random.Random(1), list(CATEGORIES.items())
+    ids: list[str] = []
+    paths = [folder / "nodes.tsv", folder / "edges.tsv"]
+    with paths[0].open("w", encoding="utf-8") as out:
+        out.write("id\tcategory\tname\tdescription\tprovided_by\n")
+        for number in range(edges // 5):
+            category, form = kinds[number % len(kinds)]
+            ids.append(form.format(number + 1))
+            out.write(f"{ids[-1]}\tbiolink:NamedThing|biolink:{category}\tname {number}\tx {number}\tinfores:x\n")
+    with paths[1].open("w", encoding="utf-8") as out:
+        out.write("id\tsubject\tpredicate\tobject\tprimary_knowledge_source\tpublications\n")
+        for number in range(edges):
+            head, tail, predicate = draw.choice(ids), draw.choice(ids), draw.choice(PREDICATES)
+            out.write(f"e{number}\t{head}\tbiolink:{predicate}\t{tail}\tinfores:y\tPMID:{number}\n")
+    return paths
+
+
+def audit_generated(edges: int) -> None:
+    """Print seconds and memory of an audit of a generated graph."""
+    with TemporaryDirectory() as work:
+        paths = generated(Path(work), edges)
+        begun, used = time.perf_counter(), time.process_time()
+        named = f"files:{','.join(map(str, paths))}"
+        with Workspace(store=named, ledger=Path(work) / "a.sqlite", settings=Settings(home=Path(work))) as workspace:
+            found = sum(tally.count for tally in workspace.audit().tallies)
+        seconds, of_cpu = time.perf_counter() - begun, time.process_time() - used
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sys.stdout.write(f"{edges:,} edges: {seconds:.1f} s, {of_cpu:.1f} s of CPU, {peak:,.0f} MiB, {found:,} hits\n")
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=SHARED)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--show", type=int, default=5, help="so many that were missed or wrong, by graph")
+    parser.add_argument("--edges", type=int)
     options = parser.parse_args()
+    if options.edges:
+        audit_generated(options.edges)
+        return
     if not options.folder.is_dir():
         sys.exit(f"there is no folder {options.folder}")
     totals: Counter[str] = Counter()

@@ -226,7 +226,9 @@ def _in_space(cell: str, space: str) -> str:
 
 
 def _texts(properties: Sequence[PropertyColumn]) -> str:
-    entries = ", ".join(f"{{k: {literal(name)}, v: {_cell(place)}}}" for place, name in properties)
+    # A map has a key once.
+    places = {name: place for place, name in reversed(properties)}
+    entries = ", ".join(f"{{k: {literal(name)}, v: {_cell(place)}}}" for name, place in places.items())
     return f"map_from_entries(list_filter([{entries}], lambda e: e.v <> ''))" if entries else "MAP {}"
 
 

@@ -155,6 +155,7 @@ REFUSED = (
     RefusedForm("a pointer of Git LFS", _begins(b"version https://git-lfs."), "fetch the file itself: git lfs pull"),
     RefusedForm("a web page (HTML)", _is_html, "it may be the message of an error: fetch the file again"),
     RefusedForm("an error message in XML", _is_error, "the file was not granted: fetch it again"),
+    RefusedForm("a text in UTF-16", _begins(b"\xff\xfe", b"\xfe\xff"), "iconv -f UTF-16 -t UTF-8 FILE > OTHER"),
     RefusedForm("PDF", _begins(b"%PDF-"), "name the files of a graph"),
     RefusedForm("Excel, Word or OpenDocument", _is_spreadsheet, "save each sheet of a graph as CSV"),
     RefusedForm("LadybugDB", _begins(b"LBUG"), "audit it as a store: --store FILE"),

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from kgcheck.errors import UsageError
+from kgcheck.choices import FILES
+from kgcheck.errors import StoreError, UsageError
 from kgcheck.graph.changes import ChangedStore
 from kgcheck.graph.store import SurveyedStore
 from kgcheck.profile.schema import Schema
@@ -34,6 +35,10 @@ def open_store(
     with_retired: bool = False,
 ) -> OpenedStore:
     """Open the store of that name."""
+    if name.startswith(FILES):
+        raise StoreError(
+            f"{name} are files, which are only read", "load the graph into a store: kgcheck load DIR --store graph.lbdb"
+        )
     if not is_address(name):
         if is_secret_path(name) and not os.path.exists(name):
             raise UsageError(*_WITH_CREDENTIALS)

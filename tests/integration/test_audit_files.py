@@ -212,6 +212,15 @@ def test_files_and_a_store_are_not_both_the_graph(graph: Path, tmp_path: Path) -
     assert kgcheck("audit", "graph", "--type", "triple", cwd=tmp_path).refuses("nothing decides triple")
 
 
+def test_files_are_only_read(graph: Path, tmp_path: Path) -> None:
+    audited("graph", cwd=tmp_path)
+    assert kgcheck("decide", "--reason", "parallel_duplicate", "--yes", "accept", cwd=tmp_path).code == 0
+
+    said = kgcheck("patch", "make", "--accepted", "--store", f"files:{graph}", "--out", "p.json", cwd=tmp_path)
+
+    assert said.refuses(f"files:{graph} are files, which are only read")
+
+
 def test_a_run_over_files_that_was_cut_off_goes_on(
     graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

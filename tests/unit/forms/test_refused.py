@@ -20,6 +20,7 @@ CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
     "a pointer of Git LFS": ["version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"],
     "a web page (HTML)": ["<!DOCTYPE html>\n<html>", "\n<!-- x --><HTML lang='en'>"],
     "an error message in XML": ['<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'],
+    "a text in UTF-16": ["\ufeffid".encode("utf-16-le"), "\ufeffid".encode("utf-16-be")],
     "PDF": [b"%PDF-1.7\n\xff"],
     "Excel, Word or OpenDocument": [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "application/vnd.oasis.opendocument.text"],
     "LadybugDB": [b"LBUG1\0\0"],
