@@ -125,7 +125,7 @@ PREDICATES = ("related_to", "interacts_with", "affects", "part_of", "has_phenoty
 
 def generated(folder: Path, edges: int) -> list[Path]:
     """Write a graph in KGX form, a fifth as many nodes as edges, all drawn."""
-    draw, kinds = random.Random(1), list(CATEGORIES.items())
+    draw, kinds = random.Random(1), list(CATEGORIES.items())  # noqa: S311
     ids: list[str] = []
     paths = [folder / "nodes.tsv", folder / "edges.tsv"]
     with paths[0].open("w", encoding="utf-8") as out:
