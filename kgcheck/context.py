@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from kgcheck.literature.trained_verifier import TrainedVerifier
     from kgcheck.literature.verify import Verifier
     from kgcheck.llm.budget import Limits, Meter
-    from kgcheck.profile.init import Draft
     from kgcheck.questions.answer import Answer
     from kgcheck.questions.resolver import NameResolver
     from kgcheck.reference.live import LiveReference
@@ -104,32 +103,20 @@ class Context(Closing):
         """The schema of the profile, or that of the store: one that was handed over open, or files with a draft."""
         if self._given_store:
             return self._given_store.schema
-        if self.is_drafted and (self._files or is_address(self.store)):
-            return self.graph.schema
-        if self.is_drafted:
-            from kgcheck.profile.init import drafted_schema
-
-            return drafted_schema(self._draft)
-        return read_schema(self.profile)
+        return self.graph.schema if self.is_drafted else read_schema(self.profile)
 
     @property
     def is_drafted(self) -> bool:
-        """Tell whether the schema is drafted from the graph: that of files, unless a profile is named for them."""
-        return self.profile == DRAFT or (self.profile == DEFAULT_PROFILE and bool(self._files))
+        """Tell whether the schema is drafted from the graph: of files, or of a server, for which no profile is named."""
+        if self._files:
+            return self.profile in (DRAFT, DEFAULT_PROFILE)
+        return self.profile == DRAFT and is_address(self.store)
 
     @cached_property
     def _files(self) -> list[Path]:
         from kgcheck.forms.store import graph_files
 
         return [] if self._given_store else graph_files(self.store)
-
-    @cached_property
-    def _draft(self) -> "Draft":
-        """A draft of the profile of the graph in a store."""
-        from kgcheck.graph.survey import survey
-        from kgcheck.profile.init import draft_profile
-
-        return draft_profile(survey(self.store, self.settings, self.progress), DRAFT)
 
     def close(self) -> None:
         """Close what is open. What comes after it is refused; findings that were given out can still be read."""
@@ -157,7 +144,7 @@ class Context(Closing):
         from kgcheck.forms.store import FileStore, ServerCopy
         from kgcheck.graph.open import open_store
 
-        if self.is_drafted and is_address(self.store):
+        if self.is_drafted and not self._files:
             copy = ServerCopy(self.store, self.settings, self.progress)
             return cast("AbstractContextManager[GraphStore]", copy)
         if self._files:
@@ -176,9 +163,7 @@ class Context(Closing):
 
     def recognised(self) -> list[str]:
         """Describe in lines what was recognised in a graph without a profile, and what was left out."""
-        if store := self.drafted_store:
-            return store.files.lines()
-        return list(self._draft.notes) if self.is_drafted else []
+        return store.files.lines() if (store := self.drafted_store) else []
 
     def graph_if_there(self) -> "GraphStore | None":
         """The graph; None where none is named, and the default one is not there."""

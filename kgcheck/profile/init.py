@@ -1,9 +1,7 @@
 """Draft a profile's graph.toml from the survey of a graph, with guesses marked in comments."""
 
-import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -29,12 +27,6 @@ class Draft(NamedTuple):
 def draft_profile(survey: GraphSurvey, name: str) -> Draft:
     """Draft a profile."""
     return _Drafting(survey, name).draft()
-
-
-def drafted_schema(draft: Draft) -> Schema:
-    """The schema of a draft that is in no folder."""
-    digest = hashlib.sha256(draft.text.encode()).hexdigest()[:12]
-    return Schema.model_validate(tomllib.loads(draft.text) | {"digest": digest})
 
 
 def draft_of_schema(schema: Schema, name: str, origin: str) -> Draft:
