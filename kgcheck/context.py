@@ -107,7 +107,7 @@ class Context(Closing):
 
     @property
     def is_drafted(self) -> bool:
-        """Tell whether the schema is drafted from the graph: of files, or of a server, for which no profile is named."""
+        """Tell whether the schema is drafted from the graph: files, or a server, for which no profile is named."""
         if self._files:
             return self.profile in (DRAFT, DEFAULT_PROFILE)
         return self.profile == DRAFT and is_address(self.store)
