@@ -108,15 +108,15 @@ class Context(Closing):
     @property
     def is_drafted(self) -> bool:
         """Tell whether the schema is drafted from the graph: files, or a server, for which no profile is named."""
-        if self._files:
+        if self._files[0]:
             return self.profile in (DRAFT, DEFAULT_PROFILE)
         return self.profile == DRAFT and is_address(self.store)
 
     @cached_property
-    def _files(self) -> list[Path]:
+    def _files(self) -> tuple[list[Path], str]:
         from kgcheck.forms.store import graph_files
 
-        return [] if self._given_store else graph_files(self.store)
+        return ([], "") if self._given_store else graph_files(self.store)
 
     def close(self) -> None:
         """Close what is open. What comes after it is refused; findings that were given out can still be read."""
@@ -144,12 +144,13 @@ class Context(Closing):
         from kgcheck.forms.store import FileStore, ServerCopy
         from kgcheck.graph.open import open_store
 
-        if self.is_drafted and not self._files:
+        paths, release_of = self._files
+        if self.is_drafted and not paths:
             copy = ServerCopy(self.store, self.settings, self.progress)
             return cast("AbstractContextManager[GraphStore]", copy)
-        if self._files:
+        if paths:
             schema = None if self.is_drafted else read_schema(self.profile)
-            store = FileStore(self._files, self.settings, self.progress, schema=schema)
+            store = FileStore(paths, self.settings, self.progress, schema=schema, release_of=release_of)
             return cast("AbstractContextManager[GraphStore]", store)
         return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
 

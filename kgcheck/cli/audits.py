@@ -1,11 +1,12 @@
 """``kgcheck audit`` and ``rules``: audits of graphs, and the rules of structure that they apply."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import DEFAULT_STORE, DRAFT, FILES, THRESHOLDS
+from kgcheck.choices import DEFAULT_STORE, DRAFT, THRESHOLDS
 from kgcheck.cli.options import (
     fail_on_option,
     format_options,
@@ -36,6 +37,13 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
 
 @click.command("audit")
 @click.argument("files", nargs=-1, metavar="[FILES]...")
+@click.option(
+    "--release-of",
+    metavar="NAME",
+    default="",
+    help="FILES are a release of the graph NAME: they are compared with the release before, and --fail-on new fails "
+    "where it became worse.",
+)
 @part_options(
     *("store", "reference", "offline", "literature", "ledger", "profile"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
@@ -66,6 +74,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
 @format_options()
 def audit(
     files: tuple[str, ...],
+    release_of: str,
     parts: dict[str, Any],
     scope: AuditScope,
     changed_since: str | None,
@@ -84,6 +93,7 @@ def audit(
     unavailable.
     """
     from kgcheck.cli.show import show_run
+    from kgcheck.forms.store import files_name
     from kgcheck.graph.open import is_address
 
     if files:
@@ -92,7 +102,7 @@ def audit(
         if missing := [name for name in files if not is_address(name) and not Path(name).exists()]:
             raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
         server = is_address(files[0]) and len(files) == 1
-        parts["store"] = files[0] if server else FILES + ",".join(files)
+        parts["store"] = files[0] if server else files_name([os.path.abspath(name) for name in files], release_of)
         if not given("profile"):
             parts["profile"] = DRAFT
     begun: Run | None = None

@@ -275,7 +275,8 @@ def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:
             )
     if not earlier:
         return
-    if earlier.store != later.store:
+    # A store that was moved is the same one, as is a release of the same graph.
+    if earlier.store_id != later.store_id and earlier.store != later.store:
         raise UsageError(
             f"run {earlier.id} is of the store {earlier.store}, and run {later.id} of {later.store}",
             "two runs of one store can be compared",

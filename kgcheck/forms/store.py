@@ -1,7 +1,8 @@
 """FileStore: graph files in their owners' forms as a graph store that is only read."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from kgcheck.choices import DRAFT, FILES
 from kgcheck.duck import working_database
-from kgcheck.errors import StoreError
+from kgcheck.errors import StoreError, UsageError
 from kgcheck.forms.draft import draft_schema
 from kgcheck.forms.read import ReadFile, ReadFiles, read_files
 from kgcheck.forms.source import Source
@@ -38,6 +39,7 @@ from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
 
 _ROWS = 100_000
+_GRAPH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class DraftedStore:
@@ -234,10 +236,17 @@ class FileStore(DraftedStore):
         progress: Progress | None = None,
         *,
         schema: Schema | None = None,
+        release_of: str = "",
     ) -> None:
-        name = FILES + ",".join(str(path.absolute()) for path in paths)
+        """Read files; ``release_of`` names the graph of which they are a release, to be compared with others of it."""
+        name = files_name([str(path.absolute()) for path in paths], release_of)
+        self._release_of = release_of
         shown = progress or NoProgress()
         super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown), settings, schema)
+
+    def store_id(self) -> str:
+        """See GraphStore: of a release of a graph that is named, that of all its releases."""
+        return hashlib.sha256((self._release_of or self.name).encode()).hexdigest()[:32]
 
 
 class ServerCopy(DraftedStore):
@@ -273,17 +282,29 @@ class ServerCopy(DraftedStore):
         return self._state
 
 
-def graph_files(name: str) -> list[Path]:
-    """The files and folders that a store's name stands for, ``files:PATH,PATH``; none where it is a graph store.
+def files_name(paths: Iterable[str], release_of: str = "") -> str:
+    """Name of a store that is graph files; a release of a graph that is named has that name before an @."""
+    if release_of and not _GRAPH_NAME.fullmatch(release_of):
+        raise UsageError(f"{release_of!r} is no name of a graph", "use letters, digits, _ . and -")
+    return FILES + (f"{release_of}@" if release_of else "") + ",".join(paths)
 
-    >>> graph_files("files:nodes.tsv,edges.tsv"), graph_files("graph.lbdb")
-    ([PosixPath('nodes.tsv'), PosixPath('edges.tsv')], [])
+
+def graph_files(name: str) -> tuple[list[Path], str]:
+    """The files and folders that a store's name stands for, and the graph of which they are a release, if it is named.
+
+    None where the name is that of a graph store.
+
+    >>> graph_files("files:nodes.tsv,edges.tsv"), graph_files("files:monarch@/data/v2"), graph_files("graph.lbdb")
+    (([PosixPath('nodes.tsv'), PosixPath('edges.tsv')], ''), ([PosixPath('/data/v2')], 'monarch'), ([], ''))
     """
     if not name.startswith(FILES):
-        return []
-    whole = name.removeprefix(FILES)
+        return [], ""
+    whole, release_of = name.removeprefix(FILES), ""
+    before, sign, after = whole.partition("@")
+    if sign and after.startswith("/") and _GRAPH_NAME.fullmatch(before):
+        whole, release_of = after, before
     # A comma may be part of a name.
-    return [Path(whole)] if Path(whole).exists() else [Path(part) for part in whole.split(",")]
+    return [Path(whole)] if Path(whole).exists() else [Path(part) for part in whole.split(",")], release_of
 
 
 def _most_specific(labels: Sequence[str]) -> str:

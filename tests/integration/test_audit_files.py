@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -284,10 +285,31 @@ def test_a_workspace_takes_files_too(graph: Path) -> None:
 def test_a_comma_may_be_part_of_the_name_of_a_file(graph: Path, tmp_path: Path) -> None:
     (tmp_path / "a,b.tsv").write_text("x", encoding="utf-8")
 
-    assert graph_files(str(graph)) == graph_files("bolt://localhost") == []
-    assert graph_files(f"files:{tmp_path / 'a,b.tsv'}") == [tmp_path / "a,b.tsv"]
+    assert graph_files(str(graph)) == graph_files("bolt://localhost") == ([], "")
+    assert graph_files(f"files:{tmp_path / 'a,b.tsv'}") == ([tmp_path / "a,b.tsv"], "")
     both = [graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv"]
-    assert graph_files(f"files:{both[0]},{both[1]}") == both
+    assert graph_files(f"files:{both[0]},{both[1]}") == (both, "")
+
+
+def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) -> None:
+    newer = tmp_path / "newer"
+    shutil.copytree(graph, newer)
+    edges = EDGES.replace("e3\t", "e3\tHGNC:11998\tbiolink:affects\tMONDO:8888888\tx\ne9\t").replace(
+        "e5\tMONDO:0018875", "e5\tMONDO:0007254"
+    )
+    (newer / "monarch_edges.tsv").write_text(edges, encoding="utf-8")
+    named = ("--release-of", "monarch", "--fail-on", "new")
+
+    first, _, _ = audited("graph", *named, cwd=tmp_path)
+    again, _, _ = audited("graph", *named, cwd=tmp_path)
+    worse, _, _ = audited("newer", *named, cwd=tmp_path)
+
+    assert (first, again, worse) == (1, 0, 1)
+    diff = json.loads(kgcheck("diff", "--format", "json", cwd=tmp_path).out)
+    states = {(f["reason"], f["state"]) for f in diff["findings"]}
+    assert ("dangling_edge", "new") in states
+    assert ("unexplained_loop", "gone") in states
+    assert kgcheck("audit", "graph", "--release-of", "a/b", cwd=tmp_path).refuses("'a/b' is no name of a graph")
 
 
 def test_the_draft_of_files_is_a_profile_to_be_edited(graph: Path, tmp_path: Path) -> None:
