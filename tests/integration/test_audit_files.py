@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kgcheck import Workspace
 from kgcheck.errors import StoreError, UsageError
@@ -20,6 +24,7 @@ from kgcheck.graph.store import Reading
 from kgcheck.model import Outcome, Ref, Triple
 from kgcheck.settings import Settings
 from kgcheck.standards.biolink import model
+from tests.support import ROOT
 from tests.support.audits import kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget
 
@@ -379,3 +384,28 @@ def test_a_graph_on_a_server_has_the_findings_of_its_files(
     assert "ids: id of 2 sets of labels" in err
     with clean_neo4j.driver() as driver:
         assert driver.execute_query("MATCH (n) RETURN count(n) AS n")[0][0]["n"] == before
+
+
+def test_the_action_audits_what_it_is_given_and_ends_as_the_audit_does(graph: Path, tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    audit = action["runs"]["steps"][1]
+    command = tmp_path / "kgcheck" / "bin" / "kgcheck"
+    command.parent.mkdir(parents=True)
+    command.symlink_to(Path(sys.executable).with_name("kgcheck"))
+    assert {text.strip("${ }") for text in audit["env"].values()} == {f"inputs.{key}" for key in action["inputs"]}
+    given = {"FILES": f"\n{graph / 'monarch_nodes.tsv'}\n{graph / 'monarch_edges.tsv'}\n", "RELEASE_OF": "monarch"}
+    given |= {"FAIL_ON": "new", "LEDGER": "a.sqlite", "SARIF": "out.sarif", "RUNNER_TEMP": str(tmp_path)}
+
+    codes = [
+        subprocess.run(["bash", "-e", "-c", audit["run"]], cwd=tmp_path, env=os.environ | given, check=False).returncode
+        for _ in range(2)
+    ]
+
+    assert codes == [1, 0]
+    assert json.loads((tmp_path / "out.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
+
+
+def test_the_hook_of_pre_commit_is_a_command(graph: Path, tmp_path: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+    assert kgcheck(*hook["entry"].split()[1:], "graph", cwd=tmp_path).code == 1
