@@ -237,7 +237,8 @@ def folded(hits: Iterable[Fault], folds: Callable[[Rule], bool]) -> Iterator[Fau
     alike: dict[tuple[Any, ...], list[Fault]] = {}
     counts: Counter[tuple[Any, ...]] = Counter()
     for hit in hits:
-        if not (hit.rule.rule and folds(hit.rule.rule)):
+        # What is of all of a label, a relation or a prefix stands for many already.
+        if hit.head.id == ALL or not (hit.rule.rule and folds(hit.rule.rule)):
             yield hit
             continue
         # A rule of the whole graph lists hits of many labels, and of many records of its source.

@@ -93,7 +93,7 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
     """Names that a schema takes for names as people write them, different ones for different ones.
 
     >>> plain_names(["biolink:Gene", "gene/protein", "gene protein", "2"])
-    {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein', 'gene protein': 'gene_protein_2', '2': 'n2'}
+    {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein_2', 'gene protein': 'gene_protein', '2': 'n2'}
     """
     found: dict[str, str] = {}
     # Names of tables differ in more than case.

@@ -28,13 +28,13 @@ def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress
 
 
 def _nodes(store: Neo4jStore) -> Iterator[NodeRow]:
-    for number, labels, properties in store.whole_nodes():
+    for number, labels, properties in store.every_node():
         if META_LABEL not in labels:
             yield NodeRow(str(number), sorted(labels), _texts(properties))
 
 
 def _edges(store: Neo4jStore) -> Iterator[EdgeRow]:
-    for head, tail, relation, properties in store.whole_edges():
+    for head, tail, relation, properties in store.every_edge():
         yield EdgeRow(str(head), relation, str(tail), _texts(properties))
 
 

@@ -215,14 +215,14 @@ class CypherServerStore(CatalogueReads):
         rows = self._rows("survey_relations", self._kept("a", "r", "b"))
         return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in rows]
 
-    def whole_nodes(self) -> Iterator[Row]:
+    def every_node(self) -> Iterator[Row]:
         """All nodes of a graph of any kind: the server's number, labels and properties, streamed."""
-        with closing(self._read(self._cypher.text("whole_nodes", **self._kept("n")), {})) as rows:
+        with closing(self._read(self._cypher.text("every_node", **self._kept("n")), {})) as rows:
             yield from rows
 
-    def whole_edges(self) -> Iterator[Row]:
+    def every_edge(self) -> Iterator[Row]:
         """All edges: the server's numbers of head and tail, type and properties, streamed."""
-        with closing(self._read(self._cypher.text("whole_edges", **self._kept("a", "r", "b")), {})) as rows:
+        with closing(self._read(self._cypher.text("every_edge", **self._kept("a", "r", "b")), {})) as rows:
             yield from rows
 
     def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:

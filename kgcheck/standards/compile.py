@@ -9,7 +9,6 @@ not. Descriptions are left out. The same files give the same tables, a record a 
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from datetime import date
 from hashlib import sha256
@@ -217,8 +216,8 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Compile the two files of a command line."""
+def main(arguments: list[str] | None = None) -> str:
+    """Compile the two files of a command line; return a line on the patterns that were left out, if any were."""
     import yaml
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -238,8 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
     of_registry = _BIOREGISTRY | {"release": given.release} | fetched | _digest(given.bioregistry)
     write_text(given.out / "biolink.json", written(of_model, biolink_tables(model, imported)))
     write_text(given.out / "bioregistry.json", written(of_registry, tables))
-    named = f": {', '.join(refused)}" if refused else ""
-    sys.stdout.write(f"{len(refused)} patterns left out that RE2 cannot compile{named}\n")
+    return f"{len(refused)} patterns left out that RE2 cannot compile: {', '.join(refused)}" if refused else ""
 
 
 def _digest(path: Path) -> dict[str, str]:
@@ -247,4 +245,4 @@ def _digest(path: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main() or 0)

@@ -70,9 +70,12 @@ def schema_of(nodes: Rows, edges: Rows, standards: Sequence[str]) -> Schema:
         return {"properties": {key: {"type": "string"} for key in sorted(keys)}}
 
     form = {"meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"}
-    labels = [{"name": name} | form | texts(rows) for name, rows in nodes.items()]
     ends = [dict(zip(("head", "type", "tail"), name.split(), strict=True)) for name in edges]
-    relations = [end | texts(rows) for end, rows in zip(ends, edges.values(), strict=True)]
+    # Ends without nodes are labels, too, as in a draft; and what a loop means is not known.
+    missing: Rows = {end[side]: [] for end in ends for side in ("head", "tail")}
+    labels = [{"name": name} | form | texts(rows) for name, rows in (missing | nodes).items()]
+    loops = [{"loops": "unknown"} if end["head"] == end["tail"] else {} for end in ends]
+    relations = [a | b | texts(rows) for a, b, rows in zip(ends, loops, edges.values(), strict=True)]
     profile = {"name": "case", "version": 1, "title": "a case", "standards": standards}
     return Schema.model_validate({"profile": profile, "labels": labels, "relations": relations})
 
