@@ -122,7 +122,7 @@ def _other_case(node_id: str) -> str:
     return f"{kind}{colons}{turned}{local}"
 
 
-def _unknown_prefix(draw: Random) -> Callable[[str], str]:
+def _strange_prefix(draw: Random) -> Callable[[str], str]:
     letters = "".join(draw.choice("QXZWJ") for _ in range(5))
 
     def change(node_id: str) -> str:
@@ -174,7 +174,7 @@ def _prefix_in_another_case(graph: Tables) -> Damage:
 
 @_tables
 def _unknown_prefix(graph: Tables) -> Damage:
-    change = _unknown_prefix(graph.draw)
+    change = _strange_prefix(graph.draw)
     if graph.form == "primekg":
         return _source(graph, lambda _: change(":").rstrip(":"))
     return _renamed(graph, change, _has_prefix)
@@ -467,7 +467,7 @@ def _empty_relation(graph: Tables) -> Damage:
 @_tables
 def _too_many_fields(graph: Tables) -> Damage:
     edge = graph.edge()
-    ends = _singles(edge.head, edge.tail)
+    ends = _singles(edge.head, edge.tail, "text")
     edge.row.cells.insert(graph.draw.randrange(1, len(edge.row.cells) + 1), "text")
     return Damage([], edge.row, [], ends)
 
@@ -544,7 +544,7 @@ OBO_KINDS |= {
     "id_with_space": lambda graph: _renamed(graph, _spaced(graph.draw)),
     "local_id_not_of_pattern": lambda graph: _renamed(graph, lambda one: one + "x"),
     "prefix_in_another_case": lambda graph: _renamed(graph, _other_case, by_prefix=True),
-    "unknown_prefix": lambda graph: _renamed(graph, _unknown_prefix(graph.draw)),
+    "unknown_prefix": lambda graph: _renamed(graph, _strange_prefix(graph.draw)),
 }
 
 
@@ -703,7 +703,8 @@ def audited(path: Path, work: Path) -> Said:
                 is_refuted = one.verdict.outcome is Outcome.REFUTED
                 # The same finding of a label or a type of edges may stand at another label, and count others.
                 task, value = one.task, re.sub(r"\b[\d,]+\b", "", one.task.value or "")
-                ids = (reason, task.subject.id, task.relation, task.object and task.object.id, task.attribute, value)
+                tail = task.object.id if task.object else None
+                ids = (reason, task.subject.id, task.relation, tail, task.attribute, value)
                 text = f"{texts_of(one)}\x1f{one.task.object.label if one.task.object else ''}"
                 findings[ids] = (text, is_refuted, reason)
     except KgcheckError as error:
@@ -857,8 +858,8 @@ def main() -> None:
     number = len({kind for kind in kinds if results[kind]} - HARMLESS)
     recall, precision = found / max(injected, 1), (new - unexplained) / max(new, 1)
     sys.stdout.write(
-        f"\n{number} kinds; recall {found:,} of {injected:,} = {recall:.3f}; precision {new - unexplained:,} of {new:,} "
-        f"new findings = {precision:.3f}; {wrong:,} WRONG\n"
+        f"\n{number} kinds; recall {found:,} of {injected:,} = {recall:.3f}; precision {new - unexplained:,} of "
+        f"{new:,} new findings = {precision:.3f}; {wrong:,} WRONG\n"
     )
     if options.show:
         sys.stdout.write("\n".join(notes) + "\n")
