@@ -209,6 +209,9 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
 
 def curie_of(name: str, schema: Schema) -> str | None:
     """The CURIE in Biolink of a label or a relation; None where it is not to be looked for there."""
+    from kgcheck.forms.draft import without_number
+
+    name = without_number(name)
     if ":" in name:
         return name if schema.profile.standards and name.startswith(biolink.PREFIX) else None
     return biolink.PREFIX + name if "biolink" in schema.profile.standards else None

@@ -64,7 +64,10 @@ def _merged(rows: Mapping[str, Any]) -> tuple[Rows, Rows]:
 
 def schema_of(nodes: Rows, edges: Rows, standards: Sequence[str]) -> Schema:
     """A profile of the labels, patterns and properties of some rows."""
-    labels = [{"name": n, "meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"} for n in nodes]
+    of_label = {"meaning": "", "id_pattern": ".*", "id_example": "MONDO:0005148"}
+    columns = [sorted({key for row in rows for key in row} - {"id"}) for rows in nodes.values()]
+    held = [{"properties": {key: {"type": "string"} for key in keys}} for keys in columns]
+    labels = [{"name": name} | of_label | some for name, some in zip(nodes, held, strict=True)]
     ends = [dict(zip(("head", "type", "tail"), name.split(), strict=True)) for name in edges]
     named = [{key for row in rows for key in row} - {"head", "tail"} for rows in edges.values()]
     texts = [{"properties": {key: {"type": "string"} for key in sorted(keys)}} for keys in named]
