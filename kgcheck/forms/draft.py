@@ -140,10 +140,11 @@ def _common_first(counted: Mapping[str, int]) -> list[str]:
 def _other_spellings(kind: str, names: Mapping[str, str], counted: Mapping[str, int]) -> list[str]:
     """Remarks on names that come to one with another."""
     stated = {plain.lower(): name for name, plain in names.items()}
+    others = [(name, plain, stated.get(without_number(plain).lower())) for name, plain in names.items()]
     return [
-        f"the {kind} {name!r} ({counted[name]:,}) is spelled otherwise than {first!r} ({counted[first]:,}): told apart as {plain}"
-        for name, plain in names.items()
-        if plain != without_number(plain) and (first := stated.get(without_number(plain).lower()))
+        f"{kind} {name!r} ({counted[name]:,}) beside {first!r} ({counted[first]:,}): told apart as {plain}"
+        for name, plain, first in others
+        if first and first != name
     ]
 
 

@@ -18,9 +18,9 @@ def spelled_alike(graph: RuleGraph) -> Iterator[RuleHit]:
     edges = {name: sum(graph.now.edges.get(str(p), 0) for p in patterns) for name, patterns in by_type.items()}
     labels = {label.name: label for label in graph.labels}
     for name, common in _alike(nodes):
-        yield hit_of_label(graph, labels[name], f"{name} beside {common} ({nodes[common]:,})")
+        yield hit_of_label(graph, labels[name], f"{_stated(name, common)} beside {common} ({nodes[common]:,})")
     for name, common in _alike(edges):
-        yield hit_of_relation(graph, by_type[name], f"{name} beside {common} ({edges[common]:,})")
+        yield hit_of_relation(graph, by_type[name], f"{_stated(name, common)} beside {common} ({edges[common]:,})")
 
 
 def _alike(counted: dict[str, int]) -> Iterator[tuple[str, str]]:
@@ -32,6 +32,13 @@ def _alike(counted: dict[str, int]) -> Iterator[tuple[str, str]]:
         bare = re.sub(r"[^a-z0-9:]", "", without_number(name).lower())
         if (common := first.setdefault(bare, name)) != name:
             yield name, common
+
+
+def _stated(name: str, common: str) -> str:
+    """A name without its number, where that tells it from the other one."""
+    from kgcheck.forms.draft import without_number
+
+    return name if without_number(name) == common else without_number(name)
 
 
 RULE = Rule(
