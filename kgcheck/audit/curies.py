@@ -23,6 +23,9 @@ DOUBTED_SHARE = 0.01
 _BEYOND_CHANCE = 1.645
 """Standard errors above that share before it counts as more, 5 % one-sided: one id of 40 makes no doubt."""
 
+_NEARLY_ALL, _MANY, _FEW = 0.95, 0.25, 5
+"""Share of CURIEs, share of known ones, and ids for each prefix, of a graph with prefixes of its own."""
+
 _MOST_PREFIXES = 10_000
 """Prefixes of one label that are told apart; the rest are ids that are names of something."""
 
@@ -92,8 +95,8 @@ class Misfits(NamedTuple):
 class Curies:
     """The ids of a graph by prefix.
 
-    ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one. Of another graph an
-    id with a colon may be the name of something.
+    ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one; or nearly all have
+    one of a few prefixes, of many of them known. Of another graph an id with a colon may be the name of something.
     """
 
     namespaces: tuple[Namespace, ...]
@@ -101,6 +104,9 @@ class Curies:
 
 
 _FOUND: WeakKeyDictionary[RuleGraph, Curies] = WeakKeyDictionary()
+
+
+_MISSED: WeakKeyDictionary[RuleGraph, list[Misfits]] = WeakKeyDictionary()
 
 
 def curies(graph: RuleGraph) -> Curies:
@@ -126,7 +132,9 @@ def _counted(graph: RuleGraph) -> Curies:
             found[spelled] = first, before + count, shown
     namespaces = [_namespace(spelled, *found[spelled]) for spelled in sorted(found)]
     known = sum(one.ids for one in namespaces if one.is_known)
-    return Curies(tuple(namespaces), known * 2 > ids)
+    shaped = sum(one.ids for one in namespaces)
+    by_few = shaped >= _NEARLY_ALL * ids and len(namespaces) * _FEW <= ids and known >= _MANY * ids
+    return Curies(tuple(namespaces), known * 2 > ids or by_few)
 
 
 def _namespace(spelled: str, label: str, count: int, example: str) -> Namespace:
@@ -141,7 +149,13 @@ def _spellings(spelled: str, record: bioregistry.Prefix | None) -> tuple[str, ..
 
 
 def misfits(graph: RuleGraph) -> list[Misfits]:
-    """Prefixes with ids that have not their form, in order."""
+    """Prefixes with ids that have not their form, in order, counted once for all rules."""
+    if graph not in _MISSED:
+        _MISSED[graph] = _counted_misfits(graph)
+    return _MISSED[graph]
+
+
+def _counted_misfits(graph: RuleGraph) -> list[Misfits]:
     counted: dict[str, Misfits] = {}
     for label, select in _with_form(graph):
         for spelled, missing, ids, examples in graph.select(f"""
@@ -199,19 +213,40 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
         return None
     with_form = {one.spelled for one in found.namespaces if one.record and one.record.pattern}
     others = [one.spelled for one in found.namespaces if one.is_known and one.spelled not in with_form]
+    # A pattern that is doubted tells of no id.
+    doubted = {one.record.prefix for one in misfits(graph) if one.is_doubt}
+    doubtful = [one.spelled for one in found.namespaces if one.record and one.record.prefix in doubted]
+    spaced = f"{_PREFIX} IN ({', '.join(map(literal, [*others, *doubtful]))})" if others or doubtful else "false"
     # Where a pattern says what an id looks like, invalid_local_id tells.
     shapeless = f"{_PREFIX} IN ({', '.join(map(literal, others))})" if others else "false"
     return f"""
         SELECT id, NULL, NULL, CASE
             WHEN starts_with(id, ':') THEN 'no prefix before the first colon'
             WHEN {shapeless} AND {_EMPTY_PART} THEN 'an empty part after the prefix'
-            WHEN {shapeless} AND regexp_matches(id, {literal(_NOT_WRITTEN)}) THEN 'a space or a control character' END
-            AS wrong
+            WHEN {spaced} AND NOT {_EMPTY_PART} AND regexp_matches(id, {literal(_NOT_WRITTEN)})
+                THEN 'a space or a control character' END AS wrong
         FROM {graph.nodes(label)} WHERE wrong IS NOT NULL"""
+
+
+def without_prefix(graph: RuleGraph, label: Label) -> str | None:
+    """A select of the ids of a label that have no prefix, where nearly all others of it are CURIEs."""
+    if not curies(graph).is_of_curies:
+        return None
+    table = graph.nodes(label)
+    ((shaped, ids),) = graph.select(
+        f"SELECT count(*) FILTER (regexp_matches(id, {literal(_CURIE)})), count(*) FROM {table}"
+    )
+    # Of few ids, one that has none is more than a twentieth.
+    if shaped * 2 <= ids or (ids - shaped > 1 and shaped < _NEARLY_ALL * ids):
+        return None
+    return f"SELECT id, NULL, NULL, 'no prefix' FROM {table} WHERE strpos(id, ':') = 0"
 
 
 def curie_of(name: str, schema: Schema) -> str | None:
     """The CURIE in Biolink of a label or a relation; None where it is not to be looked for there."""
+    from kgcheck.forms.draft import without_number
+
+    name = without_number(name)
     if ":" in name:
         return name if schema.profile.standards and name.startswith(biolink.PREFIX) else None
     return biolink.PREFIX + name if "biolink" in schema.profile.standards else None

@@ -208,7 +208,8 @@ def _of_primekg(header: Header) -> Columns | None:
     of_ends = [f"{side}_{what}" for side in "xy" for what in ("id", "type", "name", "index")]
     form = "PrimeKG" if header.has("x_index", "y_index") else "a table of edges like PrimeKG's"
     properties = header.others(relation, but=of_ends)
-    return EdgeColumns(form=form, head=head, tail=tail, relation=relation, name="edge", properties=properties)
+    name = "edge" if relation is None else ""
+    return EdgeColumns(form=form, head=head, tail=tail, relation=relation, name=name, properties=properties)
 
 
 def _of_sssom(header: Header) -> Columns | None:

@@ -29,6 +29,8 @@ MOST_PROPERTIES = 60
 _RESERVED = {"id", "head", "tail", "as_text"}
 _HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")
 _BIOLINK = "biolink:"
+_AGAIN = "__"
+"""Stands before the number of a name that comes to one with another."""
 
 
 def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Callable[[Sequence[str]], str]) -> Schema:
@@ -57,7 +59,11 @@ def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], s
     for labels, _, n in sets:
         carried.update(dict.fromkeys(labels, n))
     raw = {tuple(stated): _chosen(stated, carried, most_specific) for _, stated, _ in sets}
-    names = plain_names(raw.values())
+    nodes = Counter[str]()
+    for _, stated, n in sets:
+        nodes[raw[tuple(stated)]] += n
+    names = plain_names(_common_first(nodes))
+    tables.notes += _other_spellings("label", names, nodes)
     db.execute("CREATE TEMP TABLE label_of (labels VARCHAR[], label VARCHAR)").fetchall()
     db.executemany("INSERT INTO label_of VALUES (?, ?)", [(list(k), names[v]) for k, v in raw.items()] or [([], NODE)])
     db.execute(
@@ -90,33 +96,56 @@ def _chosen(labels: Sequence[str], carried: Mapping[str, int], most_specific: Ca
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:
-    """Names that a schema takes for names as people write them, different ones for different ones.
+    """Names that a schema takes for names as people write them, the first of those that come to one without a number.
 
     >>> plain_names(["biolink:Gene", "gene/protein", "gene protein", "2"])
-    {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein_2', 'gene protein': 'gene_protein', '2': 'n2'}
+    {'biolink:Gene': 'biolink:Gene', 'gene/protein': 'gene_protein', 'gene protein': 'gene_protein__2', '2': 'n2'}
     """
     found: dict[str, str] = {}
     # Names of tables differ in more than case.
     used = {name.lower() for name in (NODE, MISSING_NODE, _OTHER)}
     names = list(dict.fromkeys(names))
-    for name in sorted(names, key=lambda n: (not NAME_OF_GRAPH.fullmatch(n), n)):
+    for name in names:
         if name == NODE:
             found[name] = NODE
             continue
         plain = name
         if not NAME_OF_GRAPH.fullmatch(name):
-            plain = re.sub(
-                r"[^A-Za-z0-9_]+",
-                "_",
-                name.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in name else name,
-            ).strip("_")[:80]
-            plain = plain if plain[:1].isalpha() else f"n{plain}"
+            local = name.removeprefix(_BIOLINK)
+            prefix = name[: len(name) - len(local)]
+            last = local.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in local else local
+            plain = re.sub(r"[^A-Za-z0-9_]+", "_", last).strip("_")[:80]
+            plain = prefix + (plain if plain[:1].isalpha() else f"n{plain}")
         unique, number = plain, 2
         while unique.lower() in used:
-            unique, number = f"{plain}_{number}", number + 1
+            unique, number = f"{plain}{_AGAIN}{number}", number + 1
         used.add(unique.lower())
         found[name] = unique
-    return {name: found[name] for name in names}
+    return found
+
+
+def without_number(name: str) -> str:
+    """A name without the number that `plain_names` gives to what comes to one with another.
+
+    >>> without_number("biolink:gene__2"), without_number("phase_2")
+    ('biolink:gene', 'phase_2')
+    """
+    return re.sub(rf"{_AGAIN}\d+$", "", name)
+
+
+def _common_first(counted: Mapping[str, int]) -> list[str]:
+    return sorted(counted, key=lambda name: (-counted[name], not NAME_OF_GRAPH.fullmatch(name), name))
+
+
+def _other_spellings(kind: str, names: Mapping[str, str], counted: Mapping[str, int]) -> list[str]:
+    """Remarks on names that come to one with another."""
+    stated = {plain.lower(): name for name, plain in names.items()}
+    others = [(name, plain, stated.get(without_number(plain).lower())) for name, plain in names.items()]
+    return [
+        f"{kind} {name!r} ({counted[name]:,}) beside {first!r} ({counted[first]:,}): told apart as {plain}"
+        for name, plain, first in others
+        if first and first != name
+    ]
 
 
 def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
@@ -188,7 +217,10 @@ def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
     while len(stated := _stated_patterns(db)) > MOST_PATTERNS:
         if not _merge_labels(db, tables) and not _merge_relations(db, tables):
             break
-    plain = plain_names(relation for _, relation, _ in stated)
+    rows = db.execute("SELECT kind, count(*) FROM edge GROUP BY kind").fetchall()
+    counted = {relation: n for relation, n in rows}
+    plain = plain_names(_common_first(counted))
+    tables.notes += _other_spellings("relation", plain, counted)
     db.execute("CREATE TEMP TABLE pattern_of (head VARCHAR, kind VARCHAR, tail VARCHAR, number INTEGER)").fetchall()
     if stated:
         db.executemany("INSERT INTO pattern_of VALUES (?, ?, ?, ?)", [(*row, n) for n, row in enumerate(stated)])

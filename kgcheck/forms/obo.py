@@ -1,14 +1,13 @@
 """Read OBO files as graphs, stanza by stanza."""
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 
-from kgcheck.errors import AS_UTF8, InputFormat
+from kgcheck.errors import InputFormat
 from kgcheck.forms.rdf_parsing import refuse_many
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, RejectedRow
-from kgcheck.inputs import Bounded
+from kgcheck.loading.lines import read_lines
 
 _LABELS = {"[Term]": "Class", "[Typedef]": "Typedef", "[Instance]": "NamedIndividual"}
 _OBO = re.compile(r"^(?:format-version:|\[(?:Term|Typedef)\]\s*$)", re.MULTILINE)
@@ -116,7 +115,7 @@ def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:
     from obonet.read import parse_tag_line
 
     stanza: _Stanza | None = None
-    for number, line in _lines(source):
+    for number, line in _lines(source, rejected):
         refuse_many(source, rejected)
         text = line.strip()
         if text.startswith("[") and text.endswith("]"):
@@ -144,12 +143,11 @@ def _ended(stanza: _Stanza | None, rejected: list[RejectedRow]) -> list[_Stanza]
     return [stanza] if stanza else []
 
 
-def _lines(source: Source) -> Iterator[tuple[int, str]]:
-    number = 0
-    with io.TextIOWrapper(io.BufferedReader(Bounded(source.path)), encoding="utf-8-sig") as stream:
-        try:
-            for number, line in enumerate(stream, 1):
-                yield number, line
-        except UnicodeDecodeError as error:
-            place = f"{source.name}, after line {number}"
-            raise InputFormat(f"{place}: no UTF-8 text: {error.reason}", AS_UTF8) from error
+def _lines(source: Source, rejected: list[RejectedRow]) -> Iterator[tuple[int, str]]:
+    for first, lines in read_lines(source.path):
+        for number, data in enumerate(lines.to_pylist(), first):
+            try:
+                yield number, data.decode()
+            except UnicodeDecodeError:
+                text = data.decode(errors="backslashreplace")
+                rejected.append(RejectedRow(number, "not_utf8", "it is not UTF-8", text[:_SHOWN]))

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -125,6 +126,13 @@ def fields_of(row: str, separator: str, quote: str) -> list[str] | None:
         return None
 
 
+class _Line(NamedTuple):
+    """A line and its number."""
+
+    number: int
+    data: bytes
+
+
 class TextRows:
     """The rows of a file as batches of line number and fields, each row of as many fields as the header or the first.
 
@@ -145,7 +153,7 @@ class TextRows:
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows, in order."""
-        open_: list[str] = []
+        open_: list[_Line] = []
         try:
             for first, raw in read_lines(self._source.path):
                 skipped = max(0, min(len(raw), self._dialect.first - first))
@@ -153,10 +161,11 @@ class TextRows:
         except KgcheckError as error:
             self.failure = error
             raise
-        if open_:
-            self._reject(None, "quoting", "a quote is not closed before the end of the file", open_[0])
+        while open_:
+            again = self._not_closed(open_)
+            yield self._read(again, open_)
 
-    def _batch(self, first: int, raw: pa.BinaryArray, open_: list[str]) -> pa.Table:
+    def _batch(self, first: int, raw: pa.BinaryArray, open_: list["_Line"]) -> pa.Table:
         lines = pa.arange(first, first + len(raw))
         filled = pc.greater(pc.binary_length(raw), 0)
         # A blank line inside of quotes is part of a value.
@@ -173,6 +182,9 @@ class TextRows:
         else:
             fields = pc.split_pattern(text, self._dialect.separator)
         is_first = first <= self._dialect.first and not self._dialect.header
+        header = self._dialect.separator.join(self._dialect.header)
+        if pc.any(pc.equal(text, header), min_count=0).as_py():
+            return self._slowly(lines, raw, open_)
         if not is_first and pc.all(pc.equal(pc.list_value_length(fields), self._width), min_count=0).as_py():
             return pa.table([lines, fields], self.SCHEMA)
         return self._slowly(lines, raw, open_)
@@ -180,9 +192,15 @@ class TextRows:
     def _is_plain(self, raw: pa.BinaryArray) -> bool:
         return not pc.any(pc.match_substring(raw, self._dialect.quote), min_count=0).as_py()
 
-    def _slowly(self, lines: pa.Array, raw: pa.BinaryArray, open_: list[str]) -> pa.Table:
+    def _slowly(self, lines: pa.Array, raw: pa.BinaryArray, open_: list["_Line"]) -> pa.Table:
+        return self._read(list(map(_Line, lines.to_pylist(), raw.to_pylist())), open_)
+
+    def _read(self, stated: Sequence["_Line"], open_: list["_Line"]) -> pa.Table:
+        """The rows of some lines, after those of a record whose quote is open; what is still open is left there."""
         kept: list[tuple[int, list[str]]] = []
-        for line, data in zip(lines.to_pylist(), raw.to_pylist(), strict=True):
+        waiting = deque(stated)
+        while waiting:
+            line, data = waiting.popleft()
             try:
                 row = data.decode()
             except UnicodeDecodeError:
@@ -193,16 +211,22 @@ class TextRows:
                 continue
             if not row and not open_:
                 continue
-            whole = "\n".join((*open_, row)) if open_ else row
+            whole = b"\n".join((*(data for _, data in open_), data)).decode() if open_ else row
             fields = self._fields(whole)
             if fields is None:
-                if len(open_) < _LONGEST_RECORD:
-                    open_.append(row)
-                    continue
-                self._reject(line, "quoting", "a quote is not closed", open_[0])
-                open_.clear()
+                open_.append(_Line(line, data))
+                if len(open_) > _LONGEST_RECORD:
+                    waiting.extendleft(reversed(self._not_closed(open_)))
+                continue
+            if len(fields) > self._width and open_:
+                # The next quote that is not closed seems to close it.
+                open_.append(_Line(line, data))
+                waiting.extendleft(reversed(self._not_closed(open_)))
                 continue
             open_.clear()
+            if [field.strip() for field in fields] == list(self._dialect.header):
+                self._reject(line, "header_as_data", "the header again, and no row", whole)
+                continue
             if (
                 line == self._dialect.first
                 and not self._dialect.header
@@ -221,6 +245,13 @@ class TextRows:
             kept.append((line, fields))
         numbers, rows = zip(*kept, strict=True) if kept else ((), ())
         return pa.table([pa.array(numbers, pa.int64()), pa.array(rows, pa.list_(pa.string()))], self.SCHEMA)
+
+    def _not_closed(self, open_: list["_Line"]) -> list["_Line"]:
+        """Reject the line whose quote is not closed; the lines after it are rows again."""
+        first, *rest = open_
+        open_.clear()
+        self._reject(first.number, "quoting", "a quote is not closed", first.data.decode())
+        return rest
 
     def _fields(self, row: str) -> list[str] | None:
         separator, quote = self._dialect.separator, self._dialect.quote

@@ -91,6 +91,28 @@ def test_a_folder_is_recognised_and_audited_where_it_lies(graph: Path, tmp_path:
     assert (dangling["subject"]["id"], dangling["object"]["label"]) == ("HGNC:1101", MISSING_NODE)
 
 
+def test_a_name_in_two_spellings_is_told_by_the_rarer_one(graph: Path, tmp_path: Path) -> None:
+    nodes, edges = graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv"
+    nodes.write_text(NODES + "MONDO:0000001\tbiolink:DISEASE\tdisease\n", encoding="utf-8")
+    edges.write_text(
+        EDGES + "e8\tMONDO:0018875\tbiolink:subclass of\tMONDO:0000001\tinfores:mondo\n"
+        "e9\tMONDO:0007254\tbiolink:subclass_of\tMONDO:0000001\tinfores:mondo\n",
+        encoding="utf-8",
+    )
+
+    _, report, err = audited("graph", cwd=tmp_path)
+
+    told = {f["value"] for f in report["findings"] if f["reason"] == "two_spellings"}
+    assert told == {
+        "biolink:DISEASE beside biolink:Disease (3); 1 node",
+        "biolink:subclass_of__2 beside biolink:subclass_of (2); 1 edge",
+    }
+    (unknown,) = (f for f in report["findings"] if f["reason"] == "unknown_category")
+    assert unknown["value"].startswith("biolink:DISEASE is no class")
+    assert reasons(report)["unknown_predicate"] == 1, "of is_linked_to, and of none that is told apart by a number"
+    assert "relation 'biolink:subclass of' (1) beside 'biolink:subclass_of' (2): told apart as" in err
+
+
 def test_files_are_the_same_graph_as_their_folder_packed_or_not(graph: Path, tmp_path: Path) -> None:
     for path in list(graph.iterdir()):
         (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError
-from kgcheck.forms.obo import is_obo
+from kgcheck.forms.obo import is_obo, read_obo
 from kgcheck.forms.ontologies import FORMS, REFUSED
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
@@ -129,6 +129,18 @@ def test_lines_of_obo_that_are_wrong_are_rejected_with_their_place(tmp_path: Pat
     assert tables.db.execute("SELECT file, line, reason FROM quarantine ORDER BY line").fetchall() == [
         ("wrong.obo", 28, "no_id"),
         *[("wrong.obo", line, "syntax") for line in (33, 34, 35, 36)],
+    ]
+
+
+def test_a_line_of_obo_that_is_not_utf8_costs_itself_alone(tmp_path: Path) -> None:
+    path = tmp_path / "latin.obo"
+    path.write_bytes(OBO.replace("name: nine", "name: ni\u00f1e").encode("latin-1").replace(b"\n", b"\r\n"))
+    tables = GraphTables(connected())
+    read_obo([Source("latin.obo", path)], tables)
+
+    assert {id_ for (id_,) in tables.db.execute("SELECT id FROM node").fetchall()} == {"EX:1", "EX:9", "part_of"}
+    assert tables.db.execute("SELECT line, reason, row_text FROM quarantine").fetchall() == [
+        (OBO[: OBO.index("name: nine")].count("\n") + 1, "not_utf8", "name: ni\\xf1e")
     ]
 
 

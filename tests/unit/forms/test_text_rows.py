@@ -79,8 +79,27 @@ def test_a_quote_that_is_not_closed_is_a_sign_in_tabs_and_a_fault_in_commas(tmp_
     commas, rows = read(tmp_path, b'subject,predicate,object\n"A,p,B\nC,p,D\n')
 
     assert tabs == [['"A', "p", "B"], ['5" nail', "p", "C"], ['D "d"', "p", "E"]]
-    assert commas == []
-    assert [r.reason for r in rows.rejected] == ["quoting"]
+    assert commas == [["C", "p", "D"]]
+    assert [(r.line, r.reason) for r in rows.rejected] == [(2, "quoting")]
+
+
+def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path: Path) -> None:
+    lines = [f"A:{n},p,B:{n}" for n in range(1_200)]
+    lines[3], lines[40], lines[41] = 'A:3,p,"B:3', 'A:40,p,"B:40', '"A:41","p","two\nlines"'
+    found, rows = read(tmp_path, "\n".join(["subject,predicate,object", *lines]).encode())
+
+    assert [(r.line, r.reason) for r in rows.rejected] == [(5, "quoting"), (42, "quoting")]
+    assert [row[0] for row in found] == [f"A:{n}" for n in range(1_200) if n not in (3, 40)]
+    assert found[39] == ["A:41", "p", "two\nlines"]
+
+
+@pytest.mark.parametrize("quoted", ["", '"x"'])
+def test_a_header_that_stands_between_rows_is_none(quoted: str, tmp_path: Path) -> None:
+    text = f"subject,predicate,object\nA:1,p,B:1\nsubject,predicate,object\nA:2,p,B:2{quoted and ',' + quoted}\n"
+    found, rows = read(tmp_path, text.encode())
+
+    assert found[0] == ["A:1", "p", "B:1"]
+    assert (3, "header_as_data") in [(r.line, r.reason) for r in rows.rejected]
 
 
 def test_a_quoted_field_may_hold_line_ends(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+"""Obsolete terms that edges still lead to or from."""
+
+from typing import TYPE_CHECKING
+
+from kgcheck.quoting import identifier, literal
+from kgcheck.rules import Rule, RuleGraph
+
+if TYPE_CHECKING:
+    from kgcheck.profile.schema import Label
+
+_PROPERTIES = ("is_obsolete", "deprecated", "obsolete")
+_YES = ("true", "1", "yes")
+
+
+def obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
+    """Select nodes that say of themselves that they are obsolete, and are an end of an edge."""
+    stated = [name for name in _PROPERTIES if name in label.properties]
+    ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if p.head == label.name]
+    ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if p.tail == label.name]
+    if not stated or not ends:
+        return None
+    cases = " ".join(
+        f"WHEN lower(trim(CAST({identifier(name)} AS VARCHAR))) IN {_YES} THEN {literal(name)}" for name in stated
+    )
+    return f"""
+    SELECT DISTINCT id, NULL, NULL, CASE {cases} END || ', and has edges' AS detail
+    FROM {graph.nodes(label)} SEMI JOIN ({" UNION ALL ".join(ends)}) AS seen(id) USING (id) WHERE detail IS NOT NULL"""
+
+
+RULE = Rule(
+    name="obsolete_with_edges",
+    words="Obsolete term that still has edges",
+    meaning="a node that is obsolete or deprecated by its own property, and an end of an edge",
+    groups=("nodes",),
+    is_fault=False,
+    bad="GO:0000003 with is_obsolete, and a gene that is annotated with it",
+    good="GO:0000003 with is_obsolete, and no edge",
+    is_folded=True,
+    of_label=obsolete_nodes,
+)
