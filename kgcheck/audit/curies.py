@@ -92,8 +92,8 @@ class Misfits(NamedTuple):
 class Curies:
     """The ids of a graph by prefix.
 
-    ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one. Of another graph an
-    id with a colon may be the name of something.
+    ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one; of a graph of
+    Biolink, whose ids are CURIEs, any prefix. Of another graph an id with a colon may be the name of something.
     """
 
     namespaces: tuple[Namespace, ...]
@@ -125,8 +125,12 @@ def _counted(graph: RuleGraph) -> Curies:
             first, before, shown = found.get(spelled, (label.name, 0, example))
             found[spelled] = first, before + count, shown
     namespaces = [_namespace(spelled, *found[spelled]) for spelled in sorted(found)]
-    known = sum(one.ids for one in namespaces if one.is_known)
-    return Curies(tuple(namespaces), known * 2 > ids)
+    counted = sum(one.ids for one in namespaces if one.is_known or _has_biolink_labels(graph))
+    return Curies(tuple(namespaces), counted * 2 > ids)
+
+
+def _has_biolink_labels(graph: RuleGraph) -> bool:
+    return any(label.name.startswith(biolink.PREFIX) for label in graph.labels)
 
 
 def _namespace(spelled: str, label: str, count: int, example: str) -> Namespace:
@@ -198,7 +202,8 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
     if not found.is_of_curies:
         return None
     with_form = {one.spelled for one in found.namespaces if one.record and one.record.pattern}
-    others = [one.spelled for one in found.namespaces if one.is_known and one.spelled not in with_form]
+    is_stated = _has_biolink_labels(graph)
+    others = [one.spelled for one in found.namespaces if (one.is_known or is_stated) and one.spelled not in with_form]
     # Where a pattern says what an id looks like, invalid_local_id tells.
     shapeless = f"{_PREFIX} IN ({', '.join(map(literal, others))})" if others else "false"
     return f"""
@@ -263,6 +268,33 @@ def predicates(graph: RuleGraph) -> Iterator[tuple[list[Pattern], str, Predicate
     for name, patterns in by_type.items():
         if curie := curie_of(name, graph.schema):
             yield patterns, curie, biolink.model().predicate(curie)
+
+
+def biolink_patterns(graph: RuleGraph) -> Sequence[Pattern]:
+    """Patterns whose edges follow Biolink: all of a graph that does, else those that are named by its prefix."""
+    if "biolink" in graph.schema.profile.standards:
+        return graph.patterns
+    return [pattern for pattern in graph.patterns if curie_of(pattern.type, graph.schema)]
+
+
+def hit_without(graph: RuleGraph, name: str) -> RuleHit | None:
+    """A hit of all edges of Biolink that have no value of a property, over the graph; None where all have one."""
+    patterns = biolink_patterns(graph)
+    missing: list[tuple[Pattern, int]] = []
+    for pattern in patterns:
+        count = graph.now.edges.get(str(pattern), 0)
+        if name in pattern.properties:
+            where = f"coalesce(trim(CAST({identifier(name)} AS VARCHAR)), '') IN ('', '[]')"
+            ((count,),) = graph.select(f"SELECT count(*) FROM {graph.edges(pattern)} WHERE {where}")
+        if count:
+            missing.append((pattern, count))
+    if not missing:
+        return None
+    total = sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
+    first, _ = missing[0]
+    ends = Ref(label=first.head, id=ALL), Ref(label=first.tail, id=ALL)
+    share = f"{sum(number for _, number in missing):,} of {total:,} edges"
+    return RuleHit(ends[0], first.type, ends[1], f"{share} have no {name}, which {biolink_release()} asks for", name)
 
 
 def hit_of_label(graph: RuleGraph, label: Label, detail: str, record: str = "") -> RuleHit:
