@@ -125,12 +125,15 @@ def _counted(graph: RuleGraph) -> Curies:
             first, before, shown = found.get(spelled, (label.name, 0, example))
             found[spelled] = first, before + count, shown
     namespaces = [_namespace(spelled, *found[spelled]) for spelled in sorted(found)]
-    counted = sum(one.ids for one in namespaces if one.is_known or _has_biolink_labels(graph))
+    is_stated = _follows_biolink(graph)
+    counted = sum(one.ids for one in namespaces if one.is_known or is_stated)
     return Curies(tuple(namespaces), counted * 2 > ids)
 
 
-def _has_biolink_labels(graph: RuleGraph) -> bool:
-    return any(label.name.startswith(biolink.PREFIX) for label in graph.labels)
+def _follows_biolink(graph: RuleGraph) -> bool:
+    """Tell whether most nodes have a category of Biolink, so that their ids are CURIEs."""
+    of_biolink = sum(count for label, count in graph.now.nodes.items() if label.startswith(biolink.PREFIX))
+    return of_biolink * 2 > sum(graph.now.nodes.values())
 
 
 def _namespace(spelled: str, label: str, count: int, example: str) -> Namespace:
@@ -202,13 +205,14 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
     if not found.is_of_curies:
         return None
     with_form = {one.spelled for one in found.namespaces if one.record and one.record.pattern}
-    is_stated = _has_biolink_labels(graph)
+    is_stated = _follows_biolink(graph)
     others = [one.spelled for one in found.namespaces if (one.is_known or is_stated) and one.spelled not in with_form]
     # Where a pattern says what an id looks like, invalid_local_id tells.
     shapeless = f"{_PREFIX} IN ({', '.join(map(literal, others))})" if others else "false"
     return f"""
         SELECT id, NULL, NULL, CASE
             WHEN starts_with(id, ':') THEN 'no prefix before the first colon'
+            WHEN {str(is_stated).lower()} AND id NOT LIKE '%:%' THEN 'no prefix'
             WHEN {shapeless} AND {_EMPTY_PART} THEN 'an empty part after the prefix'
             WHEN {shapeless} AND regexp_matches(id, {literal(_NOT_WRITTEN)}) THEN 'a space or a control character' END
             AS wrong
