@@ -96,7 +96,8 @@ class Curies:
     """The ids of a graph by prefix.
 
     ``is_of_curies``: most ids have a prefix that is known, those left out that have an empty one; or nearly all have
-    one of a few prefixes, of many of them known. Of another graph an id with a colon may be the name of something.
+    one of a few prefixes, of many of them known; or most have any, in a graph of Biolink, whose ids are CURIEs. Of
+    another graph an id with a colon may be the name of something.
     """
 
     namespaces: tuple[Namespace, ...]
@@ -134,7 +135,14 @@ def _counted(graph: RuleGraph) -> Curies:
     known = sum(one.ids for one in namespaces if one.is_known)
     shaped = sum(one.ids for one in namespaces)
     by_few = shaped >= _NEARLY_ALL * ids and len(namespaces) * _FEW <= ids and known >= _MANY * ids
-    return Curies(tuple(namespaces), known * 2 > ids or by_few)
+    most = shaped if _follows_biolink(graph) else known
+    return Curies(tuple(namespaces), most * 2 > ids or by_few)
+
+
+def _follows_biolink(graph: RuleGraph) -> bool:
+    """Tell whether most nodes have a category of Biolink, so that their ids are CURIEs."""
+    of_biolink = sum(count for label, count in graph.now.nodes.items() if label.startswith(biolink.PREFIX))
+    return of_biolink * 2 > sum(graph.now.nodes.values())
 
 
 def _namespace(spelled: str, label: str, count: int, example: str) -> Namespace:
@@ -212,7 +220,8 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
     if not found.is_of_curies:
         return None
     with_form = {one.spelled for one in found.namespaces if one.record and one.record.pattern}
-    others = [one.spelled for one in found.namespaces if one.is_known and one.spelled not in with_form]
+    is_stated = _follows_biolink(graph)
+    others = [one.spelled for one in found.namespaces if (one.is_known or is_stated) and one.spelled not in with_form]
     # A pattern that is doubted tells of no id.
     doubted = {one.record.prefix for one in misfits(graph) if one.is_doubt}
     doubtful = [one.spelled for one in found.namespaces if one.record and one.record.prefix in doubted]
@@ -222,6 +231,7 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
     return f"""
         SELECT id, NULL, NULL, CASE
             WHEN starts_with(id, ':') THEN 'no prefix before the first colon'
+            WHEN {str(is_stated).lower()} AND id NOT LIKE '%:%' THEN 'no prefix'
             WHEN {shapeless} AND {_EMPTY_PART} THEN 'an empty part after the prefix'
             WHEN {spaced} AND NOT {_EMPTY_PART} AND regexp_matches(id, {literal(_NOT_WRITTEN)})
                 THEN 'a space or a control character' END AS wrong
@@ -298,6 +308,33 @@ def predicates(graph: RuleGraph) -> Iterator[tuple[list[Pattern], str, Predicate
     for name, patterns in by_type.items():
         if curie := curie_of(name, graph.schema):
             yield patterns, curie, biolink.model().predicate(curie)
+
+
+def biolink_patterns(graph: RuleGraph) -> Sequence[Pattern]:
+    """Patterns whose edges follow Biolink: all of a graph that does, else those that are named by its prefix."""
+    if "biolink" in graph.schema.profile.standards:
+        return graph.patterns
+    return [pattern for pattern in graph.patterns if curie_of(pattern.type, graph.schema)]
+
+
+def hit_without(graph: RuleGraph, name: str) -> RuleHit | None:
+    """A hit of all edges of Biolink that have no value of a property, over the graph; None where all have one."""
+    patterns = biolink_patterns(graph)
+    missing: list[tuple[Pattern, int]] = []
+    for pattern in patterns:
+        count = graph.now.edges.get(str(pattern), 0)
+        if name in pattern.properties:
+            where = f"coalesce(trim(CAST({identifier(name)} AS VARCHAR)), '') IN ('', '[]')"
+            ((count,),) = graph.select(f"SELECT count(*) FROM {graph.edges(pattern)} WHERE {where}")
+        if count:
+            missing.append((pattern, count))
+    if not missing:
+        return None
+    total = sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
+    first, _ = missing[0]
+    ends = Ref(label=first.head, id=ALL), Ref(label=first.tail, id=ALL)
+    share = f"{sum(number for _, number in missing):,} of {total:,} edges"
+    return RuleHit(ends[0], first.type, ends[1], f"{share} have no {name}, which {biolink_release()} asks for", name)
 
 
 def hit_of_label(graph: RuleGraph, label: Label, detail: str, record: str = "") -> RuleHit:

@@ -67,8 +67,10 @@ def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], s
     db.execute("CREATE TEMP TABLE label_of (labels VARCHAR[], label VARCHAR)").fetchall()
     db.executemany("INSERT INTO label_of VALUES (?, ?)", [(list(k), names[v]) for k, v in raw.items()] or [([], NODE)])
     db.execute(
-        "CREATE TABLE labelled_node AS SELECT n.id, l.label, n.properties, n.labels FROM node n JOIN label_of l"
-        " ON n.labels = l.labels ORDER BY l.label"
+        # All categories of Biolink that a node has are held against the model, and one of them is its label.
+        "CREATE TABLE labelled_node AS SELECT n.id, l.label, CASE WHEN len(n.labels) > 1 AND l.label LIKE 'biolink:%'"
+        " THEN map_concat(n.properties, MAP {'category': array_to_string(n.labels, '|')}) ELSE n.properties END"
+        " AS properties, n.labels FROM node n JOIN label_of l ON n.labels = l.labels ORDER BY l.label"
     ).fetchall()
     db.execute("CREATE TABLE label_by_id AS SELECT id, min(label) AS label FROM labelled_node GROUP BY id").fetchall()
     closed = f"NOT list_contains({sorted(tables.open_files)}::INTEGER[], file)" if tables.lists_nodes else "false"

@@ -8,6 +8,9 @@ from kgcheck.standards.tables import Standard, standard, tables
 
 PREFIX = "biolink:"
 
+_METACLASS = "OntologyClass"
+"""Nodes are instances of other classes, and of this one wherever they come from an ontology, by its own description."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Term:
@@ -106,13 +109,13 @@ class Model:
     def may_be(self, category: Category, stated: Category) -> bool:
         """Tell whether a node of a category may be of another: some class is a kind of both, by a mixin or otherwise.
 
-        What is abstract, a mixin or deprecated says too little to tell.
+        What is abstract, a mixin or deprecated says too little to tell; any node may be a class of an ontology.
 
         >>> m = model()
         >>> [m.may_be(m.category(name), m.category("Gene")) for name in ("Gene", "NamedThing", "Disease")]
         [True, True, False]
         """
-        if category.abstract or category.mixin or category.deprecated:
+        if category.abstract or category.mixin or category.deprecated or stated.name == _METACLASS:
             return True
         return any({category.name, stated.name} <= above for above in self._above)
 

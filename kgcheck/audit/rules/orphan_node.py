@@ -2,20 +2,32 @@
 
 from typing import TYPE_CHECKING
 
-from kgcheck.quoting import literal
+from kgcheck.quoting import identifier, literal
 from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def orphan_nodes(graph: RuleGraph, label: "Label") -> str:
-    """Select nodes that no edge of any pattern has as an end."""
+_RELATION_LABELS = {"Typedef", "Property"}
+"""Labels of what an ontology joins its classes by."""
+
+_MARKS = ("is_obsolete", "deprecated")
+"""Properties by which an ontology marks a term that it has taken out of use, and mostly out of its edges."""
+
+
+def orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
+    """Select nodes that no edge of any pattern has as an end; of an ontology, neither relations nor obsolete terms."""
+    if label.name in _RELATION_LABELS:
+        return None
     ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if p.head == label.name]
     ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if p.tail == label.name]
     joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
     none = literal("no edge that the profile knows")
-    return f"SELECT id, NULL, NULL, {none} FROM {graph.nodes(label)} ANTI JOIN ({joined}) AS seen(id) USING (id)"
+    marked = [f"lower(CAST({identifier(mark)} AS VARCHAR)) = 'true'" for mark in _MARKS if mark in label.properties]
+    in_use = f"WHERE NOT coalesce({' OR '.join(marked)}, false)" if marked else ""
+    nodes = f"SELECT id FROM {graph.nodes(label)} {in_use}"
+    return f"SELECT id, NULL, NULL, {none} FROM ({nodes}) ANTI JOIN ({joined}) AS seen(id) USING (id)"
 
 
 RULE = Rule(

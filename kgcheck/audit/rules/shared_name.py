@@ -2,19 +2,42 @@
 
 from typing import TYPE_CHECKING
 
+from kgcheck.quoting import identifier
 from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
+_SPECIES = ("taxon", "in_taxon", "taxid", "organism", "species")
+"""Properties that tell apart what two species have under one name."""
+
+_SAME = {"exactmatch", "closematch", "sameas", "equivalentclass", "equivalentto"}
+"""Relations that say of two ids that they are one thing, or nearly."""
+
+
 def shared_names(graph: RuleGraph, label: "Label") -> str | None:
-    """Select pairs with the smallest id of a name: n nodes of one name give n - 1 hits."""
+    """Select pairs with the smallest id of a name: n nodes of one name give n - 1 hits.
+
+    Two of different species, or that the graph itself says are the same, are none.
+    """
     if "name" not in label.properties:
         return None
+    by = ", ".join(["name", *(identifier(name) for name in _SPECIES if name in label.properties)])
+    same = [p for p in graph.patterns if p.head == p.tail == label.name and _bare(p.type) in _SAME]
+    stated = "".join(
+        f" ANTI JOIN {graph.edges(p)} AS e ON (p.{one}, p.{other}) = (e.head, e.tail)"
+        for p in same
+        for one, other in (("first", "tail"), ("tail", "first"))
+    )
     return f"""
-    SELECT min(id) OVER (PARTITION BY name) AS first, id AS tail, NULL, name
-    FROM {graph.nodes(label)} WHERE trim(name) <> '' QUALIFY id <> first"""
+    SELECT p.first, p.tail, NULL, p.name FROM (
+        SELECT min(id) OVER (PARTITION BY {by}) AS first, id AS tail, name
+        FROM {graph.nodes(label)} WHERE trim(name) <> '' QUALIFY id <> first) AS p{stated}"""
+
+
+def _bare(relation: str) -> str:
+    return relation.rpartition(":")[2].replace("_", "").casefold()
 
 
 RULE = Rule(
