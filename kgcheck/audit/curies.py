@@ -240,6 +240,9 @@ def malformed_curies(graph: RuleGraph, label: Label) -> str | None:
 
 def without_prefix(graph: RuleGraph, label: Label) -> str | None:
     """A select of the ids of a label that have no prefix, where nearly all others of it are CURIEs."""
+    # In a graph of Biolink it is no CURIE, which is told as such.
+    if _follows_biolink(graph):
+        return None
     if not curies(graph).is_of_curies:
         return None
     table = graph.nodes(label)
