@@ -80,7 +80,7 @@ class Audit:
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
         used = _used(releases, units, self._store.schema)
-        warnings = _warnings(self._snapshot, used, live=options.live)
+        warnings = _warnings(self._snapshot, used, live=options.live) if self._store.schema.sources else ()
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             same = f"the graph was built from the same files of {', '.join(circular)}"

@@ -122,6 +122,8 @@ def audit(
         note(*audit.notes)
         code = audit.exit_code(fail_on)
         show_run(workspace, audit.run, audit.tallies, fail_on=fail_on, exit_code=code, **form)
+        if files:
+            note("next: kgcheck explain FINDING; kgcheck report --out report.html; docs/forms.md")
     click.get_current_context().exit(code)
 
 

@@ -10,7 +10,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import PART, Columns, EdgeColumns, End, NodeColumns, PropertyColumn, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import GraphTables
+from kgcheck.forms.tables import NEGATED_ONLY, GraphTables
 from kgcheck.forms.text_rows import SEPARATORS, Dialect, TextRows, dialect_of, fields_of
 from kgcheck.plurals import how_many
 from kgcheck.quoting import identifier, literal
@@ -197,8 +197,11 @@ def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables, *, 
             label = f"list_filter([{_cell(end.label)}], lambda x: x <> '')" if end.label is not None else "[]"
             label = f"[{literal(end.kind)}]" if end.kind else label
             name = _texts((PropertyColumn(end.name, "name"),) if end.name is not None else ())
+            # A node of which something is denied alone is a node, and has no edge.
+            mark = f"CASE WHEN bool_and({negated}) THEN MAP {{{literal(NEGATED_ONLY)}: 'true'}} ELSE MAP {{}} END"
             tables.db.execute(
-                f"INSERT INTO node SELECT {at}, any_value({label}), any_value({name}), {source.number}, min(line)"
+                f"INSERT INTO node SELECT {at}, any_value({label}), map_concat(any_value({name}), {mark}),"
+                f" {source.number}, min(line)"
                 f" FROM text_row WHERE NOT {lacking} AND {at} NOT IN (SELECT id FROM node) GROUP BY 1"
             ).fetchall()
 

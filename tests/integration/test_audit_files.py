@@ -174,6 +174,19 @@ def test_negated_statements_are_no_edges(tmp_path: Path) -> None:
     assert "edges.tsv: 1 statement that something does not hold: no edges" in err
 
 
+def test_a_node_of_which_something_is_denied_alone_is_no_orphan(tmp_path: Path) -> None:
+    row = "MONDO:{}\tskos:exactMatch\tDOID:{}\t{}\tsemapv:ManualMappingCuration\n"
+    head = "subject_id\tpredicate_id\tobject_id\tpredicate_modifier\tmapping_justification\n"
+    text = head + row.format("0000001", 1, "Not") + row.format("0000002", 2, "") + row.format("0000002", 3, "Not")
+    (tmp_path / "a.sssom.tsv").write_text(text, encoding="utf-8")
+
+    _, report, err = audited("a.sssom.tsv", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {NODE: 5}
+    assert "2 statements that something does not hold" in err
+    assert reasons(report, "insufficient")["orphan_node"] == 0
+
+
 def test_headers_of_neo4j_admin_stand_in_files_of_their_own(tmp_path: Path) -> None:
     folder = tmp_path / "import"
     folder.mkdir()

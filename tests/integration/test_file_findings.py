@@ -66,7 +66,12 @@ def test_an_ontology_has_relations_and_obsolete_terms_without_edges(tmp_path: Pa
 
 
 def test_two_that_the_graph_calls_the_same_may_have_one_name(tmp_path: Path) -> None:
-    assert found("shared_name", {"x.sssom.tsv": SSSOM}, tmp_path) == [("doid:2", "umls:C4", "gout")]
+    others = "subject\tpredicate\tobject\n" + "".join(f"doid:2\trelated_to\tumls:C{n}\n" for n in range(10, 30))
+    files = {"x.sssom.tsv": SSSOM, "x_edges.tsv": others}
+
+    assert found("shared_name", files, tmp_path) == [("doid:2", "umls:C4", "gout")]
+    # A set of mappings alone says of each pair whether it is one thing.
+    assert found("shared_name", {"x.sssom.tsv": SSSOM}, tmp_path) == []
 
 
 def test_genes_of_two_species_may_have_one_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from kgcheck.forms.tables import NEGATED_ONLY
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import CauseKind, Rule, RuleGraph
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 _RELATION_LABELS = {"Typedef", "Property"}
 """Labels of what an ontology joins its classes by."""
 
-_MARKS = ("is_obsolete", "deprecated")
-"""Properties by which an ontology marks a term that it has taken out of use, and mostly out of its edges."""
+_MARKS = ("is_obsolete", "deprecated", NEGATED_ONLY)
+"""Properties of terms out of use, which mostly have no edges, and of nodes of which something is denied alone."""
 
 
 def orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:

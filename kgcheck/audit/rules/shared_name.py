@@ -6,7 +6,9 @@ from kgcheck.quoting import identifier
 from kgcheck.rules import CauseKind, Rule, RuleGraph
 
 if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
+    from collections.abc import Iterable
+
+    from kgcheck.profile.schema import Label, Pattern
 
 
 _SPECIES = ("taxon", "in_taxon", "taxid", "organism", "species")
@@ -19,12 +21,16 @@ _SAME = {"exactmatch", "closematch", "sameas", "equivalentclass", "equivalentto"
 def shared_names(graph: RuleGraph, label: "Label") -> str | None:
     """Select pairs with the smallest id of a name: n nodes of one name give n - 1 hits.
 
-    Two of different species, or that the graph itself says are the same, are none.
+    Two of different species, or that the graph itself says are the same, are none; nor are any of a set of mappings,
+    which says of each pair whether it is one thing.
     """
     if "name" not in label.properties:
         return None
     by = ", ".join(["name", *(identifier(name) for name in _SPECIES if name in label.properties)])
     same = [p for p in graph.patterns if p.head == p.tail == label.name and _bare(p.type) in _SAME]
+    own = [p for p in graph.patterns if label.name in (p.head, p.tail)]
+    if same and 2 * _edges(graph, same) > _edges(graph, own):
+        return None
     stated = "".join(
         f" ANTI JOIN {graph.edges(p)} AS e ON (p.{one}, p.{other}) = (e.head, e.tail)"
         for p in same
@@ -34,6 +40,10 @@ def shared_names(graph: RuleGraph, label: "Label") -> str | None:
     SELECT p.first, p.tail, NULL, p.name FROM (
         SELECT min(id) OVER (PARTITION BY {by}) AS first, id AS tail, name
         FROM {graph.nodes(label)} WHERE trim(name) <> '' QUALIFY id <> first) AS p{stated}"""
+
+
+def _edges(graph: RuleGraph, patterns: "Iterable[Pattern]") -> int:
+    return sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
 
 
 def _bare(relation: str) -> str:
