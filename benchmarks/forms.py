@@ -18,11 +18,15 @@ from typing import NamedTuple, cast
 
 from kgcheck import Workspace
 from kgcheck.errors import KgcheckError
+from kgcheck.forms.curies import contraction
 from kgcheck.forms.store import FileStore
 from kgcheck.model import Finding, Outcome, Reason
 from kgcheck.settings import Settings
 
 SHARED = Path(__file__).parents[2] / "shared/data/foreign/forms"
+
+
+CONTRACTED = contraction(())
 
 
 class Result(NamedTuple):
@@ -50,7 +54,9 @@ def parts_of(subject: str) -> list[str]:
     """The ids of what a truth is about: both ends of an edge, or the whole."""
     if " -[" in subject and "]-> " in subject:
         head, _, rest = subject.partition(" -[")
-        return [head.rpartition(": ")[2] if ".json" in head else head, rest.partition("]-> ")[2]]
+        ends = [head.rpartition(": ")[2] if ".json" in head else head, rest.partition("]-> ")[2]]
+        # Of RDF, findings have CURIEs.
+        return list(map(CONTRACTED, ends))
     return [subject]
 
 
