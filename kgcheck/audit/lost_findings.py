@@ -346,7 +346,7 @@ def _key(row: Any) -> _Key:
 
 
 def _folded_rules() -> list[str]:
-    # Of a graph of standards, the hits of every rule are folded.
+    # Of a draft, the hits of every rule are folded.
     return list(structure_rules())
 
 

@@ -192,8 +192,8 @@ class StructureRules:
         return ((rules[name], select) for name, select in selects.items() if name not in unbroken)
 
     def folds(self, rule: Rule) -> bool:
-        """Tell whether many hits of a rule are one finding; in a graph of standards, which may be any, those of all."""
-        return (rule.is_folded or bool(self._graph.schema.profile.standards)) and not self._options.unfold
+        """Tell whether many hits of a rule are one finding; of a draft, which may be of any graph, those of all."""
+        return (rule.is_folded or self._graph.schema.profile.draft) and not self._options.unfold
 
     def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""

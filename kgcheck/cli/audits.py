@@ -95,6 +95,7 @@ def audit(
     from kgcheck.cli.show import show_run
     from kgcheck.forms.store import files_name
     from kgcheck.graph.open import is_address
+    from kgcheck.profile.folder import profile_dir
 
     if files:
         if parts["store"] and given("store"):
@@ -103,8 +104,8 @@ def audit(
             raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
         server = is_address(files[0]) and len(files) == 1
         parts["store"] = files[0] if server else files_name([os.path.abspath(name) for name in files], release_of)
-        if not given("profile"):
-            parts["profile"] = DRAFT
+        # A profile of that name is one that somebody named, and no default.
+        parts["profile"] = str(profile_dir(parts["profile"])) if given("profile") else DRAFT
     begun: Run | None = None
     if resume:
         _refuse_changes()

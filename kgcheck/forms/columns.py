@@ -282,7 +282,9 @@ def _of_hetionet(header: Header) -> Columns | None:
 
 def _of_edges(header: Header) -> Columns | None:
     ends = next(((header.at(a), header.at(b)) for a, b in _ENDS if header.has(a, b)), None)
-    if ends is None:
+    # A table of genes has its start and end, too.
+    is_stretch = ends is not None and header.has("start", "end") and header.find(("id", "name")) is not None
+    if ends is None or is_stretch:
         return None
     relation = header.find(_RELATIONS, ends)
     head, tail = (_end(header, place, (*ends, relation)) for place in ends)

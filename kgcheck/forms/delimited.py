@@ -1,6 +1,7 @@
 """Read graphs in delimited text and Parquet: KGX, neo4j-admin, Hetionet, PrimeKG, annotations and any edge table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape
 from typing import NamedTuple
 
 import duckdb
@@ -48,6 +49,7 @@ def read(files: Sequence[Source], tables: GraphTables) -> None:
     for table in sorted(found, key=lambda table: isinstance(table.columns, EdgeColumns)):
         _read(table, tables, spaced=spaced)
         tables.forms[table.source.number] = table.columns.form
+        tables.listing_files.add(table.source.number)
         if table.columns.assumed:
             tables.notes.append(f"{table.source.name}: {table.columns.assumed}")
 
@@ -62,6 +64,7 @@ def _has_numbers_in_spaces(found: Sequence[FileTable]) -> bool:
 
 def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]:
     headers, rest = _apart(files)
+    tables.forms |= {source.number: "neo4j-admin import, a header" for source in files if source not in rest}
     bare: list[str] = []
     for source in rest:
         try:
@@ -69,7 +72,7 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]
         except InputFormat as error:
             if len(rest) == 1:
                 raise
-            tables.leave_out(error)
+            tables.leave_out(source, error)
             continue
         if not table.names and PART.search(source.stem):
             bare.append(source.name)
@@ -82,7 +85,7 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]
 
 def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> FileTable:
     if source.head.startswith(_PARQUET):
-        names = _parquet_names(source)
+        names = tuple(_parquet_schema(source).names)
         return FileTable(source, None, names, [], columns_of(source.name, source.stem, names, []))
     dialect = dialect_of(source)
     if dialect is None:
@@ -110,11 +113,21 @@ def _apart(files: Sequence[Source]) -> tuple[dict[str, list[str]], list[Source]]
     return headers, rest
 
 
-def _parquet_names(source: Source) -> tuple[str, ...]:
+def _parquet_fields(source: Source) -> Iterator[str]:
+    """SQL for each column of a Parquet file as text: lists joined as in KGX, what is nested as JSON."""
+    for field in _parquet_schema(source):
+        name = identifier(field.name)
+        if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
+            yield f"array_to_string(list_transform({name}, lambda x: x::VARCHAR), '|')"
+        else:
+            yield f"to_json({name})::VARCHAR" if pa.types.is_nested(field.type) else f"{name}::VARCHAR"
+
+
+def _parquet_schema(source: Source) -> pa.Schema:
     from pyarrow import parquet
 
     try:
-        return tuple(parquet.read_schema(source.path).names)
+        return parquet.read_schema(source.path)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputFormat(f"{source.name} is no whole Parquet file: {error}", "fetch it again") from error
 
@@ -123,11 +136,12 @@ def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
     rows, width = None, len(table.names) or max(map(len, table.rows), default=1)
     try:
         if table.dialect is None:
-            fields = ", ".join(f"{identifier(name)}::VARCHAR" for name in table.names)
-            at = literal(str(table.source.path))
+            fields = ", ".join(_parquet_fields(table.source))
+            # A name is no pattern of names.
+            at = literal(escape(str(table.source.path)))
             tables.db.execute(
                 f"CREATE OR REPLACE TEMP TABLE text_row AS SELECT row_number() OVER () AS line, [{fields}] AS fields"
-                f" FROM read_parquet({at})"
+                f" FROM read_parquet({at}, hive_partitioning = false)"
             ).fetchall()
         else:
             rows = TextRows(table.source, table.dialect, width)
@@ -187,7 +201,7 @@ def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables, *, 
     _quarantine(source, tables, lacking, "no_end", "an end or the relation is empty")
     ((count,),) = tables.db.execute(f"SELECT count(*) FROM text_row WHERE {negated} AND NOT {lacking}").fetchall()
     if count:
-        tables.negated[source.name] = int(count)
+        tables.negated[source.name] = tables.negated.get(source.name, 0) + int(count)
     tables.db.execute(
         f"INSERT INTO edge SELECT {head}, {relation}, {tail}, {_texts(columns.properties)}, {source.number}, line"
         f" FROM text_row WHERE NOT {negated} AND NOT {lacking}"
@@ -235,4 +249,4 @@ def _texts(properties: Sequence[PropertyColumn]) -> str:
     return f"map_from_entries(list_filter([{entries}], lambda e: e.v <> ''))" if entries else "MAP {}"
 
 
-FORMS = (GraphForm("delimited text", fits, read, together=True),)
+FORMS = (GraphForm("delimited text", fits, read),)

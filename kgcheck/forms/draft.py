@@ -24,9 +24,14 @@ _OTHER = "OtherNode"
 _OTHER_RELATION = "other_relation"
 
 MOST_PATTERNS = 600
-MOST_PROPERTIES = 60
+MOST_PROPERTIES = 250
+"""Properties of a label or a relation that are read, those that most have."""
 
 _RESERVED = {"id", "head", "tail", "as_text"}
+_ASKED_FOR = {
+    "name", "category", "deprecated", "is_obsolete", "only_negated", "taxon", "in_taxon", "primary_knowledge_source",
+    "knowledge_level", "agent_type",
+}  # fmt: skip
 _HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")
 _BIOLINK = "biolink:"
 _AGAIN = "__"
@@ -45,7 +50,7 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
     labels, relations = _labels(tables.db), _relations(tables.db, patterns)
     title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
     # Names of Biolink are known by their prefix.
-    head = {"name": DRAFT, "version": 1, "title": title, "standards": ("bioregistry",)}
+    head = {"name": DRAFT, "version": 1, "title": title, "draft": True, "standards": ("bioregistry",)}
     return Schema.model_validate({"profile": head, "labels": labels, "relations": relations, "digest": digest})
 
 
@@ -151,7 +156,10 @@ def _other_spellings(kind: str, names: Mapping[str, str], counted: Mapping[str, 
 
 
 def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
-    counts = db.execute("SELECT label, min(id) FROM label_by_id GROUP BY label ORDER BY label").fetchall()
+    counts = db.execute(
+        "SELECT label, min(id) FROM (SELECT label, id FROM label_by_id UNION ALL SELECT label, id FROM labelled_node)"
+        " GROUP BY label ORDER BY label"
+    ).fetchall()
     rows = db.execute(
         "SELECT label, key, count(*) AS n FROM (SELECT label, unnest(map_keys(properties)) AS key FROM labelled_node)"
         " GROUP BY ALL ORDER BY n DESC, key"
@@ -174,9 +182,10 @@ def _properties(keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """The most common properties of each holder: the name in the file, and that of the schema."""
     stated: dict[str, list[str]] = {}
     for holder, key in keys:
-        some = stated.setdefault(holder, [])
-        if len(some) < MOST_PROPERTIES:
-            some.append(key)
+        stated.setdefault(holder, []).append(key)
+    # What rules ask for is read in any case.
+    for holder, some in stated.items():
+        stated[holder] = sorted(some, key=lambda key: key not in _ASKED_FOR)[:MOST_PROPERTIES]
     return {holder: property_names(names) for holder, names in stated.items()}
 
 

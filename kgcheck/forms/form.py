@@ -15,13 +15,11 @@ class GraphForm(NamedTuple):
         fits: Tell by its beginning whether a file has the form.
         read: Put the files' nodes and edges into the tables. What a file as a whole has wrong is an InputFormat; single
             rows are rejected.
-        together: Files of this form make one graph, and are read in one call; else each by itself.
     """
 
     name: str
     fits: Callable[[Source], bool]
     read: Callable[[Sequence[Source], GraphTables], None]
-    together: bool = False
 
 
 class RefusedForm(NamedTuple):

@@ -48,7 +48,7 @@ class ReadFiles(NamedTuple):
         """Say why so much stayed out that the tables are not what the files state; empty where it did not."""
         if self.tables.refused:
             return f"{how_many(len(self.tables.refused), 'file')} could not be read"
-        rejected = sum(self.rejected().values())
+        rejected = sum(self.rejected().values()) + self.tables.more_rejected
         rows = rejected + sum(f.nodes + f.edges for f in self.files) + sum(self.tables.negated.values())
         return (
             f"{rejected:,} of {how_many(rows, 'row')} cannot be read, more than a tenth" if rejected * 10 > rows else ""
@@ -65,7 +65,8 @@ class ReadFiles(NamedTuple):
         ]
         if rejected := self.rejected():
             causes = ", ".join(f"{n:,} {reason}" for reason, n in rejected.items())
-            found.append(f"{how_many(sum(rejected.values()), 'row')} in quarantine: {causes}")
+            more = f"; {self.tables.more_rejected:,} more are not kept" if self.tables.more_rejected else ""
+            found.append(f"{how_many(sum(rejected.values()), 'row')} in quarantine: {causes}{more}")
         return [*found, *self.tables.notes, *self.tables.refused]
 
 
@@ -80,7 +81,7 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
         except InputFormat as error:
             if len(found) == 1:
                 raise
-            tables.leave_out(error)
+            tables.leave_out(source, error)
             continue
         by_form.setdefault(form.name, (form, []))[1].append(source)
     if not by_form:
@@ -88,34 +89,55 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
             f"none of {how_many(len(found), 'file')} is a graph that can be read: {tables.refused[0]}",
             "docs/forms.md lists the forms",
         )
-    counted: dict[int, ReadFile] = {}
+    read: dict[int, str] = {}
     with progress.step("reading files", len(found)) as step:
         for form, files in by_form.values():
-            for some in [files] if form.together else [[one] for one in files]:
-                try:
-                    _read(form, some, tables)
-                except InputError as error:
-                    if len(by_form) == 1 and len(files) == len(some):
-                        raise
-                    tables.leave_out(error)
-                    continue
-                for source in (one for one in some if one.number in tables.forms or not form.together):
-                    name = tables.forms.get(source.number, form.name)
-                    counts = tables.count("node", source), tables.count("edge", source)
-                    counted[source.number] = ReadFile(source.name, name, *counts)
-                    step.advance()
-    for form, files in by_form.values():
-        for source in files if not form.together else ():
-            tables.drop_repeated(source)
-    return ReadFiles(tables, tuple(counted[n] for n in sorted(counted)), _digest(found))
+            for source in _read_all(form, files, tables, is_alone=len(by_form) == 1):
+                read[source.number] = tables.forms.get(source.number, form.name)
+            step.advance(len(files))
+    if len(read) > len(tables.listing_files) + 1:
+        tables.merge_files()
+    counted = (
+        ReadFile(source.name, read[source.number], tables.count("node", source), tables.count("edge", source))
+        for source in found
+        if source.number in read
+    )
+    return ReadFiles(tables, tuple(counted), _digest(found))
+
+
+def _read_all(form: GraphForm, files: Sequence[Source], tables: GraphTables, *, is_alone: bool) -> Sequence[Source]:
+    """Read the files of a form together, and without those that cannot be read; the files that were read."""
+    try:
+        _read(form, files, tables)
+        return [source for source in files if source.number not in tables.left_out]
+    except InputError as error:
+        tables.forget(files)
+        if len(files) == 1 and is_alone:
+            raise
+        if len(files) == 1:
+            tables.leave_out(files[0], error)
+            return []
+    good = []
+    for source in files:
+        try:
+            _read(form, [source], tables)
+            good.append(source)
+        except InputError as error:
+            tables.leave_out(source, error)
+        tables.forget([source])
+    if good:
+        _read(form, good, tables)
+    elif is_alone:
+        raise InputFormat("; ".join(tables.refused[:3]), "docs/forms.md lists the forms")
+    return good
 
 
 def _read(form: GraphForm, files: Sequence[Source], tables: GraphTables) -> None:
-    """Read files, and note those whose form claims no list of nodes, while tables of edges have theirs in others."""
+    """Read files, and note those whose form claims no list of nodes, so that their edges do not dangle."""
     before, tables.lists_nodes = tables.lists_nodes, False
     try:
         form.read(files, tables)
-        if not tables.lists_nodes and not form.together:
+        if not tables.lists_nodes:
             tables.open_files |= {source.number for source in files}
     finally:
         tables.lists_nodes |= before

@@ -23,7 +23,7 @@ def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress
         tables.add_nodes(source, _advancing(step.advance, _nodes(store)))
     with progress.step("reading edges") as step:
         tables.add_edges(source, _advancing(step.advance, _edges(store)))
-    tables.lists_nodes = True
+    # Of a server no edge dangles: one that was written meanwhile only seems to.
     _call_by_ids(tables)
 
 
@@ -69,23 +69,29 @@ def _call_by_ids(tables: GraphTables) -> None:
     ).fetchall()
     keys: dict[tuple[str, ...], str] = {}
     for labels, key, filled, different, nodes in sorted(rows, key=lambda row: likeness_to_id(row[1])):
-        is_key = filled == nodes and different >= _DIFFERENT * nodes and likeness_to_id(key)[0] <= 2
+        rank = likeness_to_id(key)[0]
+        # What is called id is the id, though some nodes share one; another name must tell all apart.
+        is_key = filled == nodes and different >= (_DIFFERENT * nodes if rank == 0 else nodes) and rank <= 2
         if is_key:
             keys.setdefault(tuple(labels), key)
     used = Counter(keys.values())
     db.execute("CREATE TEMP TABLE key_of (labels VARCHAR[], key VARCHAR)").fetchall()
     if keys:
         db.executemany("INSERT INTO key_of VALUES (?, ?)", [(list(labels), key) for labels, key in keys.items()])
-    # A node without such a property keeps the server's number, in a form that no other id has. Whole numbers are ids
-    # of their labels alone.
+    # A node without such a property keeps the server's number, in a form that no other id has. What is no CURIE, and
+    # stands under several sets of labels, is an id of each alone.
     db.execute(
         """
         CREATE TEMP TABLE id_of AS
-        SELECT n.id AS number, n.properties[k.key] AS stated, CASE
-            WHEN stated IS NULL THEN 'node ' || n.id
-            WHEN regexp_full_match(stated, '[0-9]+') THEN array_to_string(n.labels, '+') || '/' || stated
-            ELSE stated END AS id
-        FROM node n LEFT JOIN key_of k ON n.labels = k.labels
+        WITH stated AS (
+            SELECT n.id AS number, n.labels, n.properties[k.key] AS value
+            FROM node n LEFT JOIN key_of k ON n.labels = k.labels),
+        shared AS (SELECT value FROM stated GROUP BY value HAVING count(DISTINCT labels) > 1)
+        SELECT number, CASE
+            WHEN value IS NULL THEN 'node ' || number
+            WHEN strpos(value, ':') = 0 AND value IN (FROM shared) THEN array_to_string(labels, '+') || '/' || value
+            ELSE value END AS id
+        FROM stated
         """
     ).fetchall()
     db.execute("UPDATE node SET id = i.id FROM id_of i WHERE i.number = node.id").fetchall()

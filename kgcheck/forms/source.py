@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -22,10 +23,16 @@ _HEAD = 1 << 18
 """Bytes of a file that are looked at to recognise it."""
 
 _BLOCK = 1 << 20
+_PACKED = (".gz", ".tgz", ".zst", ".bz2", ".xz")
+_UNREADABLE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError,
+    RuntimeError,
+)  # fmt: skip
 MOST_FILES = 10_000
 """Files of one folder or archive."""
 
-_NOT_OF_A_GRAPH = ("license", "licence", "readme", "changelog", "citation", "sha256sums", "md5sums", "manifest")
+_NOT_OF_A_GRAPH = {"license", "licence", "readme", "changelog", "citation", "sha256sums", "md5sums", "manifest"}
+"""Names, before their endings, of what is said of a graph."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class Source:
     @cached_property
     def lines(self) -> list[str]:
         """The first lines that are whole."""
-        lines = self.text.splitlines()
+        # As rows are parted: other signs that end lines for Python may stand in a value.
+        lines = self.text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
         return lines[:-1] if len(self.head) == _HEAD and len(lines) > 1 else lines
 
     @property
@@ -64,7 +72,7 @@ def sources(paths: list[Path], scratch: Path) -> Iterator[Source]:
     number = 0
     for path in paths:
         for file in _files(path):
-            for name, at in _unpacked(file, file.name, scratch):
+            for name, at in _unpacked(file, file.name, scratch, Unpacking(file)):
                 yield Source(name, at, number)
                 number += 1
 
@@ -73,7 +81,9 @@ def _files(path: Path) -> list[Path]:
     refuse_odd_name(path)
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-        found = [p for p in found if not p.name.lower().startswith(_NOT_OF_A_GRAPH)]
+        found = [p for p in found if p.name.partition(".")[0].lower() not in _NOT_OF_A_GRAPH]
+        for file in found:
+            refuse_odd_name(file)
         if not found:
             raise InputMissing(f"there are no files in {path}", "name the files of a graph, or their folder")
         if len(found) > MOST_FILES:
@@ -86,7 +96,7 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _unpacked(path: Path, name: str, scratch: Path, depth: int = 0) -> Iterator[tuple[str, Path]]:
+def _unpacked(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int = 0) -> Iterator[tuple[str, Path]]:
     """The plain files in a file, each with its name."""
     try:
         with path.open("rb") as stream:
@@ -97,15 +107,18 @@ def _unpacked(path: Path, name: str, scratch: Path, depth: int = 0) -> Iterator[
         raise InputFormat(f"{name} is an archive in an archive in an archive", "unpack it")
     try:
         if start.startswith(b"PK\x03\x04"):
-            yield from _of_zip(path, name, scratch, depth)
+            yield from _of_zip(path, name, scratch, guard, depth)
         elif len(start) > 262 and start[257:262] == b"ustar":
-            yield from _of_tar(path, name, scratch, depth)
+            yield from _of_tar(path, name, scratch, guard, depth)
         elif opening := _opening(start):
-            plain, inner = _copied(lambda: opening(path), path, name, scratch)
-            yield from _unpacked(plain, inner, scratch, depth + 1)
+            plain, inner = _copied(lambda: opening(path), name, scratch, guard)
+            yield from _unpacked(plain, inner, scratch, guard, depth + 1)
+        elif path.suffix in _PACKED:
+            # Others would go by its name, and unpack it.
+            yield name, _copied(lambda: path.open("rb"), name, scratch, guard)[0]
         else:
             yield name, path
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+    except _UNREADABLE as error:
         raise InputFormat(f"{name} cannot be unpacked: {error}", "it may be cut off: fetch it again") from error
 
 
@@ -121,7 +134,7 @@ def _opening(start: bytes) -> Callable[[Path], IO[bytes]] | None:
     return None
 
 
-def _of_zip(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[str, Path]]:
+def _of_zip(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int) -> Iterator[tuple[str, Path]]:
     with zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if not m.is_dir()]
         if any(m.filename == "[Content_Types].xml" for m in members):
@@ -133,17 +146,17 @@ def _of_zip(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[
             if member.flag_bits & 1:
                 raise InputFormat(f"{name} holds {member.filename[:80]!r} under a password", "unpack it")
             if _is_of_graph(member.filename):
-                at, inner = _copied(partial(archive.open, member), path, member.filename, scratch)
-                yield from _unpacked(at, inner, scratch, depth + 1)
+                at, inner = _copied(partial(archive.open, member), member.filename, scratch, guard)
+                yield from _unpacked(at, inner, scratch, guard, depth + 1)
 
 
-def _of_tar(path: Path, name: str, scratch: Path, depth: int) -> Iterator[tuple[str, Path]]:
+def _of_tar(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int) -> Iterator[tuple[str, Path]]:
     with tarfile.open(path) as archive:
         for count, member in enumerate(archive, 1):
             _refuse_many(name, count)
             if member.isfile() and _is_of_graph(member.name):
-                at, inner = _copied(partial(_member, archive, member), path, member.name, scratch)
-                yield from _unpacked(at, inner, scratch, depth + 1)
+                at, inner = _copied(partial(_member, archive, member), member.name, scratch, guard)
+                yield from _unpacked(at, inner, scratch, guard, depth + 1)
 
 
 def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
@@ -156,19 +169,19 @@ def _refuse_many(name: str, count: int) -> None:
 
 
 def _is_of_graph(name: str) -> bool:
-    last = Path(name).name.lower()
-    return not last.startswith((".", "__macosx", *_NOT_OF_A_GRAPH)) and "__MACOSX" not in name
+    last = Path(name).name
+    is_said = last.partition(".")[0].lower() in _NOT_OF_A_GRAPH
+    return not is_said and not last.startswith(".") and "__MACOSX" not in name
 
 
-def _copied(opening: Callable[[], IO[bytes]], packed: Path, name: str, scratch: Path) -> tuple[Path, str]:
-    """A plain copy under a name of our own, within the limits of what a packed file may become."""
-    guard = Unpacking(packed)
-    at = scratch / f"unpacked-{len(list(scratch.iterdir()))}"
+def _copied(opening: Callable[[], IO[bytes]], name: str, scratch: Path, guard: Unpacking) -> tuple[Path, str]:
+    """A plain copy under a name of our own, within the limits of what a packed file may become in all."""
+    at = scratch / f"unpacked-{uuid4().hex}"
     with opening() as stream, at.open("wb") as out:
         while block := stream.read(_BLOCK):
             guard.came(len(block))
             out.write(block)
     shown = Path(name).name
-    for ending in (".gz", ".tgz", ".zst", ".bz2", ".xz"):
+    for ending in _PACKED:
         shown = shown.removesuffix(ending)
     return at, shown

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -67,6 +68,7 @@ class DraftedStore:
             drafted = draft_schema(self.files.tables, shown, self.files.digest[:12], _most_specific)
             self._open = opening.pop_all()
         self.schema = schema or drafted
+        self._drafted = drafted
         self._numbers = {str(pattern): number for number, pattern in enumerate(drafted.relations)}
         rows = self._db.execute("SELECT 'label', * FROM label_property UNION ALL SELECT 'edge', * FROM edge_property")
         self._stated = {(kind, holder, plain): stated for kind, holder, stated, plain in rows.fetchall()}
@@ -95,8 +97,7 @@ class DraftedStore:
         nodes = dict.fromkeys(self.schema.label_names, 0)
         found = self._db.execute("SELECT label, count(*) FROM labelled_node GROUP BY label").fetchall()
         nodes |= {label: n for label, n in found if label in nodes}
-        numbered = self._db.execute("SELECT pattern, count(*) FROM labelled_edge GROUP BY pattern").fetchall()
-        by_number = dict(numbered)
+        by_number = self._edges_by_pattern()
         edges = {str(p): by_number.get(self._numbers.get(str(p), -1), 0) for p in self.schema.relations}
         return Counts(nodes=nodes, edges=edges)
 
@@ -113,12 +114,35 @@ class DraftedStore:
         return hashlib.sha256(self.name.encode()).hexdigest()[:32]
 
     def unknown(self) -> dict[str, int]:
-        """See GraphStore."""
-        return {}
+        """See GraphStore: what files have, and a profile that is named for them does not describe."""
+        found = Counter[str]()
+        for label, n in self._db.execute(
+            "SELECT label, count(*) FROM labelled_node GROUP BY ALL ORDER BY ALL"
+        ).fetchall():
+            if label not in self.schema.label_names:
+                found[f"label {label}"] += n
+        for number, n in self._edges_by_pattern().items():
+            relation = self._drafted.relations[number].type
+            if relation not in self.schema.relation_types:
+                found[f"relation {relation}"] += n
+        return dict(found)
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         """See GraphStore."""
-        return []
+        known = set(map(str, self.schema.relations))
+        found: list[StrayEdge] = []
+        for number, pattern in enumerate(self._drafted.relations):
+            if str(pattern) in known or pattern.type not in self.schema.relation_types:
+                continue
+            rows = self._rows(
+                f"SELECT head, tail FROM labelled_edge WHERE pattern = {number} ORDER BY ALL LIMIT ?", [limit]
+            )
+            ends = {"head_label": pattern.head, "relation": pattern.type, "tail_label": pattern.tail}
+            found += [StrayEdge(head_id=row["head"], tail_id=row["tail"], **ends) for row in rows]
+        return found[:limit]
+
+    def _edges_by_pattern(self) -> dict[int, int]:
+        return dict(self._db.execute("SELECT pattern, count(*) FROM labelled_edge GROUP BY pattern").fetchall())
 
     def unlooked(self) -> str:
         """Say which ids and how many edges no source was asked about; empty where there are none."""

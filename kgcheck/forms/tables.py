@@ -81,7 +81,11 @@ class GraphTables:
         open_files: Numbers of the files whose edges may end where no node is listed: ontologies, RDF.
         notes: Remarks on how files were read, for people.
         negated: Statements that something does not hold, by file; no edges.
-        refused: Files that were left out, and why.
+        listing_files: Numbers of the files of tables, of which a node or an edge that stands twice is a fault; in other
+            forms each file is a graph of its own.
+        left_out: Numbers of the files that could not be read.
+        refused: Why each of them is left out.
+        more_rejected: Rows that were rejected, and are not kept, for there are too many.
         forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
 
@@ -93,6 +97,9 @@ class GraphTables:
         self.negated: dict[str, int] = {}
         self.forms: dict[int, str] = {}
         self.refused: list[str] = []
+        self.left_out: set[int] = set()
+        self.listing_files: set[int] = set()
+        self.more_rejected = 0
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
         db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
         db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()
@@ -113,17 +120,47 @@ class GraphTables:
         """Keep what could not be read, with the reason."""
         self._add("quarantine", _REJECTED, ((source.name, *row) for row in rows))
 
-    def drop_repeated(self, source: Source) -> None:
-        """Drop what a file states and an earlier one has stated, where each is a graph of its own."""
-        number, same = source.number, "head, relation, tail, properties"
-        for statement in (
-            f"DELETE FROM node WHERE file = {number} AND id IN (SELECT id FROM node WHERE file < {number})",
-            f"DELETE FROM edge WHERE file = {number} AND ({same}) IN (SELECT ({same}) FROM edge WHERE file < {number})",
-        ):
-            self.db.execute(statement).fetchall()
+    def merge_files(self) -> None:
+        """Make one node of what several files state of an id, and one edge of what several state alike.
 
-    def leave_out(self, error: KgcheckError) -> None:
+        Not of tables, where what stands twice is a fault: in other forms a file is a graph of its own.
+        """
+        own = f"NOT list_contains({sorted(self.listing_files)}::INTEGER[], file)"
+        once = "list_filter(entries, lambda e, i: list_position(list_transform(entries, lambda x: x.key), e.key) = i)"
+        self.db.execute(
+            f"""
+            CREATE TEMP TABLE merged AS
+            SELECT id, labels, map_from_entries({once}) AS properties, file, line FROM (
+                SELECT id, list_distinct(flatten(list(labels ORDER BY file))) AS labels,
+                       flatten(list(map_entries(properties) ORDER BY file)) AS entries,
+                       min(file) AS file, min_by(line, file) AS line
+                FROM node WHERE {own} GROUP BY id HAVING count(DISTINCT file) > 1)
+            """
+        ).fetchall()
+        self.db.execute(f"DELETE FROM node WHERE {own} AND id IN (SELECT id FROM merged)").fetchall()
+        self.db.execute("INSERT INTO node SELECT * FROM merged").fetchall()
+        self.db.execute(
+            f"""
+            DELETE FROM edge WHERE rowid IN (SELECT rowid FROM (
+                SELECT rowid, file, min(file) OVER (PARTITION BY head, relation, tail, properties::VARCHAR) AS first
+                FROM edge WHERE {own}) WHERE file <> first)
+            """
+        ).fetchall()
+        self.db.execute("DROP TABLE merged").fetchall()
+
+    def forget(self, sources: Sequence[Source]) -> None:
+        """Take back what was read of files that are left out, or that are read again."""
+        for source in sources:
+            for table in ("node", "edge"):
+                self.db.execute(f"DELETE FROM {table} WHERE file = {source.number}").fetchall()
+            self.db.execute("DELETE FROM quarantine WHERE file = ?", [source.name]).fetchall()
+            self.negated.pop(source.name, None)
+            self.open_files.discard(source.number)
+            self.notes = [note for note in self.notes if not note.startswith(f"{source.name}: ")]
+
+    def leave_out(self, source: Source, error: KgcheckError) -> None:
         """Keep why a file is left out, of several."""
+        self.left_out.add(source.number)
         self.refused.append(f"{error.message}: left out; {error.hint}")
 
     def count(self, table: str, source: Source | None = None) -> int:

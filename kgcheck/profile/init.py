@@ -110,6 +110,7 @@ class _Drafting:
         yield f"title = {_text(counts)}"
         if self._survey.profile:
             yield f"reads = {_array([self._survey.profile])}  # the store says that kgcheck loaded it with this profile"
+        yield "draft = true  # take it away once the profile is yours"
         if self._has_curies():
             yield 'standards = ["bioregistry"]  # most ids are CURIEs'
         if recipes := recipes_of(sorted(self._sources)):

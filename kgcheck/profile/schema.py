@@ -168,6 +168,10 @@ class _Profile(Value):
     name: str
     version: int
     title: str
+    draft: bool = Field(
+        default=False,
+        description="drafted from a graph: ends that no pattern joins are no fault, and what many break is told once",
+    )
     reads: tuple[str, ...] = Field(
         default=(), description="other profiles whose stores this one may read, such as that which a draft is of"
     )

@@ -207,7 +207,7 @@ class Workspace(Context):
     def _audited(self, done: "AuditedRun") -> AuditResult:
         run, notes, left_out = done.run, done.notes, ""
         if store := self.drafted_store:
-            kept = self.settings.home / f"quarantine-{Path(store.name).name}.jsonl"
+            kept = self.settings.home / f"quarantine-{Path(store.name).name}-{store.store_id()[:8]}.jsonl"
             store.files.keep_rejected(kept)
             left_out = store.files.incomplete()
             unread = f"what could not be read: {kept}" if store.files.rejected() else ""

@@ -21,8 +21,10 @@ def orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
     """Select nodes that no edge of any pattern has as an end; of an ontology, neither relations nor obsolete terms."""
     if label.name in _RELATION_LABELS:
         return None
-    ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if p.head == label.name]
-    ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if p.tail == label.name]
+    # A draft files the edges of an id under one of its labels.
+    is_draft = graph.schema.profile.draft
+    ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.head == label.name]
+    ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.tail == label.name]
     joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
     none = literal("no edge that the profile knows")
     marked = [f"lower(CAST({identifier(mark)} AS VARCHAR)) = 'true'" for mark in _MARKS if mark in label.properties]

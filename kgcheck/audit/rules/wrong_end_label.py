@@ -7,7 +7,7 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 def edges_of_no_pattern(graph: RuleGraph) -> Iterable[RuleHit]:
     """Find edges whose ends fit no pattern of the schema, unless that is a draft, which leaves labels out."""
-    return () if graph.schema.profile.standards else graph.stray_edges()
+    return () if graph.schema.profile.draft else graph.stray_edges()
 
 
 RULE = Rule(
