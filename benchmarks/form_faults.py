@@ -36,8 +36,8 @@ NUMBER = 6
 PLACEHOLDERS = ("nan", "NULL", "N/A", "none", "undefined")
 
 Marks = tuple[str, ...]
-LOST: Marks = (MISSING_NODE,)
-"""What is said of edges whose end is no node, as a type of edges."""
+LOST: Marks = ("(all)", MISSING_NODE)
+"""Edges whose end is no node, as a finding of their type names them."""
 
 
 @dataclass
