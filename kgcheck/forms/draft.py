@@ -24,11 +24,11 @@ _OTHER = "OtherNode"
 _OTHER_RELATION = "other_relation"
 
 MOST_PATTERNS = 600
-MOST_PROPERTIES = 250
+MOST_PROPERTIES = 60
 """Properties of a label or a relation that are read, those that most have."""
 
 _RESERVED = {"id", "head", "tail", "as_text"}
-_ASKED_FOR = {
+_OF_RULES = {
     "name", "category", "deprecated", "is_obsolete", "only_negated", "taxon", "in_taxon", "primary_knowledge_source",
     "knowledge_level", "agent_type",
 }  # fmt: skip
@@ -185,7 +185,7 @@ def _properties(keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
         stated.setdefault(holder, []).append(key)
     # What rules ask for is read in any case.
     for holder, some in stated.items():
-        stated[holder] = sorted(some, key=lambda key: key not in _ASKED_FOR)[:MOST_PROPERTIES]
+        stated[holder] = sorted(some, key=lambda key: key not in _OF_RULES)[:MOST_PROPERTIES]
     return {holder: property_names(names) for holder, names in stated.items()}
 
 

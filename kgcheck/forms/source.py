@@ -170,8 +170,8 @@ def _refuse_many(name: str, count: int) -> None:
 
 def _is_of_graph(name: str) -> bool:
     last = Path(name).name
-    is_said = last.partition(".")[0].lower() in _NOT_OF_A_GRAPH
-    return not is_said and not last.startswith(".") and "__MACOSX" not in name
+    is_remark = last.partition(".")[0].lower() in _NOT_OF_A_GRAPH
+    return not is_remark and not last.startswith(".") and "__MACOSX" not in name
 
 
 def _copied(opening: Callable[[], IO[bytes]], name: str, scratch: Path, guard: Unpacking) -> tuple[Path, str]:

@@ -13,8 +13,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
+from pyarrow import parquet
 
 from kgcheck import Workspace
 from kgcheck.errors import StoreError, UsageError
@@ -446,3 +448,121 @@ def test_the_hook_of_pre_commit_is_a_command(graph: Path, tmp_path: Path) -> Non
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
     assert kgcheck(*hook["entry"].split()[1:], "graph", cwd=tmp_path).code == 1
+
+
+GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="n" for="node" attr.name="name"/>
+<key id="r" for="edge" attr.name="relation"/><graph edgedefault="directed">{}</graph></graphml>"""
+
+
+def graphml(*edges: tuple[str, str], names: dict[str, str]) -> str:
+    nodes = "".join(f'<node id="{node}"><data key="n">{name}</data></node>' for node, name in names.items())
+    parts = "".join(f'<edge source="{a}" target="{b}"><data key="r">is_a</data></edge>' for a, b in edges)
+    return GRAPHML.format(nodes + parts)
+
+
+def test_ids_that_count_the_nodes_of_a_file_are_other_nodes_in_another(tmp_path: Path) -> None:
+    (tmp_path / "one.graphml").write_text(graphml(("n0", "n1"), names={"n0": "BRCA1", "n1": "TP53"}), encoding="utf-8")
+    (tmp_path / "two.graphml").write_text(graphml(("n1", "n0"), names={"n0": "pain", "n1": "ache"}), encoding="utf-8")
+
+    _, report, _ = audited("one.graphml", "two.graphml", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {NODE: 4}
+    assert reasons(report) == {}
+
+
+def test_what_several_documents_say_of_a_node_is_put_together(tmp_path: Path) -> None:
+    head = "@prefix ex: <http://x.test/> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    (tmp_path / "1.ttl").write_text(head + "ex:a ex:knows ex:b .", encoding="utf-8")
+    (tmp_path / "2.ttl").write_text(head + 'ex:b a ex:Gene ; rdfs:label "B" .', encoding="utf-8")
+
+    with FileStore([tmp_path / "1.ttl", tmp_path / "2.ttl"], Settings()) as store:
+        (gene,) = (label for label in store.schema.labels if label.name.endswith("Gene"))
+        ((row,),) = (table.to_pylist() for table in store.scan_nodes(gene))
+
+    assert row["name"] == "B"
+
+
+def test_of_a_file_that_is_left_out_nothing_is_audited(tmp_path: Path) -> None:
+    many = graphml(names={f"n{n}": "x" for n in range(25_000)})
+    (tmp_path / "cut.graphml").write_text(many[:-40], encoding="utf-8")
+    (tmp_path / "whole.graphml").write_text(graphml(("a", "b"), names={"a": "A", "b": "B"}), encoding="utf-8")
+
+    code, report, err = audited("cut.graphml", "whole.graphml", "--fail-on", "never", cwd=tmp_path)
+
+    assert (code, report["run"]["nodes"]) == (3, {NODE: 2})
+    assert "cut.graphml" in err
+    assert "left out" in err
+
+
+def test_one_id_under_two_categories_has_both(tmp_path: Path) -> None:
+    (tmp_path / "nodes.tsv").write_text(
+        "id\tcategory\nHGNC:1\tbiolink:Gene\nHGNC:1\tbiolink:Protein\nHGNC:2\tbiolink:Gene\n", encoding="utf-8"
+    )
+    (tmp_path / "edges.tsv").write_text("subject\tpredicate\tobject\nHGNC:1\tbiolink:affects\tHGNC:2\n", "utf-8")
+
+    _, report, _ = audited("nodes.tsv", "edges.tsv", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {"biolink:Gene": 2, "biolink:Protein": 1}
+    assert reasons(report, "insufficient")["id_on_two_labels"] == 1
+    assert reasons(report, "insufficient")["orphan_node"] == 0
+
+
+def test_what_a_profile_does_not_know_of_files_is_told(graph: Path, tmp_path: Path) -> None:
+    kgcheck("profile", "init", "graph", "--out", "mine", cwd=tmp_path)
+    (graph / "monarch_nodes.tsv").write_text(NODES + "HP:0000118\tbiolink:PhenotypicFeature\tx\t\n", encoding="utf-8")
+    (graph / "monarch_edges.tsv").write_text(
+        EDGES + "e8\tHGNC:1101\tbiolink:affects\tHP:0000118\tx\n", encoding="utf-8"
+    )
+
+    _, report, _ = audited("graph", "--profile", "./mine", cwd=tmp_path)
+
+    assert report["run"]["unknown"] == {"label biolink:PhenotypicFeature": 1, "relation biolink:affects": 1}
+
+
+def test_a_parquet_file_is_the_one_of_its_name_and_lists_are_lists(tmp_path: Path) -> None:
+    nodes = {"id": ["HGNC:1", "HGNC:2"], "category": [["biolink:NamedThing", "biolink:Gene"]] * 2}
+    parquet.write_table(pa.table(nodes), tmp_path / "nodes.parquet")
+    for name, head in (("edges[12].parquet", "HGNC:1"), ("edges1.parquet", "HGNC:9")):
+        parquet.write_table(
+            pa.table({"subject": [head], "predicate": ["biolink:affects"], "object": ["HGNC:2"]}), tmp_path / name
+        )
+
+    _, report, _ = audited("nodes.parquet", "edges[12].parquet", cwd=tmp_path)
+
+    assert report["run"]["nodes"] == {"biolink:Gene": 2}
+    assert reasons(report) == {}
+
+
+def test_a_table_of_genes_has_their_stretches_and_no_edges(tmp_path: Path) -> None:
+    (tmp_path / "genes.tsv").write_text(
+        "id\tname\tchrom\tstart\tend\nG1\tTP53\t17\t100\t200\nG2\tB\t1\t1\t2\n", "utf-8"
+    )
+
+    _, report, _ = audited("genes.tsv", cwd=tmp_path)
+
+    assert (report["run"]["nodes"], report["run"]["edges"]) == ({NODE: 2}, {})
+
+
+def test_names_of_files_and_signs_in_comments_cost_no_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "g"
+    folder.mkdir()
+    (folder / "citation_edges.tsv").write_text("subject\tpredicate\tobject\nA\tp\tB\n", encoding="utf-8")
+    (folder / "edges.tsv").write_text("# by\u2028# us\nsubject\tpredicate\tobject\nB\tp\tC\nC\tp\tD\n", "utf-8")
+    (folder / "README.md").write_text("words", encoding="utf-8")
+
+    _, report, _ = audited("g", cwd=tmp_path)
+
+    assert report["run"]["edges"] == {"Node p Node": 3}
+
+
+def test_columns_that_rules_ask_for_are_read_among_many(tmp_path: Path) -> None:
+    columns = [f"a{n}" for n in range(400)]
+    stated = {"primary_knowledge_source": "infores:x", "knowledge_level": "not_provided", "agent_type": "manual_agent"}
+    head = ["subject", "predicate", "object", *columns, *stated]
+    row = ["HGNC:1101", "biolink:affects", "HGNC:11998", *("x" for _ in columns), *stated.values()]
+    (tmp_path / "edges.tsv").write_text("\t".join(head) + "\n" + "\t".join(row) + "\n", encoding="utf-8")
+    (tmp_path / "nodes.tsv").write_text("id\tcategory\nHGNC:1101\tbiolink:Gene\nHGNC:11998\tbiolink:Gene\n", "utf-8")
+
+    _, report, _ = audited("edges.tsv", "nodes.tsv", cwd=tmp_path)
+
+    assert not [f for f in report["findings"] if f["reason"].startswith("missing_knowledge")]
