@@ -11,7 +11,7 @@ from kgcheck.duck import insert_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms import curies, rdf_parsing
 from kgcheck.forms.curies import BIOLINK, DC, DCTERMS, FOAF, OBO, OBO_IN_OWL, OWL, RDF, RDFS, SCHEMA, SKOS
-from kgcheck.forms.rdf_parsing import Quad, Syntax
+from kgcheck.forms.rdf_parsing import Quad, RejectedRows, Syntax
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.inputs import MIB
@@ -136,7 +136,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             failures.append(error)
     convert = _Conversion(curies.contraction(declared))
     for source in sound:
-        rejected: list[RejectedRow] = []
+        rejected = RejectedRows()
         try:
             rows = convert.rows(source, rdf_parsing.statements(source, syntax, rejected))
             for some in _batches(rows):
@@ -147,6 +147,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             failures.append(error)
             continue
         tables.reject(source, rejected)
+        tables.more_rejected += rejected.more
         (read,) = tables.db.execute("SELECT count(*) FROM statement WHERE file = ?", [source.number]).fetchall()[0]
         if not read:
             place = f", line {rejected[0].line}: {rejected[0].detail}" if rejected else ""

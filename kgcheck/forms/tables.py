@@ -82,6 +82,7 @@ class GraphTables:
         notes: Remarks on how files were read, for people.
         negated: Statements that something does not hold, by file; no edges.
         refused: Files that were left out, and why.
+        more_rejected: Rows that were rejected beyond those that are kept in ``quarantine``.
         forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
 
@@ -93,6 +94,7 @@ class GraphTables:
         self.negated: dict[str, int] = {}
         self.forms: dict[int, str] = {}
         self.refused: list[str] = []
+        self.more_rejected = 0
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
         db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
         db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()

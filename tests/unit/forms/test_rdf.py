@@ -233,6 +233,13 @@ def test_a_malformed_iri_is_rejected_with_its_line(tmp_path: Path) -> None:
     assert rejected(tables) == [(5, "malformed_iri")]
 
 
+def test_each_malformed_iri_counts(tmp_path: Path) -> None:
+    tables = read(tmp_path, HEAD + "ex:a ex:p <http://x y> .\n" * 1_500 + "ex:a ex:p ex:b .\n")
+
+    assert (tables.count("quarantine"), tables.more_rejected) == (1_000, 500)
+    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
+
+
 def test_a_malformed_iri_in_xml_is_rejected_with_its_line(tmp_path: Path) -> None:
     text = '<rdf:Description rdf:about="http://example.org/{}">\n<ex:p rdf:resource="http://example.org/b"/></rdf:Description>\n'
     tables = read(tmp_path, XML + text.format("a b") + text.format("c") + "</rdf:RDF>")
