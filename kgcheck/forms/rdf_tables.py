@@ -281,6 +281,7 @@ class _Tabulation:
         self._do(
             """
             CREATE TEMP TABLE reified AS
+            SELECT *, heads <> 1 OR relations <> 1 OR tails <> 1 OR has_text AS wrong FROM (
             SELECT subject AS statement, min(file) AS file, min(line) AS line, min(seq) AS seq,
                 any_value(object) FILTER (role = 'head') AS head, any_value(object) FILTER (role = 'tail') AS tail,
                 any_value(CASE WHEN object = 'rdfs:subClassOf' THEN ? ELSE object END)
@@ -290,22 +291,21 @@ class _Tabulation:
                 count(DISTINCT object) FILTER (role = 'relation') AS relations,
                 count(DISTINCT object) FILTER (role = 'tail') AS tails,
                 bool_or(is_literal AND role <> 'relation') AS has_text
-            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject""",
+            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject)""",
             SUBCLASS,
         )
-        wrong = "heads <> 1 OR relations <> 1 OR tails <> 1 OR has_text"
         for file, line, statement, heads, relations, tails in self._do(
-            f"SELECT file, line, statement, heads, relations, tails FROM reified WHERE {wrong} ORDER BY seq"
+            "SELECT file, line, statement, heads, relations, tails FROM reified WHERE wrong ORDER BY seq"
         ):
             parts = f"it has {heads} subjects, {relations} predicates and {tails} objects"
             detail = "its subject or object is a text" if heads == relations == tails == 1 else parts
             number = None if line is None else int(str(line))
             source = self._sources[int(str(file))]
             self._tables.reject(source, [RejectedRow(number, "statement", detail, str(statement))])
-        for file, count in self._do(f"""
+        for file, count in self._do("""
             SELECT reified.file, count(DISTINCT statement) FROM reified
             JOIN fact ON subject = statement AND key = 'negated' AND lower(object) IN ('true', '1')
-            WHERE NOT ({wrong}) GROUP BY reified.file"""):
+            WHERE NOT wrong GROUP BY reified.file"""):
             name = self._name(file)
             self._tables.negated[name] = self._tables.negated.get(name, 0) + int(str(count))
 
@@ -326,7 +326,7 @@ class _Tabulation:
             INSERT INTO edge
             SELECT subject, relation, object, CASE WHEN graph = '' THEN MAP {} ELSE MAP {'graph': graph} END, file, line
             FROM plain ANTI JOIN reified
-            ON subject = head AND plain.relation = reified.relation AND object = tail ORDER BY seq""")
+            ON NOT wrong AND subject = head AND plain.relation = reified.relation AND object = tail ORDER BY seq""")
         self._do("""
             INSERT INTO edge
             SELECT class.subject, upper.object, filler.object, MAP {}, class.file, class.line
@@ -355,7 +355,7 @@ class _Tabulation:
                 coalesce(list.properties, MAP {})), file, line
             FROM reified LEFT JOIN (SELECT subject, map(list(key ORDER BY key), list(value ORDER BY key)) AS properties
                 FROM text GROUP BY subject) AS list ON statement = list.subject
-            WHERE heads = 1 AND relations = 1 AND tails = 1 AND NOT has_text
+            WHERE NOT wrong
                 AND NOT coalesce(lower(list.properties['negated']) IN ('true', '1'), false)
             ORDER BY seq""")
 
@@ -383,7 +383,7 @@ class _Tabulation:
                 UNION ALL SELECT subject, file, line, seq FROM plain WHERE NOT of_ontology
                 UNION ALL SELECT object, file, line, seq FROM plain WHERE NOT of_ontology
                 UNION ALL SELECT unnest([head, tail]), file, line, seq FROM reified
-                    WHERE heads = 1 AND relations = 1 AND tails = 1 AND NOT has_text),
+                    WHERE NOT wrong),
             listed AS (SELECT id, min(file) AS file, min(line) AS line, min(seq) AS seq FROM shown GROUP BY id),
             labelled AS (
                 SELECT id, list(label ORDER BY label) AS labels

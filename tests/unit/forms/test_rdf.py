@@ -181,6 +181,15 @@ def test_a_statement_without_its_parts_is_rejected(tmp_path: Path) -> None:
     assert [reason for _, reason in rejected(tables)] == ["statement"]
 
 
+def test_a_rejected_statement_takes_no_edge_away(tmp_path: Path) -> None:
+    tables = read(
+        tmp_path,
+        HEAD + "ex:s rdf:subject ex:a ; rdf:predicate ex:treats ; rdf:object ex:b, 'b' .\nex:a ex:treats ex:b .",
+    )
+    assert edges(tables) == [("ex:a", "ex:treats", "ex:b")]
+    assert [reason for _, reason in rejected(tables)] == ["statement"]
+
+
 def test_what_does_not_hold_is_no_edge(tmp_path: Path) -> None:
     text = "ex:s biolink:subject ex:a ; biolink:predicate ex:p ; biolink:object ex:b ; biolink:negated true ."
     tables = read(tmp_path, HEAD + text, "no.ttl")
