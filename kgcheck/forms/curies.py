@@ -30,7 +30,7 @@ _WELL_KNOWN = {
     "oboInOwl": OBO_IN_OWL,
     "biolink": BIOLINK,
 }
-_OBO_ID = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9_.-]*)_([^_/#?]+)")
+_OBO_ID = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9_.-]*)_([^_/#?]+)")
 _LOCAL = re.compile(r"[^/#?]+")
 _IDENTIFIERS = re.compile(r"https?://identifiers\.org/(?:([A-Za-z0-9._-]+)/)?([^/?#]+)")
 _MOST_KEPT = 1 << 17
@@ -58,8 +58,8 @@ def contraction(declared: Iterable[tuple[str, str]]) -> Callable[[str], str]:
 
     @lru_cache(_MOST_KEPT)
     def contracted(iri: str) -> str:
-        if found := _OBO_ID.fullmatch(iri):
-            return f"{found[1]}:{found[2]}"
+        if curie := obo_curie(iri):
+            return curie
         if (found := _IDENTIFIERS.fullmatch(iri)) and (curie := _of_identifiers(found[1], found[2])):
             return curie
         for space in longest:
@@ -68,6 +68,16 @@ def contraction(declared: Iterable[tuple[str, str]]) -> Callable[[str], str]:
         return iri.removeprefix(BASE)
 
     return contracted
+
+
+def obo_curie(iri: str) -> str | None:
+    """The CURIE of an IRI of the OBO Foundry; None of others.
+
+    >>> obo_curie("http://purl.obolibrary.org/obo/GO_0005737")
+    'GO:0005737'
+    """
+    found = _OBO_ID.fullmatch(iri)
+    return f"{found[1]}:{found[2]}" if found else None
 
 
 def _of_identifiers(namespace: str | None, local: str) -> str | None:

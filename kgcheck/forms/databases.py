@@ -359,6 +359,7 @@ def _copy_duckdb(
     tables.reject(source, (RejectedRow(None, *reason, row) for (row,) in rows))
     if len(rows) == _MOST_REJECTED:
         ((count,),) = db.execute(f"SELECT count(*) {lacking}").fetchall()
+        tables.more_rejected += count - len(rows)
         tables.notes.append(f"{source.name}: {count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
     if negated:
         ((count,),) = db.execute(f"SELECT count(*) FROM {table} WHERE NOT ({holds})").fetchall()

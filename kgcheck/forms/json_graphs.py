@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from kgcheck.forms.curies import obo_curie
 from kgcheck.forms.form import GraphForm
 from kgcheck.forms.json_files import document, items, json_lines, sketch, whole_sketch
 from kgcheck.forms.rows import (
@@ -547,27 +548,23 @@ def _read_obo_graphs(sources: Sequence[Source], tables: GraphTables) -> None:
             for number, (place, graph) in enumerate(items(buffer, graphs, "graphs")):
                 for at, item in items(buffer, graph.get("nodes"), f"{place}.nodes"):
                     labels = [kind.capitalize() for kind in text_list(item.get("type"))]
-                    buffer.node(contracted(item.get("id")), labels, _obo_properties(item), at)
+                    buffer.node(_contracted(item.get("id")), labels, _obo_properties(item), at)
                 for at, item in items(buffer, graph.get("edges"), f"{place}.edges"):
                     head = item.get("sub", item.get("subj"))
                     rest = without(item, "sub", "subj", "pred", "obj")
-                    buffer.edge(contracted(head), contracted(item.get("pred")), contracted(item.get("obj")), rest, at)
+                    buffer.edge(
+                        _contracted(head), _contracted(item.get("pred")), _contracted(item.get("obj")), rest, at
+                    )
                 if number < _NOTED_GRAPHS:
                     _note_others(buffer, graph, ("nodes", "edges", "id", "lbl", "meta", "graphs"))
 
 
 _NOTED_GRAPHS = 5
-_OBO_IRI = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z][\w.-]*)_([A-Za-z]*\d[\w.-]*)")
 
 
-def contracted(iri: Any) -> Any:
-    """The CURIE of an IRI of the OBO Foundry; anything else as it is.
-
-    >>> contracted("http://purl.obolibrary.org/obo/GO_0005737"), contracted("is_a")
-    ('GO:0005737', 'is_a')
-    """
-    found = _OBO_IRI.fullmatch(iri) if isinstance(iri, str) else None
-    return f"{found[1]}:{found[2]}" if found else iri
+def _contracted(iri: Any) -> Any:
+    """The CURIE of an IRI of the OBO Foundry; anything else as it is."""
+    return (obo_curie(iri) if isinstance(iri, str) else None) or iri
 
 
 def _obo_properties(item: _Item) -> _Item:
@@ -583,7 +580,7 @@ def _obo_properties(item: _Item) -> _Item:
     }
     stated = defaultdict[str, list[Any]](list)
     for pair in _dicts(meta.get("basicPropertyValues")):
-        name = text(contracted(pair.get("pred")))
+        name = text(_contracted(pair.get("pred")))
         stated[re.split(r"[#/]", name)[-1]].append(pair.get("val"))
     rest = without(meta, *found, "basicPropertyValues")
     return {**without(item, "id", "lbl", "type", "meta"), **rest, **stated, **found}

@@ -11,7 +11,7 @@ from kgcheck.forms.source import Source
 
 _FUNCTIONAL = re.compile(r"(?>(?:\s|#[^\n]*\n)*)(?:Prefix\s*\(\s*[\w.-]*:\s*=|Ontology\s*\()")
 
-_OWL_XML = re.compile(r"<Ontology\s[^>]*\"http://www\.w3\.org/2002/07/owl#\"")
+_OWL_XML = re.compile(r"<Ontology\s[^<>]*\"http://www\.w3\.org/2002/07/owl#\"")
 _MANCHESTER = re.compile(r"\s*(?:Prefix:\s+[\w.-]*:\s*<|Ontology:)")
 
 

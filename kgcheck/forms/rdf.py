@@ -15,7 +15,8 @@ _IN_GRAPH = re.compile(rf"\s*{_TERM}\s+<[^<>]*>\s+(?:<[^<>]*>|_:\S+|\"[^\"]*\"\S
 _DIRECTIVE = re.compile(r"^\s*@?(?:prefix\s+[\w.-]*:\s*<[^<>\s]*>|base\s+<[^<>\s]*>)", re.IGNORECASE)
 _TURTLE_LINE = re.compile(rf"\s*{_IRI}(?:\s+(?:<[^<>\s]*>|a\s|\{{)|\s*$)")
 _GRAPH = re.compile(
-    r"^\s*(?:GRAPH\s+)?(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\S+)?\s*\{\s*(?:$|[<_\[#]|[\w.-]*:)", re.MULTILINE
+    r"^[ \t]*+(?:GRAPH\s++)?(?:(?:<[^<>\s]*+>|[\w.-]*:[\w.-]*+|_:[^\s{]++)\s*+)?\{[ \t\r]*+(?:$|[<_\[#]|[\w.-]*:)",
+    re.MULTILINE,
 )
 _ROOT = re.compile(
     r"(?>(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*)<(?:[\w.-]+:)?RDF[\s>]", re.DOTALL

@@ -24,7 +24,7 @@ _MARK = b"\xef\xbb\xbf"
 """Byte order mark, which Windows programs put before UTF-8."""
 
 _MOST_REJECTED = 1_000
-"""Malformed IRIs that are told of one file."""
+"""Malformed IRIs of one file that are kept; more are counted."""
 
 MOST_WRONG = 10_000
 """Lines of one file that may be wrong."""
@@ -57,6 +57,12 @@ class Quad(NamedTuple):
     graph: str = ""
 
 
+class RejectedRows(list[RejectedRow]):
+    """Rows of a file that are rejected, and how many more than are kept."""
+
+    more = 0
+
+
 class Syntax(NamedTuple):
     """A way to write RDF: its name, and what pyoxigraph calls it."""
 
@@ -86,7 +92,7 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
         return list(parser.prefixes.items())
 
 
-def statements(source: Source, syntax: Syntax, rejected: list[RejectedRow]) -> Iterator[Quad]:
+def statements(source: Source, syntax: Syntax, rejected: RejectedRows) -> Iterator[Quad]:
     """The statements of a file. Lines of N-Triples that are wrong, and malformed IRIs elsewhere, are rejected."""
     if syntax is N_QUADS:
         yield from _of_lines(source, rejected)
@@ -122,10 +128,11 @@ def refuse_many(source: Source, rejected: list[RejectedRow]) -> None:
         )
 
 
-def _of_whole(source: Source, syntax: Syntax, rejected: list[RejectedRow]) -> Iterator[Quad]:
+def _of_whole(source: Source, syntax: Syntax, rejected: RejectedRows) -> Iterator[Quad]:
     ox = _pyoxigraph()
     malformed = _malformed_iris(source, syntax)
     rejected += malformed
+    rejected.more += malformed.more
     stream = _binary(source)
     try:
         parser = _parsed(source, syntax, stream, lenient=bool(malformed))
@@ -140,20 +147,22 @@ def _of_whole(source: Source, syntax: Syntax, rejected: list[RejectedRow]) -> It
         stream.close()
 
 
-def _malformed_iris(source: Source, syntax: Syntax) -> list[RejectedRow]:
+def _malformed_iris(source: Source, syntax: Syntax) -> RejectedRows:
     """Malformed IRIs and their lines, if nothing else is wrong before them; the file is then read leniently."""
-    found: list[RejectedRow] = []
+    found = RejectedRows()
     stream = _binary(source)
     try:
         parser = _parsed(source, syntax, stream, lenient=False)
-        while len(found) < _MOST_REJECTED:
+        while True:
             try:
                 next(parser)
                 stream.raw.mark()
             except StopIteration:
                 break
             except (SyntaxError, ValueError) as error:
-                if _is_of_iri(error):
+                if len(found) == _MOST_REJECTED:
+                    found.more += _is_of_iri(error)
+                elif _is_of_iri(error):
                     named = _NAMED_IRI.search(str(error))
                     line = getattr(error, "lineno", None) or (_line_of(source, named[1]) if named else None)
                     found.append(RejectedRow(line, "malformed_iri", _why(error), named[1][:_SHOWN] if named else ""))

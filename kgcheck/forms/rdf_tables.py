@@ -11,7 +11,7 @@ from kgcheck.duck import insert_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms import curies, rdf_parsing
 from kgcheck.forms.curies import BIOLINK, DC, DCTERMS, FOAF, OBO, OBO_IN_OWL, OWL, RDF, RDFS, SCHEMA, SKOS
-from kgcheck.forms.rdf_parsing import Quad, Syntax
+from kgcheck.forms.rdf_parsing import Quad, RejectedRows, Syntax
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.inputs import MIB
@@ -136,7 +136,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             failures.append(error)
     convert = _Conversion(curies.contraction(declared))
     for source in sound:
-        rejected: list[RejectedRow] = []
+        rejected = RejectedRows()
         try:
             rows = convert.rows(source, rdf_parsing.statements(source, syntax, rejected))
             for some in _batches(rows):
@@ -147,6 +147,7 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             failures.append(error)
             continue
         tables.reject(source, rejected)
+        tables.more_rejected += rejected.more
         (read,) = tables.db.execute("SELECT count(*) FROM statement WHERE file = ?", [source.number]).fetchall()[0]
         if not read:
             place = f", line {rejected[0].line}: {rejected[0].detail}" if rejected else ""
@@ -280,6 +281,7 @@ class _Tabulation:
         self._do(
             """
             CREATE TEMP TABLE reified AS
+            SELECT *, heads <> 1 OR relations <> 1 OR tails <> 1 OR has_text AS wrong FROM (
             SELECT subject AS statement, min(file) AS file, min(line) AS line, min(seq) AS seq,
                 any_value(object) FILTER (role = 'head') AS head, any_value(object) FILTER (role = 'tail') AS tail,
                 any_value(CASE WHEN object = 'rdfs:subClassOf' THEN ? ELSE object END)
@@ -289,22 +291,21 @@ class _Tabulation:
                 count(DISTINCT object) FILTER (role = 'relation') AS relations,
                 count(DISTINCT object) FILTER (role = 'tail') AS tails,
                 bool_or(is_literal AND role <> 'relation') AS has_text
-            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject""",
+            FROM fact WHERE role IN ('head', 'relation', 'tail') GROUP BY subject)""",
             SUBCLASS,
         )
-        wrong = "heads <> 1 OR relations <> 1 OR tails <> 1 OR has_text"
         for file, line, statement, heads, relations, tails in self._do(
-            f"SELECT file, line, statement, heads, relations, tails FROM reified WHERE {wrong} ORDER BY seq"
+            "SELECT file, line, statement, heads, relations, tails FROM reified WHERE wrong ORDER BY seq"
         ):
             parts = f"it has {heads} subjects, {relations} predicates and {tails} objects"
             detail = "its subject or object is a text" if heads == relations == tails == 1 else parts
             number = None if line is None else int(str(line))
             source = self._sources[int(str(file))]
             self._tables.reject(source, [RejectedRow(number, "statement", detail, str(statement))])
-        for file, count in self._do(f"""
+        for file, count in self._do("""
             SELECT reified.file, count(DISTINCT statement) FROM reified
             JOIN fact ON subject = statement AND key = 'negated' AND lower(object) IN ('true', '1')
-            WHERE NOT ({wrong}) GROUP BY reified.file"""):
+            WHERE NOT wrong GROUP BY reified.file"""):
             name = self._name(file)
             self._tables.negated[name] = self._tables.negated.get(name, 0) + int(str(count))
 
@@ -325,7 +326,7 @@ class _Tabulation:
             INSERT INTO edge
             SELECT subject, relation, object, CASE WHEN graph = '' THEN MAP {} ELSE MAP {'graph': graph} END, file, line
             FROM plain ANTI JOIN reified
-            ON subject = head AND plain.relation = reified.relation AND object = tail ORDER BY seq""")
+            ON NOT wrong AND subject = head AND plain.relation = reified.relation AND object = tail ORDER BY seq""")
         self._do("""
             INSERT INTO edge
             SELECT class.subject, upper.object, filler.object, MAP {}, class.file, class.line
@@ -354,7 +355,7 @@ class _Tabulation:
                 coalesce(list.properties, MAP {})), file, line
             FROM reified LEFT JOIN (SELECT subject, map(list(key ORDER BY key), list(value ORDER BY key)) AS properties
                 FROM text GROUP BY subject) AS list ON statement = list.subject
-            WHERE heads = 1 AND relations = 1 AND tails = 1 AND NOT has_text
+            WHERE NOT wrong
                 AND NOT coalesce(lower(list.properties['negated']) IN ('true', '1'), false)
             ORDER BY seq""")
 
@@ -382,7 +383,7 @@ class _Tabulation:
                 UNION ALL SELECT subject, file, line, seq FROM plain WHERE NOT of_ontology
                 UNION ALL SELECT object, file, line, seq FROM plain WHERE NOT of_ontology
                 UNION ALL SELECT unnest([head, tail]), file, line, seq FROM reified
-                    WHERE heads = 1 AND relations = 1 AND tails = 1 AND NOT has_text),
+                    WHERE NOT wrong),
             listed AS (SELECT id, min(file) AS file, min(line) AS line, min(seq) AS seq FROM shown GROUP BY id),
             labelled AS (
                 SELECT id, list(label ORDER BY label) AS labels

@@ -54,7 +54,7 @@ def _has_keys(*keys: str) -> Callable[[Source], bool]:
 
 
 def _is_html(source: Source) -> bool:
-    return bool(re.match(r"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", source.text, re.I | re.S))
+    return bool(re.match(r"(?>(?:\s|<!--.*?-->)*)<(!doctype\s+html|html|head|body)\b", source.text, re.I | re.S))
 
 
 def _is_error(source: Source) -> bool:
@@ -86,7 +86,7 @@ def _is_bel(source: Source) -> bool:
 
 
 def _is_gml(source: Source) -> bool:
-    return all(re.search(rf"^\s*{part}\s*\[", source.text, re.M) for part in ("graph", "node"))
+    return all(re.search(rf"^[ \t]*+{part}\s*+\[", source.text, re.M) for part in ("graph", "node"))
 
 
 def _is_metta(source: Source) -> bool:

@@ -22,7 +22,7 @@ from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 
-_ROOT = re.compile(r"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*>\s*)*<(?:[\w.-]+:)?([\w.-]+)([^>]*)", re.DOTALL)
+_ROOT = re.compile(r"(?>(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>)*)<(?:[\w.-]+:)?([\w.-]+)([^>]*)", re.DOTALL)
 _RELATIONS = (
     "relation",
     "predicate",

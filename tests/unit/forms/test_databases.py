@@ -63,6 +63,22 @@ def test_tables_of_kgx(tmp_path: Path, make: Make) -> None:
 
 
 @MAKERS
+def test_each_rejected_row_counts(tmp_path: Path, make: Make) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+    graph = ReadGraph(
+        FORMS,
+        make(
+            tmp_path / "kg.db",
+            "CREATE TABLE edges (subject VARCHAR, predicate VARCHAR, object VARCHAR);"
+            f"INSERT INTO edges {numbers} SELECT CASE WHEN i % 2 = 0 THEN 'A:1' END, 'x', 'A:2' FROM n",
+        ),
+    )
+
+    assert len(graph.rejected) + graph.tables.more_rejected == 1_500
+    assert graph.tables.count("edge") == 1_500
+
+
+@MAKERS
 def test_a_table_of_edges_alone_under_another_name(tmp_path: Path, make: Make) -> None:
     script = """CREATE TABLE "od""d names" (head VARCHAR, "a ' b" VARCHAR, tail VARCHAR);
         INSERT INTO "od""d names" VALUES ('A', 'c', 'B'); CREATE TABLE other (x INTEGER)"""

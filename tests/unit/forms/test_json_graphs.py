@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.forms import json_files
+from kgcheck.forms.curies import contraction
 from kgcheck.forms.json_graphs import FORMS, kind_of
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
@@ -332,6 +333,15 @@ def test_obo_graph(tmp_path: Path) -> None:
     ]
     assert not graph.tables.lists_nodes
     assert graph.tables.notes == ["go.json: read without logicalDefinitionAxioms (2): no nodes or edges"]
+
+
+@pytest.mark.parametrize("local", ["GO_0005737", "EX_part", "NCBITaxon_Union_1", "EX_1_a", "EX_ü1", "go#slim"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_an_iri_has_one_id_in_obo_graphs_and_rdf(tmp_path: Path, scheme: str, local: str) -> None:
+    iri = f"{scheme}://purl.obolibrary.org/obo/{local}"
+    graph = read(tmp_path / "go.json", {"graphs": [{"nodes": [{"id": iri, "type": "CLASS"}], "edges": []}]})
+
+    assert list(graph.nodes) == [contraction([])(iri)]
 
 
 def test_hetionet(tmp_path: Path) -> None:

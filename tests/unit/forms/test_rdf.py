@@ -181,6 +181,15 @@ def test_a_statement_without_its_parts_is_rejected(tmp_path: Path) -> None:
     assert [reason for _, reason in rejected(tables)] == ["statement"]
 
 
+def test_a_rejected_statement_takes_no_edge_away(tmp_path: Path) -> None:
+    tables = read(
+        tmp_path,
+        HEAD + "ex:s rdf:subject ex:a ; rdf:predicate ex:treats ; rdf:object ex:b, 'b' .\nex:a ex:treats ex:b .",
+    )
+    assert edges(tables) == [("ex:a", "ex:treats", "ex:b")]
+    assert [reason for _, reason in rejected(tables)] == ["statement"]
+
+
 def test_what_does_not_hold_is_no_edge(tmp_path: Path) -> None:
     text = "ex:s biolink:subject ex:a ; biolink:predicate ex:p ; biolink:object ex:b ; biolink:negated true ."
     tables = read(tmp_path, HEAD + text, "no.ttl")
@@ -231,6 +240,13 @@ def test_a_malformed_iri_is_rejected_with_its_line(tmp_path: Path) -> None:
     tables = read(tmp_path, HEAD + "ex:a ex:p ex:b, <http://example.org/c d>, ex:e .\nex:a ex:q ex:f .\n")
     assert {tail for _, _, tail in edges(tables)} == {"ex:b", "ex:e", "ex:f"}
     assert rejected(tables) == [(5, "malformed_iri")]
+
+
+def test_each_malformed_iri_counts(tmp_path: Path) -> None:
+    tables = read(tmp_path, HEAD + "ex:a ex:p <http://x y> .\n" * 1_500 + "ex:a ex:p ex:b .\n")
+
+    assert (tables.count("quarantine"), tables.more_rejected) == (1_000, 500)
+    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
 
 
 def test_a_malformed_iri_in_xml_is_rejected_with_its_line(tmp_path: Path) -> None:
