@@ -399,7 +399,10 @@ def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "repo" / "loop").symlink_to("loop")
 
     assert kgcheck("audit", cwd=inner).refuses(f"there is no graph at {tmp_path / 'repo' / 'loop'}")
-    assert kgcheck("audit", "--profile", "../loop", cwd=inner).refuses("cannot use a path: Symlink loop from")
+    looped = kgcheck("audit", "--profile", "../loop", cwd=inner)
+    assert looped.refuses()
+    # Python 3.13 says of it what the system says.
+    assert "cannot use a path: Symlink loop from" in looped.err or "Too many levels of symbolic links" in looped.err
 
 
 # --- in the clear

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -40,8 +40,9 @@ def document(name: str, text: str = "Some text.", **more: object) -> Document:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> DocumentStore:
-    return DocumentStore(tmp_path / "documents.sqlite", create=True)
+def store(tmp_path: Path) -> Iterator[DocumentStore]:
+    with DocumentStore(tmp_path / "documents.sqlite", create=True) as store:
+        yield store
 
 
 def test_documents_come_back_as_they_were(store: DocumentStore) -> None:
