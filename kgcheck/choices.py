@@ -20,6 +20,9 @@ FILES = "files:"
 DRAFT = "draft"
 """Name of the profile of a schema that was drafted from files."""
 
+NEGATED_ONLY = "only_negated"
+"""Property, ``true`` of a node of which graph files state nothing but what does not hold."""
+
 BRAINS = ("rules", "llm")
 """Deciders of an agent's next step."""
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
+from kgcheck.choices import NEGATED_ONLY
 from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import PART, Columns, EdgeColumns, End, NodeColumns, PropertyColumn, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import NEGATED_ONLY, GraphTables
+from kgcheck.forms.tables import GraphTables
 from kgcheck.forms.text_rows import SEPARATORS, Dialect, TextRows, dialect_of, fields_of
 from kgcheck.plurals import how_many
 from kgcheck.quoting import identifier, literal

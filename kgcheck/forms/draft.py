@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import duckdb
 
-from kgcheck.choices import DRAFT
+from kgcheck.choices import DRAFT, NEGATED_ONLY
 from kgcheck.errors import InputFormat
 from kgcheck.forms.tables import GraphTables
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
@@ -29,7 +29,7 @@ MOST_PROPERTIES = 60
 
 _RESERVED = {"id", "head", "tail", "as_text"}
 _OF_RULES = {
-    "name", "category", "deprecated", "is_obsolete", "only_negated", "taxon", "in_taxon", "primary_knowledge_source",
+    "name", "category", "deprecated", "is_obsolete", NEGATED_ONLY, "taxon", "in_taxon", "primary_knowledge_source",
     "knowledge_level", "agent_type",
 }  # fmt: skip
 _HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")

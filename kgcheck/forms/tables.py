@@ -34,9 +34,6 @@ _EDGES = pa.schema(
 _REJECTED = pa.schema(
     [(n, pa.int64() if n == "line" else pa.string()) for n in ("file", "line", "reason", "detail", "row_text")]
 )
-NEGATED_ONLY = "only_negated"
-"""Property, ``true`` of a node of which the files state nothing but what does not hold."""
-
 _TOGETHER = 20_000
 
 Texts = Mapping[str, str]

@@ -45,6 +45,16 @@ def test_every_rule_has_cases_and_a_reason() -> None:
     assert {reason.value for reason in all_reasons() if reason.rule} == set(structure_rules())
 
 
+def test_naming_the_rules_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom kgcheck.rules import structure_rules\nassert structure_rules()\n"
+        "print({'duckdb', 'pyarrow', 'numpy', 'kgcheck.audit.curies', 'kgcheck.standards'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "set()\n"
+
+
 def test_a_rule_or_a_group_is_left_out(tmp_path: Path) -> None:
     def found(*without: str) -> list[str | None]:
         store = OF["shared_name"].store()

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kgcheck.forms.tables import NEGATED_ONLY
+from kgcheck.choices import NEGATED_ONLY
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import CauseKind, Rule, RuleGraph
 
