@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from kgcheck.model import Ref
 from kgcheck.plurals import how_many
+from kgcheck.profile.recognise import folded
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import RuleGraph, RuleHit
@@ -268,15 +269,11 @@ def curie_of(name: str, schema: Schema) -> str | None:
 def meant(curie: str) -> str:
     """Name the term that differs in case and joints alone, in words; else nothing."""
     model = biolink.model()
-    bare = _joined(curie.removeprefix(biolink.PREFIX))
+    bare = folded(curie)
     predicates = [slot for slot in model.slots.values() if slot.is_predicate]
     known: list[Category | Predicate] = [*model.categories.values(), *predicates]
-    alike = [term.curie for term in known if _joined(term.name) == bare and term.curie != curie]
+    alike = [term.curie for term in known if folded(term.name) == bare and term.curie != curie]
     return f" ({' and '.join(alike)} is one)" if alike else ""
-
-
-def _joined(name: str) -> str:
-    return name.replace("_", "").casefold()
 
 
 def categories(graph: RuleGraph) -> Iterator[tuple[Label, str, Category | None]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import duckdb
 
@@ -11,6 +11,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.forms.tables import GraphTables
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
 from kgcheck.quoting import literal
+from kgcheck.standards.biolink import PREFIX, primary_labels
 
 NODE = "Node"
 """Label of nodes that have none."""
@@ -33,19 +34,18 @@ _OF_RULES = {
     "knowledge_level", "agent_type",
 }  # fmt: skip
 _HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")
-_BIOLINK = "biolink:"
 _AGAIN = "__"
 """Stands before the number of a name that comes to one with another."""
 
 
-def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Callable[[Sequence[str]], str]) -> Schema:
+def draft_schema(tables: GraphTables, name: str, digest: str) -> Schema:
     """Label every node, name what is found, and describe it; adds ``labelled_node`` and ``labelled_edge``.
 
     The former has id, label and properties; the latter head, tail, pattern (the number of one) and properties.
     """
     if not tables.count("node") and not tables.count("edge"):
         raise InputFormat(f"{name} holds no nodes and no edges", "see the rows in quarantine, and docs/forms.md")
-    _label_nodes(tables, most_specific)
+    _label_nodes(tables)
     patterns = _number_patterns(tables)
     labels, relations = _labels(tables.db), _relations(tables.db, patterns)
     title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
@@ -57,25 +57,23 @@ def draft_schema(tables: GraphTables, name: str, digest: str, most_specific: Cal
 # --- labels ---------------------------------------------------------------------------------------------
 
 
-def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], str]) -> None:
+def _label_nodes(tables: GraphTables) -> None:
     db = tables.db
-    sets = db.execute("SELECT list_sort(list_distinct(labels)), labels, count(*) FROM node GROUP BY ALL").fetchall()
-    carried = Counter[str]()
-    for labels, _, n in sets:
-        carried.update(dict.fromkeys(labels, n))
-    raw = {tuple(stated): _chosen(stated, carried, most_specific) for _, stated, _ in sets}
+    sets = db.execute("SELECT labels, count(*) FROM node GROUP BY ALL").fetchall()
+    primary = primary_labels(sets)
     nodes = Counter[str]()
-    for _, stated, n in sets:
-        nodes[raw[tuple(stated)]] += n
+    for labels, n in sets:
+        nodes[primary.get(tuple(labels), NODE)] += n
     names = plain_names(_common_first(nodes))
     tables.notes += _other_spellings("label", names, nodes)
     db.execute("CREATE TEMP TABLE label_of (labels VARCHAR[], label VARCHAR)").fetchall()
-    db.executemany("INSERT INTO label_of VALUES (?, ?)", [(list(k), names[v]) for k, v in raw.items()] or [([], NODE)])
+    rows = [([], NODE), *((list(labels), names[label]) for labels, label in primary.items())]
+    db.executemany("INSERT INTO label_of VALUES (?, ?)", rows)
     db.execute(
         # All categories of Biolink that a node has are held against the model, and one of them is its label.
         "CREATE TABLE labelled_node AS SELECT n.id, l.label, CASE WHEN len(n.labels) > 1 AND l.label LIKE 'biolink:%'"
         " THEN map_concat(n.properties, MAP {'category': array_to_string(n.labels, '|')}) ELSE n.properties END"
-        " AS properties, n.labels FROM node n JOIN label_of l ON n.labels = l.labels ORDER BY l.label"
+        " AS properties FROM node n JOIN label_of l ON n.labels = l.labels ORDER BY l.label"
     ).fetchall()
     db.execute("CREATE TABLE label_by_id AS SELECT id, min(label) AS label FROM labelled_node GROUP BY id").fetchall()
     closed = f"NOT list_contains({sorted(tables.open_files)}::INTEGER[], file)" if tables.lists_nodes else "false"
@@ -88,18 +86,9 @@ def _label_nodes(tables: GraphTables, most_specific: Callable[[Sequence[str]], s
         """
     ).fetchall()
     db.execute(
-        f"INSERT INTO labelled_node SELECT id, label, MAP {{}}, [] FROM label_by_id ANTI JOIN node USING (id)"
+        f"INSERT INTO labelled_node SELECT id, label, MAP {{}} FROM label_by_id ANTI JOIN node USING (id)"
         f" WHERE label = {literal(NODE)}"
     ).fetchall()
-
-
-def _chosen(labels: Sequence[str], carried: Mapping[str, int], most_specific: Callable[[Sequence[str]], str]) -> str:
-    """Choose the label of a node that says most: the most specific of Biolink, else the rarest."""
-    if not labels:
-        return NODE
-    if any(label.startswith(_BIOLINK) for label in labels):
-        return most_specific(list(labels))
-    return min(dict.fromkeys(labels), key=lambda label: (carried[label], label))
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:
@@ -118,7 +107,7 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
             continue
         plain = name
         if not NAME_OF_GRAPH.fullmatch(name):
-            local = name.removeprefix(_BIOLINK)
+            local = name.removeprefix(PREFIX)
             prefix = name[: len(name) - len(local)]
             last = local.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in local else local
             plain = re.sub(r"[^A-Za-z0-9_]+", "_", last).strip("_")[:80]

@@ -65,7 +65,7 @@ class DraftedStore:
             self._db = opening.enter_context(working_database(settings))
             self.files = reading(self._db, scratch)
             shown = ", ".join(file.name for file in self.files.files[:3])
-            drafted = draft_schema(self.files.tables, shown, self.files.digest[:12], _most_specific)
+            drafted = draft_schema(self.files.tables, shown, self.files.digest[:12])
             self._open = opening.pop_all()
         self.schema = schema or drafted
         self._drafted = drafted
@@ -329,9 +329,3 @@ def graph_files(name: str) -> tuple[list[Path], str]:
         whole, release_of = after, before
     # A comma may be part of a name.
     return [Path(whole)] if Path(whole).exists() else [Path(part) for part in whole.split(",")], release_of
-
-
-def _most_specific(labels: Sequence[str]) -> str:
-    from kgcheck.standards.biolink import model
-
-    return model().most_specific(labels) or labels[0]

@@ -13,7 +13,7 @@ from kgcheck.profile.schema import KeyType, PropertyType, Schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
-from kgcheck.standards import biolink
+from kgcheck.standards.biolink import primary_labels
 
 SAMPLE = 1_000
 """Nodes of a label, or edges of a pattern, whose values are looked at."""
@@ -44,7 +44,7 @@ class _Survey:
 
     def run(self) -> GraphSurvey:
         sets = [(sorted(labels), n) for labels, n in self._store.label_sets() if META_LABEL not in labels]
-        kind = _kinds(sets)
+        kind = primary_labels(sets)
         nodes = Counter[str]()
         also: dict[str, set[str]] = {}
         above = _also_carried(kind)
@@ -143,22 +143,6 @@ class _Survey:
             elif values:
                 found.append(PropertySurvey(name=name, type=_type_of(values), filled=len(values)))
         return found
-
-
-def _kinds(sets: Iterable[tuple[Sequence[str], int]]) -> dict[tuple[str, ...], str]:
-    """By the labels that stand together on a node, the one that says most: the one that the fewest nodes carry."""
-    carried = Counter[str]()
-    for labels, n in sets:
-        carried.update(dict.fromkeys(labels, n))
-    model = biolink.model()
-    return {tuple(labels): _most_telling(labels, carried, model) for labels, _ in sets if labels}
-
-
-def _most_telling(labels: Sequence[str], carried: Mapping[str, int], model: biolink.Model) -> str:
-    """Choose of labels that stand together the most specific class of Biolink, else the one that the fewest carry."""
-    if len(labels) > 1 and all(model.category(label) for label in labels):
-        return model.most_specific(labels) or labels[0]
-    return min(labels, key=lambda s: (carried[s], s))
 
 
 def _also_carried(kind: Mapping[tuple[str, ...], str]) -> dict[str, set[str]]:

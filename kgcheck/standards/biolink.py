@@ -1,5 +1,6 @@
 """Classes and slots of the Biolink model: ancestors, ends of predicates, flags."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -167,3 +168,25 @@ def model() -> Model:
     categories = (Category(**one | {"mixins": tuple(one.get("mixins", ()))}) for one in found["classes"])
     slots = (Predicate(**one | {"mixins": tuple(one.get("mixins", ()))}) for one in found["slots"])
     return Model(categories, slots, found["prefixes"], standard("biolink"))
+
+
+def primary_labels(sets: Iterable[tuple[Sequence[str], int]]) -> dict[tuple[str, ...], str]:
+    """Choose one of the labels that nodes carry together, by sets of labels and the number of nodes of each.
+
+    The most specific class, where they are classes of the model or are named by its prefix; else the rarest label.
+
+    >>> primary_labels([(["Entity", "Gene"], 5), (["Entity", "Drug"], 7)])
+    {('Entity', 'Gene'): 'Gene', ('Entity', 'Drug'): 'Drug'}
+    """
+    sets = [(labels, n) for labels, n in sets if labels]
+    carried = Counter[str]()
+    for labels, n in sets:
+        carried.update(dict.fromkeys(labels, n))
+    return {tuple(labels): _primary(labels, carried) for labels, _ in sets}
+
+
+def _primary(labels: Sequence[str], carried: Mapping[str, int]) -> str:
+    specific = None
+    if len(labels) > 1 and (any(one.startswith(PREFIX) for one in labels) or all(map(model().category, labels))):
+        specific = model().most_specific(labels)
+    return specific or min(labels, key=lambda label: (carried[label], label))

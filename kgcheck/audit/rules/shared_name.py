@@ -24,10 +24,12 @@ def shared_names(graph: RuleGraph, label: "Label") -> str | None:
     Two of different species, or that the graph itself says are the same, are none; nor are any of a set of mappings,
     which says of each pair whether it is one thing.
     """
+    from kgcheck.profile.recognise import folded
+
     if "name" not in label.properties:
         return None
     by = ", ".join(["name", *(identifier(name) for name in _SPECIES if name in label.properties)])
-    same = [p for p in graph.patterns if p.head == p.tail == label.name and _bare(p.type) in _SAME]
+    same = [p for p in graph.patterns if p.head == p.tail == label.name and folded(p.type) in _SAME]
     own = [p for p in graph.patterns if label.name in (p.head, p.tail)]
     if same and 2 * _edges(graph, same) > _edges(graph, own):
         return None
@@ -44,10 +46,6 @@ def shared_names(graph: RuleGraph, label: "Label") -> str | None:
 
 def _edges(graph: RuleGraph, patterns: "Iterable[Pattern]") -> int:
     return sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
-
-
-def _bare(relation: str) -> str:
-    return relation.rpartition(":")[2].replace("_", "").casefold()
 
 
 RULE = Rule(
