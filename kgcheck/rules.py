@@ -24,6 +24,9 @@ ENTRY_POINTS = "kgcheck.rules"
 _OWN = EntryPoint("kgcheck", "kgcheck.audit.rules:RULES", ENTRY_POINTS)
 """Named here, so that no way of installing kgcheck leaves it without rules."""
 
+ALL = "(all)"
+"""The id of a hit that is a whole label, relation or prefix."""
+
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _LONGEST_NAME = 40
 
@@ -177,6 +180,25 @@ class Rule:
     def outcome_words(self) -> str:
         """Outcome of its hits as lists of rules have it."""
         return f"{self.outcome}, a remark" if self.is_remark else self.outcome
+
+
+def patterns_by_relation(graph: RuleGraph) -> "dict[str, list[Pattern]]":
+    """Patterns that have edges, by the relation they are of."""
+    found: dict[str, list[Pattern]] = {}
+    for pattern in graph.patterns:
+        found.setdefault(pattern.type, []).append(pattern)
+    return found
+
+
+def ends_of_edges(graph: RuleGraph, label: "Label") -> str | None:
+    """Select the ids at which edges end that may lead to a label; None where there are no such edges.
+
+    Of a draft those are all edges: it files the edges of an id that has several labels under one of them.
+    """
+    is_draft = graph.schema.profile.draft
+    ends = [f"SELECT head AS id FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.head == label.name]
+    ends += [f"SELECT tail AS id FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.tail == label.name]
+    return " UNION ALL ".join(ends) or None
 
 
 @cache

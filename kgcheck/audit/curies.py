@@ -11,12 +11,9 @@ from kgcheck.plurals import how_many
 from kgcheck.profile.recognise import folded
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import RuleGraph, RuleHit
+from kgcheck.rules import ALL, RuleGraph, RuleHit, patterns_by_relation
 from kgcheck.standards import biolink, bioregistry
 from kgcheck.standards.biolink import Category, Predicate
-
-ALL = "(all)"
-"""Stands for the id where a whole label, relation or prefix is meant."""
 
 DOUBTED_SHARE = 0.01
 """Share of a prefix's ids above which those that miss its pattern make that doubted, and are not wrong themselves."""
@@ -106,8 +103,6 @@ class Curies:
 
 
 _FOUND: WeakKeyDictionary[RuleGraph, Curies] = WeakKeyDictionary()
-
-
 _MISSED: WeakKeyDictionary[RuleGraph, list[Misfits]] = WeakKeyDictionary()
 
 
@@ -302,10 +297,7 @@ def stated_categories(graph: RuleGraph) -> dict[str, tuple[Label, int]]:
 
 def predicates(graph: RuleGraph) -> Iterator[tuple[list[Pattern], str, Predicate | None]]:
     """Relations that have edges and a CURIE in Biolink, each with its patterns and the predicate, if there is one."""
-    by_type: dict[str, list[Pattern]] = {}
-    for pattern in graph.patterns:
-        by_type.setdefault(pattern.type, []).append(pattern)
-    for name, patterns in by_type.items():
+    for name, patterns in patterns_by_relation(graph).items():
         if curie := curie_of(name, graph.schema):
             yield patterns, curie, biolink.model().predicate(curie)
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit
 from kgcheck.audit.rules import wrong_end_label
-from kgcheck.audit.rules.count_moved import ALL
 from kgcheck.audit.structure import MAX_STRAY_EDGES
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.errors import UnknownName
@@ -27,7 +26,7 @@ from kgcheck.ledger.rows import task_of
 from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
-from kgcheck.rules import rules_named, structure_rules
+from kgcheck.rules import ALL, rules_named, structure_rules
 
 Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason]]]
 """Judges the tasks of a select (head, tail, value, items): how each ended, by its ends."""

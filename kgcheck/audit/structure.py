@@ -15,7 +15,6 @@ import duckdb
 from kgcheck import clock
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.plan import Unit
-from kgcheck.audit.rules.count_moved import ALL
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
 from kgcheck.graph.store import GraphStore
@@ -24,7 +23,7 @@ from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, 
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import literal
-from kgcheck.rules import GraphCounts, Rule, RuleHit, rules_named, structure_rules
+from kgcheck.rules import ALL, GraphCounts, Rule, RuleHit, rules_named, structure_rules
 from kgcheck.standards.tables import NAMES as STANDARDS
 from kgcheck.standards.tables import standard
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_STORE, FORMATS
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS
 from kgcheck.cli.output import note
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.place import checked_place
@@ -234,7 +234,7 @@ PARTS: dict[str, Decorator] = {
         "--profile",
         cls=Configured,
         field="profile",
-        default="ckg",
+        default=DEFAULT_PROFILE,
         show_default=True,
         help="Kind of graph: a name (kgcheck profile list), or the path of a folder, as ./mine.",
     ),

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from kgcheck import clock
-from kgcheck.choices import BRAINS, FORMATS, GROUND_FORMS, STUDY_STATES
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, STUDY_STATES
 from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
 from kgcheck.curation.thresholds import Threshold
@@ -275,7 +275,9 @@ Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | Grou
 class JobFile(Value):
     """A project of kgcheck. Relative paths are relative to the file; secrets stand in the environment."""
 
-    profile: str = Field(default="ckg", description="kind of graph: a name, or the path of a folder, as ./mine")
+    profile: str = Field(
+        default=DEFAULT_PROFILE, description="kind of graph: a name, or the path of a folder, as ./mine"
+    )
     ledger: Annotated[Place, checked_by(checked_place)] | None = Field(
         default=None,
         description="a file, or postgresql://HOST/DATABASE; that of KGCHECK_LEDGER or the one in the home unless set",

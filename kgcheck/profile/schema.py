@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from kgcheck.choices import DEFAULT_PROFILE
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
@@ -351,7 +352,7 @@ class Schema(Value):
             ) from None
 
 
-def load_schema(profile: str = "ckg") -> Schema:
+def load_schema(profile: str = DEFAULT_PROFILE) -> Schema:
     """Read a profile's graph.toml."""
     folder = profile_dir(profile)
     path = part(folder, GRAPH)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from kgcheck.choices import DEFAULT_PROFILE
 from kgcheck.context import Part, PartName
 from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
@@ -99,7 +100,7 @@ class ServiceOptions(Value):
     reference: str | None = None
     ledger: str | None = None
     literature: str | None = None
-    profile: str = "ckg"
+    profile: str = DEFAULT_PROFILE
     live: bool = False
     config: Path | None = None
     prefix: str = ""

@@ -65,6 +65,14 @@ def test_an_ontology_has_relations_and_obsolete_terms_without_edges(tmp_path: Pa
     assert [head for head, _, _ in found("orphan_node", {"x.obo": OBO}, tmp_path)] == ["GO:0000003"]
 
 
+def test_an_obsolete_term_has_its_edges_under_another_category_too(tmp_path: Path) -> None:
+    nodes = "id\tcategory\tdeprecated\nMONDO:1\tbiolink:Disease\t\nMONDO:1\tbiolink:Procedure\ttrue\n"
+    edges = "subject\tpredicate\tobject\nMONDO:1\tbiolink:related_to\tMONDO:2\n"
+
+    files = {"x_nodes.tsv": nodes, "x_edges.tsv": edges}
+    assert [head for head, _, _ in found("obsolete_with_edges", files, tmp_path)] == ["MONDO:1"]
+
+
 def test_two_that_the_graph_calls_the_same_may_have_one_name(tmp_path: Path) -> None:
     others = "subject\tpredicate\tobject\n" + "".join(f"doid:2\trelated_to\tumls:C{n}\n" for n in range(10, 30))
     files = {"x.sssom.tsv": SSSOM, "x_edges.tsv": others}

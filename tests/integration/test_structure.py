@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck import clock
-from kgcheck.audit.rules.count_moved import ALL, moved_counts
+from kgcheck.audit.rules.count_moved import moved_counts
 from kgcheck.audit.rules.parent_cycle import cycles
 from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Finding, Reason
+from kgcheck.rules import ALL
 from tests.support.audits import Audited, MemoryStore, audited, comparable
 from tests.support.rule_cases import CASES
 from tests.support.spent import spent

@@ -3,13 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from kgcheck.model import Ref
-from kgcheck.rules import Rule, RuleGraph, RuleHit
+from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
 
 MOVED_SHARE = 0.1
 """A count that moved by more than this share since the last run is worth a look."""
-
-ALL = "(all)"
-"""Stands for the id where a whole label or relation is meant."""
 
 
 def counts_that_moved(graph: RuleGraph) -> Iterator[RuleHit]:

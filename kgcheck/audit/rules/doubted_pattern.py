@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from kgcheck.model import Ref
-from kgcheck.rules import Rule, RuleGraph, RuleHit
+from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
 
 
 def doubted_patterns(graph: RuleGraph) -> Iterator[RuleHit]:
     """Find prefixes of which more ids than 1 % miss the pattern, beyond what chance makes of few ids."""
-    from kgcheck.audit.curies import ALL, misfits
+    from kgcheck.audit.curies import misfits
 
     if "bioregistry" not in graph.schema.profile.standards:
         return

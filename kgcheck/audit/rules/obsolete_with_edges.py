@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import Rule, RuleGraph
+from kgcheck.rules import Rule, RuleGraph, ends_of_edges
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -15,8 +15,7 @@ _YES = ("true", "1", "yes")
 def obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
     """Select nodes that say of themselves that they are obsolete, and are an end of an edge."""
     stated = [name for name in _PROPERTIES if name in label.properties]
-    ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if p.head == label.name]
-    ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if p.tail == label.name]
+    ends = ends_of_edges(graph, label)
     if not stated or not ends:
         return None
     cases = " ".join(
@@ -24,7 +23,7 @@ def obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
     )
     return f"""
     SELECT DISTINCT id, NULL, NULL, CASE {cases} END || ', and has edges' AS detail
-    FROM {graph.nodes(label)} SEMI JOIN ({" UNION ALL ".join(ends)}) AS seen(id) USING (id) WHERE detail IS NOT NULL"""
+    FROM {graph.nodes(label)} SEMI JOIN ({ends}) USING (id) WHERE detail IS NOT NULL"""
 
 
 RULE = Rule(

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kgcheck.choices import NEGATED_ONLY
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import CauseKind, Rule, RuleGraph
+from kgcheck.rules import CauseKind, Rule, RuleGraph, ends_of_edges
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
@@ -21,16 +21,12 @@ def orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
     """Select nodes that no edge of any pattern has as an end; of an ontology, neither relations nor obsolete terms."""
     if label.name in _RELATION_LABELS:
         return None
-    # A draft files the edges of an id under one of its labels.
-    is_draft = graph.schema.profile.draft
-    ends = [f"SELECT head FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.head == label.name]
-    ends += [f"SELECT tail FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.tail == label.name]
-    joined = " UNION ALL ".join(ends) or "SELECT NULL::VARCHAR WHERE false"
+    joined = ends_of_edges(graph, label) or "SELECT NULL::VARCHAR AS id WHERE false"
     none = literal("no edge that the profile knows")
     marked = [f"lower(CAST({identifier(mark)} AS VARCHAR)) = 'true'" for mark in _MARKS if mark in label.properties]
     in_use = f"WHERE NOT coalesce({' OR '.join(marked)}, false)" if marked else ""
     nodes = f"SELECT id FROM {graph.nodes(label)} {in_use}"
-    return f"SELECT id, NULL, NULL, {none} FROM ({nodes}) ANTI JOIN ({joined}) AS seen(id) USING (id)"
+    return f"SELECT id, NULL, NULL, {none} FROM ({nodes}) ANTI JOIN ({joined}) USING (id)"
 
 
 RULE = Rule(

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from kgcheck.audit.rules.placeholder_value import PLACEHOLDERS
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import Rule, RuleGraph
 
 if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
-_MISSING = ("none", "null", "nan", "n/a", "na", "unknown", "undefined", "unspecified", "?", "-", "missing")
+_WORDS = (*PLACEHOLDERS, "na", "undefined", "?", "missing")
 _UNRESOLVED = r"example\.(org|com)|/UNKNOWN(/|$)"
 
 
@@ -16,7 +17,7 @@ def placeholder_ids(graph: RuleGraph, label: "Label") -> str | None:
     """Select nodes whose id, a part of it, or name stands for a missing one."""
     if not graph.schema.profile.standards:
         return None
-    words = ", ".join(map(literal, _MISSING))
+    words = ", ".join(map(literal, _WORDS))
     # None:biological_process and biological_process:None, but not NA of a longer name.
     parts = f"list_has_any(string_split(lower(trim(id)), ':'), [{words}])"
     unresolved = f"regexp_matches(id, {literal(_UNRESOLVED)})"

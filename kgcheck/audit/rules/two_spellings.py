@@ -3,17 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from kgcheck.rules import Rule, RuleGraph, RuleHit
+from kgcheck.rules import Rule, RuleGraph, RuleHit, patterns_by_relation
 
 
 def spelled_alike(graph: RuleGraph) -> Iterator[RuleHit]:
     """Find names that differ from a more common one in capitals, joints or signs alone."""
     from kgcheck.audit.curies import hit_of_label, hit_of_relation
-    from kgcheck.profile.schema import Pattern
 
-    by_type: dict[str, list[Pattern]] = {}
-    for pattern in graph.patterns:
-        by_type.setdefault(pattern.type, []).append(pattern)
+    by_type = patterns_by_relation(graph)
     nodes = {label.name: graph.now.nodes.get(label.name, 0) for label in graph.labels}
     edges = {name: sum(graph.now.edges.get(str(p), 0) for p in patterns) for name, patterns in by_type.items()}
     labels = {label.name: label for label in graph.labels}

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kgcheck.model import Ref
 from kgcheck.plurals import how_many
-from kgcheck.rules import Rule, RuleGraph, RuleHit
+from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
 
 
 def unknown_categories(graph: RuleGraph) -> Iterator[RuleHit]:
     """Find labels, and other categories that nodes have beside theirs, that are no class of the model, each once."""
-    from kgcheck.audit.curies import ALL, biolink_release, categories, hit_of_label, meant, stated_categories
+    from kgcheck.audit.curies import biolink_release, categories, hit_of_label, meant, stated_categories
     from kgcheck.standards.biolink import model
 
     labels = {curie: label for label, curie, found in categories(graph) if found is None}
