@@ -25,7 +25,7 @@ _OTHER = "OtherNode"
 _OTHER_RELATION = "other_relation"
 
 MOST_PATTERNS = 600
-MOST_PROPERTIES = 60
+MOST_PROPERTIES = 250
 """Properties of a label or a relation that are read, those that most have."""
 
 _RESERVED = {"id", "head", "tail", "as_text"}
@@ -47,7 +47,7 @@ def draft_schema(tables: GraphTables, name: str, digest: str) -> Schema:
         raise InputFormat(f"{name} holds no nodes and no edges", "see the rows in quarantine, and docs/forms.md")
     _label_nodes(tables)
     patterns = _number_patterns(tables)
-    labels, relations = _labels(tables.db), _relations(tables.db, patterns)
+    labels, relations = _labels(tables), _relations(tables, patterns)
     title = f"a draft: {len(labels)} labels, {len(relations)} relation patterns"
     # Names of Biolink are known by their prefix.
     head = {"name": DRAFT, "version": 1, "title": title, "draft": True, "standards": ("bioregistry",)}
@@ -144,7 +144,8 @@ def _other_spellings(kind: str, names: Mapping[str, str], counted: Mapping[str, 
     ]
 
 
-def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
+def _labels(tables: GraphTables) -> list[Label]:
+    db = tables.db
     counts = db.execute(
         "SELECT label, min(id) FROM (SELECT label, id FROM label_by_id UNION ALL SELECT label, id FROM labelled_node)"
         " GROUP BY label ORDER BY label"
@@ -153,7 +154,7 @@ def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
         "SELECT label, key, count(*) AS n FROM (SELECT label, unnest(map_keys(properties)) AS key FROM labelled_node)"
         " GROUP BY ALL ORDER BY n DESC, key"
     ).fetchall()
-    properties = _properties(((label, key) for label, key, _ in rows))
+    properties = _properties(tables, ((label, key) for label, key, _ in rows))
     _name_properties(db, "label_property", properties)
     return [
         Label(
@@ -167,14 +168,18 @@ def _labels(db: duckdb.DuckDBPyConnection) -> list[Label]:
     ]
 
 
-def _properties(keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
+def _properties(tables: GraphTables, keys: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """The most common properties of each holder: the name in the file, and that of the schema."""
     stated: dict[str, list[str]] = {}
     for holder, key in keys:
         stated.setdefault(holder, []).append(key)
     # What rules ask for is read in any case.
     for holder, some in stated.items():
-        stated[holder] = sorted(some, key=lambda key: key not in _OF_RULES)[:MOST_PROPERTIES]
+        some.sort(key=lambda key: key not in _OF_RULES)
+        if rare := some[MOST_PROPERTIES:]:
+            shown = ", ".join(rare[:4] + ["..."] * (len(rare) > 4))
+            tables.notes.append(f"{holder}: {len(rare):,} of {len(some):,} properties are not looked at: {shown}")
+            del some[MOST_PROPERTIES:]
     return {holder: property_names(names) for holder, names in stated.items()}
 
 
@@ -275,14 +280,15 @@ def _merge_relations(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool
     return True
 
 
-def _relations(db: duckdb.DuckDBPyConnection, patterns: Sequence[tuple[str, str, str]]) -> list[Pattern]:
+def _relations(tables: GraphTables, patterns: Sequence[tuple[str, str, str]]) -> list[Pattern]:
+    db = tables.db
     # Patterns of one relation have the same properties: a store may keep them in one table.
     rows = db.execute(
         "SELECT pattern, key, count(*) AS n"
         " FROM (SELECT pattern, unnest(map_keys(properties)) AS key FROM labelled_edge)"
         " GROUP BY ALL ORDER BY n DESC, key"
     ).fetchall()
-    of_relation = _properties(dict.fromkeys((patterns[number][1], key) for number, key, _ in rows))
+    of_relation = _properties(tables, dict.fromkeys((patterns[number][1], key) for number, key, _ in rows))
     stated = {(number, key) for number, key, _ in rows}
     names = {
         str(number): {key: plain for key, plain in of_relation.get(relation, {}).items() if (number, key) in stated}

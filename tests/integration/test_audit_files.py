@@ -555,6 +555,21 @@ def test_names_of_files_and_signs_in_comments_cost_no_rows(tmp_path: Path) -> No
     assert report["run"]["edges"] == {"Node p Node": 3}
 
 
+def test_columns_that_are_not_looked_at_are_told(tmp_path: Path) -> None:
+    columns = [f"a{n:03}" for n in range(252)]
+    row = ["A", "p", "B", *("none" if name in ("a200", "a251") else "x" for name in columns)]
+    (tmp_path / "edges.tsv").write_text(
+        "\t".join(["subject", "predicate", "object", *columns]) + "\n" + "\t".join(row) + "\n", encoding="utf-8"
+    )
+
+    _, report, err = audited("edges.tsv", cwd=tmp_path)
+
+    (found,) = [f for f in report["findings"] if f["reason"] == "placeholder_value"]
+    assert "a200=none" in found["value"]
+    assert "a251" not in found["value"]
+    assert "p: 2 of 252 properties are not looked at: a250, a251" in err
+
+
 def test_columns_that_rules_ask_for_are_read_among_many(tmp_path: Path) -> None:
     columns = [f"a{n}" for n in range(400)]
     stated = {"primary_knowledge_source": "infores:x", "knowledge_level": "not_provided", "agent_type": "manual_agent"}

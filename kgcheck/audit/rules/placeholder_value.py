@@ -25,22 +25,22 @@ def placeholders_of_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
 def _select(holder: "Label | Pattern", table: str, head: str, tail: str) -> str | None:
     from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER
 
-    words = ", ".join(literal(w) for w in PLACEHOLDERS)
-    empty = {
-        n: f"lower(trim({identifier(n)})) IN ({words})" for n, p in holder.properties.items() if p.type == "string"
-    }
-    empty |= {
-        n: f"{identifier(n)} = {PLACEHOLDER_NUMBER}"
-        for n, p in holder.properties.items()
-        if p.type in ("number", "integer")
-    }
-    if not empty:
+    texts = [name for name, p in holder.properties.items() if p.type == "string"]
+    numbers = [name for name, p in holder.properties.items() if p.type in ("number", "integer")]
+    if not texts and not numbers:
         return None
-    values = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} || '=' || {identifier(n)} END" for n, is_ in empty.items())
-    names = ", ".join(f"CASE WHEN {is_} THEN {literal(n)} END" for n, is_ in empty.items())
+    # One condition over a list: DuckDB plans one for each of many columns in cubic time.
+    entries = [f"{{name: {literal(n)}, text: {identifier(n)}, number: NULL::DOUBLE}}" for n in texts]
+    entries += [f"{{name: {literal(n)}, text: {identifier(n)}::VARCHAR, number: {identifier(n)}}}" for n in numbers]
+    words = ", ".join(map(literal, PLACEHOLDERS))
+    is_one = (
+        f"CASE WHEN e.number IS NULL THEN lower(trim(e.text)) IN ({words}) ELSE e.number = {PLACEHOLDER_NUMBER} END"
+    )
     return f"""
-    SELECT {head}, {tail}, NULL, concat_ws(', ', {values}), list_filter([{names}], lambda x: x IS NOT NULL), NULL
-    FROM {table} WHERE {" OR ".join(empty.values())}"""
+    SELECT head, tail, NULL, array_to_string(list_transform(found, lambda e: e.name || '=' || e.text), ', '),
+           list_transform(found, lambda e: e.name), NULL
+    FROM (SELECT {head} AS head, {tail} AS tail, list_filter([{", ".join(entries)}], lambda e: {is_one}) AS found
+          FROM {table}) WHERE len(found) > 0"""
 
 
 RULE = Rule(
