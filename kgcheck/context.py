@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, DRAFT, chosen
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, DEFAULT_STORE, DRAFT, FILES, chosen
 from kgcheck.closing import Closing
 from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
 from kgcheck.graph.open import is_address
@@ -114,9 +114,11 @@ class Context(Closing):
 
     @cached_property
     def _files(self) -> tuple[list[Path], str]:
+        if self._given_store or not self.store.startswith(FILES):
+            return [], ""
         from kgcheck.forms.store import graph_files
 
-        return ([], "") if self._given_store else graph_files(self.store)
+        return graph_files(self.store)
 
     def close(self) -> None:
         """Close what is open. What comes after it is refused; findings that were given out can still be read."""
@@ -141,22 +143,25 @@ class Context(Closing):
         return self._opened.get("graph", self._open_graph)
 
     def _open_graph(self) -> "AbstractContextManager[GraphStore]":
-        from kgcheck.forms.store import FileStore, ServerCopy
-        from kgcheck.graph.open import open_store
-
         paths, release_of = self._files
-        if self.is_drafted and not paths:
-            copy = ServerCopy(self.store, self.settings, self.progress)
-            return cast("AbstractContextManager[GraphStore]", copy)
+        if not paths and not self.is_drafted:
+            from kgcheck.graph.open import open_store
+
+            return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
+        from kgcheck.forms.store import FileStore, ServerCopy
+
         if paths:
             schema = None if self.is_drafted else read_schema(self.profile)
             store = FileStore(paths, self.settings, self.progress, schema=schema, release_of=release_of)
             return cast("AbstractContextManager[GraphStore]", store)
-        return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
+        copy = ServerCopy(self.store, self.settings, self.progress)
+        return cast("AbstractContextManager[GraphStore]", copy)
 
     @property
     def drafted_store(self) -> "DraftedStore | None":
         """The graph, open, where it was read without a profile; None of a graph store."""
+        if not (self._given_store or self._files[0] or self.is_drafted):
+            return None
         from kgcheck.forms.store import DraftedStore
 
         graph = self.graph

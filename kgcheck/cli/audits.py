@@ -1,6 +1,7 @@
 """``kgcheck audit`` and ``rules``: audits of graphs, and the rules of structure that they apply."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,17 +94,14 @@ def audit(
     unavailable.
     """
     from kgcheck.cli.show import show_run
-    from kgcheck.forms.store import files_name
-    from kgcheck.graph.open import is_address
     from kgcheck.profile.folder import profile_dir
 
+    if release_of and not files:
+        raise UsageError("--release-of names the graph of which FILES are a release", "name the files, too")
     if files:
         if parts["store"] and given("store"):
             raise UsageError("FILES are the graph, and --store names another one", "leave one of them out")
-        if missing := [name for name in files if not is_address(name) and not Path(name).exists()]:
-            raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
-        server = is_address(files[0]) and len(files) == 1
-        parts["store"] = files[0] if server else files_name([os.path.abspath(name) for name in files], release_of)
+        parts["store"] = _store_of_files(files, release_of)
         # A profile of that name is one that somebody named, and no default.
         parts["profile"] = str(profile_dir(parts["profile"])) if given("profile") else DRAFT
     begun: Run | None = None
@@ -126,6 +124,21 @@ def audit(
         if files:
             note("next: kgcheck explain FINDING; kgcheck report --out report.html; docs/forms.md")
     click.get_current_context().exit(code)
+
+
+def _store_of_files(files: Sequence[str], release_of: str) -> str:
+    """Name the store that files are, or a server; an address may hold a password, and is not shown."""
+    from kgcheck.forms.store import files_name
+    from kgcheck.graph.open import is_address
+
+    addresses = [name for name in files if is_address(name)]
+    if addresses and len(files) > 1:
+        raise UsageError("the address of a server is a graph of its own", "audit it apart from other FILES")
+    if addresses and release_of:
+        raise UsageError("--release-of is for files, and a server's graph has one name", "leave it out")
+    if missing := [name for name in files if not addresses and not Path(name).exists()]:
+        raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
+    return addresses[0] if addresses else files_name([os.path.abspath(name) for name in files], release_of)
 
 
 def _refuse_changes() -> None:

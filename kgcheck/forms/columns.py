@@ -379,7 +379,7 @@ def _of_old_hpoa(header: Header) -> Columns | None:
 def _of_admin_part(header: Header) -> Columns | None:
     """Parts of BioCypher without their headers: nodes end in a list of labels, edges in their type."""
     width = max(map(len, header.rows), default=0)
-    last = {row[-1] for row in header.rows if len(row) == width}
+    last = {row[-1] for row in header.rows if row and len(row) == width}
     between = tuple(PropertyColumn(place, f"column_{place + 1}") for place in range(1, width - 1))
     if width >= 3 and len(last) == 1 and next(iter(last)).lower() == header.stem:
         form, ends, kind = "neo4j-admin import, edges without their header", (End(0), End(width - 2)), width - 1

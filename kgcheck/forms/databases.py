@@ -360,10 +360,10 @@ def _copy_duckdb(
     if len(rows) == _MOST_REJECTED:
         ((count,),) = db.execute(f"SELECT count(*) {lacking}").fetchall()
         tables.more_rejected += count - len(rows)
-        tables.notes.append(f"{source.name}: {count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
+        tables.note(source, f"{count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
     if negated:
         ((count,),) = db.execute(f"SELECT count(*) FROM {table} WHERE NOT ({holds})").fetchall()
-        tables.negated[source.name] = tables.negated.get(source.name, 0) + count
+        tables.negated[source.name] += count
 
 
 def _as_text(column: str, kind: str) -> str:

@@ -44,15 +44,23 @@ def read(files: Sequence[Source], tables: GraphTables) -> None:
     """Read the tables of a graph: files of nodes and of edges in any order, and headers in files of their own."""
     found = list(_tables(files, tables))
     if not found:
-        raise InputFormat("; ".join(tables.refused[:3]) or "there are headers alone", "docs/forms.md lists the forms")
+        raise tables.why_none()
     spaced = _has_numbers_in_spaces(found)
     # Nodes first: rows of edges describe their ends only where nothing else does.
     for table in sorted(found, key=lambda table: isinstance(table.columns, EdgeColumns)):
-        _read(table, tables, spaced=spaced)
+        try:
+            _read(table, tables, spaced=spaced)
+        except InputFormat as error:
+            if len(found) == 1:
+                raise
+            tables.leave_out(table.source, error)
+            continue
         tables.forms[table.source.number] = table.columns.form
         tables.listing_files.add(table.source.number)
         if table.columns.assumed:
-            tables.notes.append(f"{table.source.name}: {table.columns.assumed}")
+            tables.note(table.source, table.columns.assumed)
+    if all(table.source.number in tables.refused for table in found):
+        raise tables.why_none()
 
 
 def _has_numbers_in_spaces(found: Sequence[FileTable]) -> bool:
@@ -160,9 +168,8 @@ def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
     if rows:
         tables.reject(table.source, rows.rejected)
     if rows and rows.short:
-        tables.notes.append(
-            f"{table.source.name}: {how_many(rows.short, 'row ends', 'rows end')} before the last of {width} columns"
-        )
+        ends = how_many(rows.short, "row ends", "rows end")
+        tables.note(table.source, f"{ends} before the last of {width} columns")
     if isinstance(table.columns, NodeColumns):
         _insert_nodes(table.source, table.columns, tables, spaced=spaced)
     else:
@@ -202,7 +209,7 @@ def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables, *, 
     _quarantine(source, tables, lacking, "no_end", "an end or the relation is empty")
     ((count,),) = tables.db.execute(f"SELECT count(*) FROM text_row WHERE {negated} AND NOT {lacking}").fetchall()
     if count:
-        tables.negated[source.name] = tables.negated.get(source.name, 0) + int(count)
+        tables.negated[source.name] += int(count)
     tables.db.execute(
         f"INSERT INTO edge SELECT {head}, {relation}, {tail}, {_texts(columns.properties)}, {source.number}, line"
         f" FROM text_row WHERE NOT {negated} AND NOT {lacking}"

@@ -306,8 +306,7 @@ class _Tabulation:
             SELECT reified.file, count(DISTINCT statement) FROM reified
             JOIN fact ON subject = statement AND key = 'negated' AND lower(object) IN ('true', '1')
             WHERE NOT wrong GROUP BY reified.file"""):
-            name = self._name(file)
-            self._tables.negated[name] = self._tables.negated.get(name, 0) + int(str(count))
+            self._tables.negated[self._name(file)] += int(str(count))
 
     def _edges(self) -> None:
         self._do("""

@@ -67,7 +67,7 @@ class ReadFiles(NamedTuple):
             causes = ", ".join(f"{n:,} {reason}" for reason, n in rejected.items())
             more = f"; {self.tables.more_rejected:,} more are not kept" if self.tables.more_rejected else ""
             found.append(f"{how_many(sum(rejected.values()), 'row')} in quarantine: {causes}{more}")
-        return [*found, *self.tables.notes, *self.tables.refused]
+        return [*found, *self.tables.notes, *self.tables.refused.values()]
 
 
 def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Path, progress: Progress) -> ReadFiles:
@@ -86,7 +86,8 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
         by_form.setdefault(form.name, (form, []))[1].append(source)
     if not by_form:
         raise InputFormat(
-            f"none of {how_many(len(found), 'file')} is a graph that can be read: {tables.refused[0]}",
+            f"none of {how_many(len(found), 'file')} is a graph that can be read: "
+            f"{next(iter(tables.refused.values()))}",
             "docs/forms.md lists the forms",
         )
     read: dict[int, str] = {}
@@ -107,28 +108,32 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
 
 def _read_all(form: GraphForm, files: Sequence[Source], tables: GraphTables, *, is_alone: bool) -> Sequence[Source]:
     """Read the files of a form together, and without those that cannot be read; the files that were read."""
+    before = tables.remarks()
     try:
         _read(form, files, tables)
-        return [source for source in files if source.number not in tables.left_out]
+        return [source for source in files if source.number not in tables.refused]
     except InputError as error:
-        tables.forget(files)
+        tables.take_back(files, before)
         if len(files) == 1 and is_alone:
             raise
         if len(files) == 1:
             tables.leave_out(files[0], error)
             return []
-    good = []
+    good: list[Source] = []
+    failures: list[tuple[Source, InputError]] = []
     for source in files:
         try:
             _read(form, [source], tables)
             good.append(source)
         except InputError as error:
-            tables.leave_out(source, error)
-        tables.forget([source])
+            failures.append((source, error))
+        tables.take_back([source], before)
+    for left, why in failures:
+        tables.leave_out(left, why)
     if good:
         _read(form, good, tables)
     elif is_alone:
-        raise InputFormat("; ".join(tables.refused[:3]), "docs/forms.md lists the forms")
+        raise tables.why_none()
     return good
 
 

@@ -59,11 +59,11 @@ class RowBuffer:
 
     def negated(self) -> None:
         """Count a statement that something does not hold."""
-        self.tables.negated[self.source.name] = self.tables.negated.get(self.source.name, 0) + 1
+        self.tables.negated[self.source.name] += 1
 
     def note(self, remark: str) -> None:
         """Keep a remark on the file."""
-        self.tables.notes.append(f"{self.source.name}: {remark}")
+        self.tables.note(self.source, remark)
 
     def reject(self, reason: str, detail: str, item: Any = "", at: int | str | None = None) -> None:
         """Keep what could not be read; where it stands is a line, or a place such as ``nodes[3]``."""

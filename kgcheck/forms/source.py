@@ -68,13 +68,19 @@ class Source:
 
 
 def sources(paths: list[Path], scratch: Path) -> Iterator[Source]:
-    """The files that are named, those in named folders, and those in archives; `scratch` takes what is unpacked."""
-    number = 0
+    """The files that are named, those in named folders, and those in archives; `scratch` takes what is unpacked.
+
+    What is told of files is told by their names: a second file of a name has its folder or its archive before it.
+    """
+    names: set[str] = set()
     for path in paths:
         for file in _files(path):
             for name, at in _unpacked(file, file.name, scratch, Unpacking(file)):
-                yield Source(name, at, number)
-                number += 1
+                above = file.name if at != file else file.absolute().parent.name
+                others = (f"{above}/{name}", *(f"{above}/{name} ({n})" for n in range(2, len(names) + 3)))
+                unique = next(one for one in (name, *others) if one not in names)
+                yield Source(unique, at, len(names))
+                names.add(unique)
 
 
 def _files(path: Path) -> list[Path]:

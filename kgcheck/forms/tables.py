@@ -1,14 +1,16 @@
 """GraphTables: nodes, edges and rejected rows of graph files as DuckDB tables, whatever form they had."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
-from kgcheck.errors import KgcheckError
+from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.forms.source import Source
 
 _TEXTS = pa.map_(pa.string(), pa.string())
@@ -80,8 +82,7 @@ class GraphTables:
         negated: Statements that something does not hold, by file; no edges.
         listing_files: Numbers of the files of tables, of which a node or an edge that stands twice is a fault; in other
             forms each file is a graph of its own.
-        left_out: Numbers of the files that could not be read.
-        refused: Why each of them is left out.
+        refused: Why files are left out that could not be read, by number.
         more_rejected: Rows that were rejected, and are not kept, for there are too many.
         forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
@@ -91,10 +92,9 @@ class GraphTables:
         self.lists_nodes = False
         self.open_files: set[int] = set()
         self.notes: list[str] = []
-        self.negated: dict[str, int] = {}
+        self.negated = Counter[str]()
         self.forms: dict[int, str] = {}
-        self.refused: list[str] = []
-        self.left_out: set[int] = set()
+        self.refused: dict[int, str] = {}
         self.listing_files: set[int] = set()
         self.more_rejected = 0
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
@@ -145,20 +145,30 @@ class GraphTables:
         ).fetchall()
         self.db.execute("DROP TABLE merged").fetchall()
 
-    def forget(self, sources: Sequence[Source]) -> None:
-        """Take back what was read of files that are left out, or that are read again."""
+    def remarks(self) -> dict[str, Any]:
+        """Copy what is known of the files beside their rows."""
+        return {name: copy(value) for name, value in vars(self).items() if name != "db"}
+
+    def take_back(self, sources: Sequence[Source], before: Mapping[str, Any]) -> None:
+        """Take back what was read of files since a copy of the `remarks`: they are left out, or read again."""
+        vars(self).update({name: copy(value) for name, value in before.items()})
         for source in sources:
             for table in ("node", "edge"):
                 self.db.execute(f"DELETE FROM {table} WHERE file = {source.number}").fetchall()
             self.db.execute("DELETE FROM quarantine WHERE file = ?", [source.name]).fetchall()
-            self.negated.pop(source.name, None)
-            self.open_files.discard(source.number)
-            self.notes = [note for note in self.notes if not note.startswith(f"{source.name}: ")]
+
+    def note(self, source: Source, remark: str) -> None:
+        """Keep a remark on a file."""
+        self.notes.append(f"{source.name}: {remark}")
 
     def leave_out(self, source: Source, error: KgcheckError) -> None:
         """Keep why a file is left out, of several."""
-        self.left_out.add(source.number)
-        self.refused.append(f"{error.message}: left out; {error.hint}")
+        self.refused[source.number] = f"{error.message}: left out; {error.hint}"
+
+    def why_none(self) -> InputFormat:
+        """The error of files of which none could be read."""
+        shown = "; ".join([*self.refused.values()][:3]) or "there are headers alone"
+        return InputFormat(shown, "docs/forms.md lists the forms")
 
     def count(self, table: str, source: Source | None = None) -> int:
         """Rows of a table, of one file or of all."""

@@ -28,6 +28,7 @@ from kgcheck.settings import Settings
 from kgcheck.standards.biolink import model
 from tests.support import ROOT
 from tests.support.audits import kgcheck
+from tests.support.graph_files import graphml
 from tests.support.neo4j_fixtures import Neo4jTarget
 
 NODES = """id\tcategory\tname\tin_taxon
@@ -356,6 +357,23 @@ def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) 
     assert kgcheck("audit", "graph", "--release-of", "a/b", cwd=tmp_path).refuses("'a/b' is no name of a graph")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--release-of", "monarch"),
+        ("bolt://neo4j:hunter2@localhost:1", "--release-of", "monarch"),
+        ("bolt://neo4j:hunter2@localhost:1", "graph"),
+        ("graph", "bolt://neo4j:hunter2@localhost:1", "bolt://localhost:2"),
+    ],
+)
+def test_files_and_addresses_that_do_not_go_together(words: tuple[str, ...], graph: Path, tmp_path: Path) -> None:
+    done = kgcheck("audit", *words, cwd=tmp_path)
+
+    assert (done.code, done.out) == (2, "")
+    assert "hunter2" not in done.err
+    assert "--release-of" in done.err or "address" in done.err
+
+
 def test_the_draft_of_files_is_a_profile_to_be_edited(graph: Path, tmp_path: Path) -> None:
     said = kgcheck("profile", "init", "graph", "--out", "mine", cwd=tmp_path)
     assert (said.code, "wrote mine/graph.toml: a draft: 3 labels, 5 relation patterns" in said.err) == (0, True)
@@ -448,16 +466,6 @@ def test_the_hook_of_pre_commit_is_a_command(graph: Path, tmp_path: Path) -> Non
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
     assert kgcheck(*hook["entry"].split()[1:], "graph", cwd=tmp_path).code == 1
-
-
-GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="n" for="node" attr.name="name"/>
-<key id="r" for="edge" attr.name="relation"/><graph edgedefault="directed">{}</graph></graphml>"""
-
-
-def graphml(*edges: tuple[str, str], names: dict[str, str]) -> str:
-    nodes = "".join(f'<node id="{node}"><data key="n">{name}</data></node>' for node, name in names.items())
-    parts = "".join(f'<edge source="{a}" target="{b}"><data key="r">is_a</data></edge>' for a, b in edges)
-    return GRAPHML.format(nodes + parts)
 
 
 def test_ids_that_count_the_nodes_of_a_file_are_other_nodes_in_another(tmp_path: Path) -> None:

@@ -48,3 +48,14 @@ def written(path: Path, value: Any) -> Path:
 def lines(*values: Any) -> str:
     """JSON lines."""
     return "".join((v if isinstance(v, str) else json.dumps(v)) + "\n" for v in values)
+
+
+GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="n" for="node" attr.name="name"/>
+<key id="r" for="edge" attr.name="relation"/><graph edgedefault="directed">{}</graph></graphml>"""
+
+
+def graphml(*edges: tuple[str, str], names: dict[str, str]) -> str:
+    """A graph of one relation, is_a."""
+    nodes = "".join(f'<node id="{node}"><data key="n">{name}</data></node>' for node, name in names.items())
+    parts = "".join(f'<edge source="{a}" target="{b}"><data key="r">is_a</data></edge>' for a, b in edges)
+    return GRAPHML.format(nodes + parts)
