@@ -150,12 +150,18 @@ class Context(Closing):
             return open_store(self.store, self.schema, self.settings, with_retired=self.with_retired)
         from kgcheck.forms.store import FileStore, ServerCopy
 
+        store: DraftedStore
         if paths:
             schema = None if self.is_drafted else read_schema(self.profile)
             store = FileStore(paths, self.settings, self.progress, schema=schema, release_of=release_of)
-            return cast("AbstractContextManager[GraphStore]", store)
-        copy = ServerCopy(self.store, self.settings, self.progress)
-        return cast("AbstractContextManager[GraphStore]", copy)
+        else:
+            store = ServerCopy(self.store, self.settings, self.progress)
+        if self.is_drafted and self.reference:
+            from kgcheck.reference.issuers import with_issuers
+
+            store.schema, doubts = with_issuers(store.schema, store.ids(), self.reference)
+            store.files.tables.notes.extend(doubts)
+        return cast("AbstractContextManager[GraphStore]", store)
 
     @property
     def drafted_store(self) -> "DraftedStore | None":

@@ -11,6 +11,7 @@ from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions, AuditScope
+from kgcheck.profile.schema import Schema
 
 
 class AuditedRun(NamedTuple):
@@ -24,16 +25,25 @@ class AuditedRun(NamedTuple):
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
     papers = str(context.literature.resolve()) if context.literature else None
-    if not context.schema.sources and context.drafted_store:
-        # No source is known to decide what stands in the graph.
-        if CheckType.STRUCTURE not in scope.types:
-            wanted = ", ".join(scope.types)
+    if store := context.drafted_store:
+        types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
+        if not types:
             raise UsageError(
-                f"nothing decides {wanted} in a graph of which nothing but a draft is known",
-                "leave out --type, or write a profile that names sources: kgcheck profile init (docs/forms.md)",
+                f"nothing decides {', '.join(scope.types)} in a graph of which nothing but a draft is known",
+                "leave out --type; name a snapshot that lists its ids (--reference), or write a profile that names "
+                "sources: kgcheck profile init (docs/forms.md)",
             )
-        scope = scope.model_copy(update={"types": (CheckType.STRUCTURE,)})
+        # An id that came after a release, and before the files, may be one that the release does not know.
+        dated = scope.graph_date or (store.day() if context.schema.sources else None)
+        scope = scope.model_copy(update={"types": types, "graph_date": dated})
     return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)
+
+
+def _decided(schema: Schema) -> set[CheckType]:
+    """The kinds of checks for which a schema knows a source, or needs none."""
+    if any(pattern.checks for pattern in schema.relations):
+        return set(CheckType)
+    return {CheckType.STRUCTURE} | ({CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set())
 
 
 def audit(

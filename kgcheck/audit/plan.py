@@ -58,8 +58,9 @@ def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:
     """The reference sources that may decide the tasks of some units, or the ends of their edges."""
     looked_up = [unit for unit in units if unit.type is not CheckType.STRUCTURE]
     labels = [schema.label(name) for unit in looked_up for name in unit.labels]
-    found = {name for label in labels for name in (label.authority.source, label.authority.other) if name}
-    found |= {schema.attribute(u.label, u.attribute).source for u in looked_up if u.label and u.attribute}
+    found = {source for label in labels for source in label.sources}
+    checks = [schema.attribute(u.label, u.attribute) for u in looked_up if u.label and u.attribute]
+    found |= {check.source for check in checks if check.source}
     return found | {check.source for unit in looked_up if unit.pattern for check in unit.pattern.checks}
 
 
@@ -98,7 +99,7 @@ def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Count
     match kind:
         case CheckType.EXISTENCE:
             # Where nobody issues the ids, nobody can be asked: that is not looked at, and nothing is said of it.
-            return [Unit(type=kind, label=s.name) for s in labels if s.authority.source]
+            return [Unit(type=kind, label=s.name) for s in labels if s.sources]
         case CheckType.ATTRIBUTE:
             nodes = [Unit(type=kind, label=s.name, attribute=a) for s in labels for a in s.attributes]
             return nodes + [Unit(type=kind, pattern=p, attribute=a) for p in present for a in p.scored]

@@ -23,6 +23,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
+from kgcheck.reference.ids_sql import base
 
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
@@ -173,16 +174,20 @@ class TaskSelection:
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
-        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {self._copy.nodes(label)}"
+        ids = f"{self._copy.nodes(label)} WHERE {_is_known(label)}"
+        return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {ids}"
 
     def _attribute_tasks(self, label: Label, attribute: str) -> str:
         column = identifier(attribute)
         listed = label.properties[attribute].type == "strings"
         value = "NULL::VARCHAR" if listed else f"{column}::VARCHAR"
         items = column if listed else "NULL::VARCHAR[]"
+        # A graph of which nobody knows more need not state the names of what it has by its ids.
+        stated = f"AND trim({column}::VARCHAR) <> ''" if label.authorities else ""
         # Nodes that share an id are one task; which of their values is checked must not change from run to run.
         return f"""
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
+        WHERE ({_is_known(label, label.attributes[attribute].stated_as)}) {stated}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
     def _missing_edges(self, pattern: Pattern) -> str:
@@ -236,3 +241,20 @@ class TaskSelection:
             {"wanted": wanted},
         ).fetchall()
         return [row[0] for row in rows]
+
+
+def _is_known(label: Label, attributes: Sequence[str] = ()) -> str:
+    """SQL for the ids that somebody may be asked about, or values of them: where several issue them, others may not."""
+    return " OR ".join(_is_known_to(one, attributes) for one in label.issued) if label.authorities else "true"
+
+
+def _is_known_to(label: Label, attributes: Sequence[str]) -> str:
+    form = f"regexp_full_match(id, {literal(label.id_pattern)})"
+    source, known = literal(label.authority.source), base(label, "id")
+    if attributes:
+        listed = ", ".join(map(literal, attributes))
+        stated = f"SELECT id FROM ref.value WHERE source = {source} AND attribute IN ({listed})"
+        return f"{form} AND {known} IN ({stated})"
+    if label.authority.is_partial:
+        return f"{form} AND {known} IN (SELECT id FROM ref.lifecycle WHERE source = {source})"
+    return form

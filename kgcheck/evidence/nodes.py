@@ -63,13 +63,20 @@ class EvidenceJoin:
         self.tables = WorkingTables(db)
 
     def existence(self, label: Label) -> None:
-        """Look every task's id up at the authority of its label."""
+        """Look every task's id up at the authority of its label, or at those of several."""
+        for issued in label.issued:
+            self._existence(issued, one_of_several=bool(label.authorities))
+
+    def _existence(self, label: Label, *, one_of_several: bool) -> None:
         authority = label.authority
         topics = Topics(self._db)
-        odd = f"{malformed(label, 'head')} OR {unlisted(topics, label, 'head')}"
+        # What is no id of one of several issuers is one of another.
+        odd = "false" if one_of_several else malformed(label, "head")
+        odd += f" OR {unlisted(topics, label, 'head')}"
         if self._db.execute(f"SELECT 1 FROM task WHERE {odd} LIMIT 1").fetchall():
             find_intended_ids(self.tables, topics, label, f"SELECT head AS id FROM task WHERE {odd}")
-            self._malformed(label)
+            if not one_of_several:
+                self._malformed(label)
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE node_key AS
@@ -119,15 +126,22 @@ class EvidenceJoin:
         The newest release that states a value speaks. One that is older than what the graph has cannot tell a name that
         came later from a wrong one, unless no release can have it.
         """
+        for issued in label.issued:
+            source = check.source or issued.authority.source
+            within = issued.id_pattern if label.authorities else "(?s).*"
+            self._attribute(issued, check.model_copy(update={"source": source}), within)
+
+    def _attribute(self, label: Label, check: AttributeCheck, within: str) -> None:
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         self._db.execute(
             f"""
-            CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task;
+            CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task
+            WHERE regexp_full_match(head, {literal(within)});
             CREATE OR REPLACE TEMP TABLE reference_value AS
             WITH stated AS (
                 SELECT v.*, r.recency, max(r.recency) FILTER (status = 'current') OVER (PARTITION BY v.id) AS newest
                 FROM ref.value v JOIN ref.release r ON r.id = v.release_id
-                WHERE v.source = {literal(check.source)} AND attribute = {literal(check.reference)}
+                WHERE v.source = {literal(check.source)} AND attribute IN ({", ".join(map(literal, check.stated_as))})
                   AND folded(value) <> '' AND v.id IN (SELECT base FROM node_key))
             SELECT id, list(DISTINCT value ORDER BY value) FILTER (status = 'current' AND recency = newest) AS now,
                    list(DISTINCT folded(value)) FILTER (status <> 'current') AS former,
@@ -174,7 +188,9 @@ class EvidenceJoin:
         ).fetchall()
 
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
-        same = "false" if check.exact else "list_contains(list_transform(s.now, lambda x: folded(x)), folded(a.value))"
+        as_good = "s.every" if check.synonyms else "s.now"
+        same = f"list_contains(list_transform({as_good}, lambda x: folded(x)), folded(a.value))"
+        same = "false" if check.exact else same
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
         self.tables.add_evidence(
             f"""

@@ -40,7 +40,7 @@ _MOST_TRIPLE_TERMS = 5_000
 _PREFIX = re.compile(rb"@?prefix\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 _PLACE = re.compile(r"^Parser error (?:at|between) .*?: ", re.DOTALL)
 _OF_IRI = re.compile(r"Invalid IRI|absolute IRI|parsing IRI")
-_NAMED_IRI = re.compile(r"parsing IRI '(.*?)': ", re.DOTALL)
+_NAMED_IRI = re.compile(r"parsing IRI '([^']*+)': ", re.DOTALL)
 _SOUND_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _SHOWN = 160
 

@@ -5,13 +5,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import duckdb
 import pyarrow as pa
 
-from kgcheck.choices import DRAFT, FILES
+from kgcheck import clock
+from kgcheck.choices import FILES
 from kgcheck.duck import working_database
 from kgcheck.errors import StoreError, UsageError
 from kgcheck.forms.draft import draft_schema
@@ -34,12 +36,14 @@ from kgcheck.graph.store import (
 )
 from kgcheck.model import Ref, Triple
 from kgcheck.outputs import temporary_folder
-from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.profile.schema import Label, Pattern, Schema, empty_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
+from kgcheck.standards.bioregistry import registry
 
 _ROWS = 100_000
+_SHOWN = 5
 _GRAPH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -144,18 +148,38 @@ class DraftedStore:
     def _edges_by_pattern(self) -> dict[int, int]:
         return dict(self._db.execute("SELECT pattern, count(*) FROM labelled_edge GROUP BY pattern").fetchall())
 
-    def unlooked(self) -> str:
-        """Say which ids and how many edges no source was asked about; empty where there are none."""
-        edges = self.counts().total_edges
+    def ids(self) -> pa.Table:
+        """The ids of all nodes, with their labels."""
+        return self._db.sql("SELECT label, id FROM labelled_node").to_arrow_table()
+
+    def day(self) -> str:
+        """The day on which the graph was as it is."""
+        return clock.now().date().isoformat()
+
+    def unlooked(self) -> list[str]:
+        """Say how many edges and which ids no source was asked about, and how ontologies that list some are had."""
+        forms = {one.pattern for label in self.schema.labels for one in label.authorities if one.pattern}
+        issued = literal("|".join(sorted(forms)))
         rows = self._db.execute(
-            """
+            f"""
             SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
-            WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix LIMIT 6
+            WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') AND NOT regexp_full_match(id, {issued})
+            GROUP BY ALL ORDER BY n DESC, prefix
             """
         ).fetchall()
         ids = f", nor whether the ids exist ({', '.join(f'{prefix} {n:,}' for prefix, n in rows[:5])}" if rows else ""
         more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
-        return f"not looked at: whether {edges:,} edges hold{more}: no source is known for such a graph (docs/forms.md)"
+        edges = self.counts().total_edges
+        lines = [f"not looked at: whether {edges:,} edges hold{more}: no source is known for them (docs/forms.md)"]
+        found = ((registry().find(prefix), n) for prefix, n in rows)
+        if listed := [(known.prefix, n) for known, n in found if known and known.ontology][:_SHOWN]:
+            counted = ", ".join(f"{name} {n:,}" for name, n in listed)
+            fetch = " ".join(f"--source {name}" for name, _ in listed)
+            lines.append(
+                f"ontologies list {counted}: kgcheck reference fetch sources/ {fetch}; kgcheck reference build "
+                "sources/ --out reference.duckdb; kgcheck audit ... --reference reference.duckdb"
+            )
+        return lines
 
     # Single nodes and edges
 
@@ -265,8 +289,15 @@ class FileStore(DraftedStore):
         """Read files; ``release_of`` names the graph of which they are a release, to be compared with others of it."""
         name = files_name([str(path.absolute()) for path in paths], release_of)
         self._release_of = release_of
+        self._paths = paths
         shown = progress or NoProgress()
         super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown), settings, schema)
+
+    def day(self) -> str:
+        """The day on which the newest of the files was written."""
+        files = (file for path in self._paths for file in (path.rglob("*") if path.is_dir() else [path]))
+        newest = max(file.stat().st_mtime for file in files)
+        return datetime.fromtimestamp(newest, UTC).date().isoformat()
 
     def store_id(self) -> str:
         """See GraphStore: of a release of a graph that is named, that of all its releases."""
@@ -282,14 +313,10 @@ class ServerCopy(DraftedStore):
         from kgcheck.forms.server import read_server
         from kgcheck.graph.neo4j import Neo4jStore
 
-        nothing = Schema.model_validate(
-            {"profile": {"name": DRAFT, "version": 1, "title": "any graph"}, "labels": (), "relations": ()}
-        )
-
         def reading(db: duckdb.DuckDBPyConnection, scratch: Path) -> ReadFiles:
             check_address(address)
             source, tables = Source(address, scratch), GraphTables(db)
-            with Neo4jStore(address, nothing, settings, any_profile=True) as store:
+            with Neo4jStore(address, empty_schema(), settings, any_profile=True) as store:
                 self._id, self._state = store.store_id(), store.state()
                 read_server(store, source, tables, progress or NoProgress())
             counts = tables.count("node"), tables.count("edge")

@@ -9,7 +9,7 @@ from kgcheck.graph.marks import MARKS
 from kgcheck.graph.open import is_address, open_store
 from kgcheck.graph.queries import is_name, quoted
 from kgcheck.graph.store import META_LABEL, SurveyedStore
-from kgcheck.profile.schema import KeyType, PropertyType, Schema
+from kgcheck.profile.schema import KeyType, PropertyType, empty_schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
@@ -27,10 +27,7 @@ _INTERNAL = ("_id", "_label", "_src", "_dst", *MARKS)
 
 def survey(store: str, settings: Settings, progress: Progress | None = None) -> GraphSurvey:
     """Look at a graph of any profile; nothing is written to it."""
-    nothing = Schema.model_validate(
-        {"profile": {"name": "any", "version": 0, "title": "any graph"}, "labels": (), "relations": ()}
-    )
-    with open_store(store, nothing, settings, any_profile=True) as opened:
+    with open_store(store, empty_schema(), settings, any_profile=True) as opened:
         shown = store if is_address(store) else str(Path(store).absolute())
         return _Survey(opened, shown, progress or NoProgress()).run()
 

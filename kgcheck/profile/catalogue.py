@@ -11,6 +11,9 @@ PARENT = "parent"
 """Name in a snapshot for the links of every hierarchy, from a term to the one above it."""
 
 
+_OTHER_NAMES = ("symbol",)
+
+
 class Authority(Value):
     """Issuer of the identifiers of a label."""
 
@@ -18,6 +21,7 @@ class Authority(Value):
     namespace: str | None = Field(default=None, description="under which of its namespaces the source files them")
     pattern: str | None = Field(default=None, description="form of the ids that the source issues")
     other: str | None = Field(default=None, description="who issues the ids of any other form")
+    is_partial: bool = Field(default=False, description="nobody is asked about an id that the source does not know")
 
 
 class LinkedValue(Value):
@@ -30,11 +34,17 @@ class LinkedValue(Value):
 class AttributeCheck(Value):
     """Value of a reference source that an attribute must equal."""
 
-    source: str
+    source: str = Field(default="", description="empty: whoever issues the id")
     reference: str
     every: bool = Field(default=False, description="the list must hold every name of the reference")
     exact: bool = Field(default=False, description="no folding of case, space and Unicode")
+    synonyms: bool = Field(default=False, description="a synonym of the name, or the symbol, is as good")
     otherwise: LinkedValue | None = Field(default=None, description="who decides where the source has no value")
+
+    @property
+    def stated_as(self) -> tuple[str, ...]:
+        """Attributes of the source whose values count."""
+        return (self.reference, *(_OTHER_NAMES if self.synonyms else ()))
 
 
 class ScoreCheck(Value):

@@ -40,9 +40,10 @@ class ReferenceFile(Value):
     """A file of a source. ``topics`` maps each topic to whether the file lists everything of it."""
 
     glob: str
-    format: Literal["tsv", "lines", "obo", "uniprot_flat", "uniprot_jsonl", "facts"]
+    format: Literal["tsv", "lines", "obo", "uniprot_flat", "uniprot_jsonl", "facts", "ontology"]
     url: str = Field(default="", description="where the provider has it, for kgcheck reference fetch")
     save_as: str = Field(default="", description="its name here; by default the last part of the address")
+    is_permanent: bool = Field(default=False, description="the address leads on to where the file is today")
     md5_url: str = Field(default="", description="where the provider lists MD5 sums")
     release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""
@@ -108,15 +109,21 @@ def load_reference_recipes(schema: Schema) -> list[ReferenceRecipe]:
     return sorted(recipes, key=lambda r: (len(r.after), r.source))
 
 
+def shared_recipes() -> list[ReferenceRecipe]:
+    """The recipes of sources whose ids are CURIEs, which serve graphs of any kind."""
+    return [_read(path) for path in sorted(resource_dir("loaders").glob("reference/curies/*.toml"))]
+
+
 def recipes_by_path(schema: Schema) -> dict[Path, ReferenceRecipe]:
     """The recipes of a profile, by file."""
-    recipes: dict[Path, ReferenceRecipe] = {}
-    for path in reference_paths(schema):
-        try:
-            recipes[path] = read_value(path, ReferenceRecipe)
-        except OSError as error:
-            raise WrongFile(path, [Mistake(what=error.strerror or "there is no such file")]) from error
-    return recipes
+    return {path: _read(path) for path in reference_paths(schema)}
+
+
+def _read(path: Path) -> ReferenceRecipe:
+    try:
+        return read_value(path, ReferenceRecipe)
+    except OSError as error:
+        raise WrongFile(path, [Mistake(what=error.strerror or "there is no such file")]) from error
 
 
 def reference_paths(schema: Schema) -> list[Path]:

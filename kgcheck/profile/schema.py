@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from kgcheck.choices import DEFAULT_PROFILE
+from kgcheck.choices import DEFAULT_PROFILE, DRAFT
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
@@ -72,6 +72,11 @@ class Label(Value):
     id_pattern: str
     id_example: str
     authority: Authority = Authority()
+    authorities: tuple[Authority, ...] = Field(
+        default=(),
+        description="several issuers, instead of `authority`, each with the `pattern` of its own ids: its group `entry`"
+        " is what the source calls them, if that is less",
+    )
     also: tuple[str, ...] = Field(default=(), description="more labels that a load into Neo4j gives its nodes")
     shares_ids_with: tuple[str, ...] = ()
     properties: dict[str, Property] = {}
@@ -100,6 +105,21 @@ class Label(Value):
     def site(self) -> bool:
         """Tell whether an id is a place in another node's sequence, which the authority files in its stead."""
         return "position" in self.groups
+
+    @cached_property
+    def issued(self) -> "tuple[Label, ...]":
+        """The label with the ids of one issuer alone, for each issuer; itself where it has one, or none."""
+        if not self.authorities:
+            return (self,)
+        return tuple(
+            Label(**dict(self) | {"authority": a, "authorities": (), "id_pattern": a.pattern}) for a in self.authorities
+        )
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The sources that issue its ids."""
+        issuing = (self.authority, *self.authorities)
+        return frozenset(name for one in issuing for name in (one.source, one.other) if name)
 
     @property
     def isoforms(self) -> bool:
@@ -256,6 +276,10 @@ class Schema(Value):
             for name in {KEY, label.key} & label.properties.keys():
                 what = f"{name!r} is what the key is called, so that it is no property besides"
                 yield Mistake(where=f"labels[{label.name}].properties.{name}", what=what)
+            several = label.authorities
+            if several and (label.authority.source or not all(a.source and a.pattern for a in several)):
+                what = f"each of the authorities of {label.name} needs a source and the pattern of its ids, and"
+                yield Mistake(where=f"labels[{label.name}].authorities", what=f"{what} there is no authority beside")
             for name in label.attributes:
                 if name not in label.properties:
                     what = f"{label.name} has no property {name!r} that could be checked"
@@ -293,8 +317,8 @@ class Schema(Value):
     @cached_property
     def sources(self) -> frozenset[str]:
         """The reference sources that may decide something: who issues ids, states values or links nodes."""
-        issuing = {s for label in self.labels for s in (label.authority.source, label.authority.other) if s}
-        checks = [check for label in self.labels for check in label.attributes.values()]
+        issuing = {source for label in self.labels for source in label.sources}
+        checks = [check for label in self.labels for check in label.attributes.values() if check.source]
         otherwise = {check.otherwise.source for check in checks if check.otherwise}
         linking = {check.source for pattern in self.relations for check in pattern.checks}
         return frozenset(issuing | otherwise | linking | {check.source for check in checks})
@@ -350,6 +374,12 @@ class Schema(Value):
             raise AmbiguousName(
                 f"{identifier!r} cannot be an id of {label}", f"an id looks like {self.label(label).id_example}"
             ) from None
+
+
+def empty_schema() -> Schema:
+    """The schema of a graph of which nothing is known."""
+    profile = {"name": DRAFT, "version": 1, "title": "any graph"}
+    return Schema.model_validate({"profile": profile, "labels": (), "relations": ()})
 
 
 def load_schema(profile: str = DEFAULT_PROFILE) -> Schema:

@@ -17,6 +17,7 @@ from kgcheck.profile.reference_files import (
     ReferenceRecipe,
     SnapshotWords,
     load_reference_recipes,
+    shared_recipes,
     words_of,
 )
 from kgcheck.profile.schema import Schema
@@ -26,6 +27,8 @@ from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open
 from kgcheck.providers.uniprot_entry import Rows, rename_links, terms_of
 from kgcheck.reference.facts import COLUMNS as FACTS
 from kgcheck.reference.facts import add_facts
+from kgcheck.reference.ontologies import FORMAT as ONTOLOGY
+from kgcheck.reference.ontologies import ontology_recipe, read_ontology
 from kgcheck.reference.selects import refusal
 from kgcheck.reference.snapshot import Snapshot
 from kgcheck.reference.writer import COLUMNS, SnapshotWriter
@@ -60,10 +63,12 @@ def build_snapshot(
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
     recipes = load_reference_recipes(schema)
+    recipes += [recipe for recipe in shared_recipes() if recipe.source not in {known.source for known in recipes}]
     for source in releases or {}:
         if source not in {recipe.source for recipe in recipes}:
             raise UnknownName("source", source, [recipe.source for recipe in recipes])
     chosen = _choose(folder, recipes)
+    recipes += [recipe for recipe, _, _ in chosen if recipe.source not in {known.source for known in recipes}]
     if not chosen:
         raise InputMissing(
             f"no recipe knows any file under {folder}",
@@ -81,13 +86,13 @@ def build_snapshot(
         with replacing(out) as partial:
             with connected(str(partial), config=limits(settings)) as db:
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
-                builder = _Builder(db, schema, releases or {}, words_of(schema, recipes))
+                builder = _Builder(db, schema, settings, releases or {}, words_of(schema, recipes))
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                     for recipe, file, path in chosen:
                         builder.add(recipe, file, path, folder)
                         step.advance()
                 builder.finish(recipes)
-            _read_back(partial, schema)
+            _read_back(partial)
     except duckdb.OutOfMemoryException as error:
         raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
     # A full disk shows as an IOException, and once a database has met one, as any other.
@@ -115,6 +120,11 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
         # What fetch has not finished is no file yet.
         if path.is_file() and ".part" not in path.suffixes
     ]
+    named = {path for _, _, path in chosen}
+    for path in sorted(folder.rglob("*")):
+        is_read = path.is_file() and path not in named and ".part" not in path.suffixes
+        if is_read and (recipe := ontology_recipe(path, recipes)):
+            chosen.append((recipe, recipe.files[0], path))
     for _, file, path in chosen:
         for read in _read_with(file, path):
             refuse_outside(folder, read)
@@ -133,16 +143,22 @@ def refuse_out(out: Path) -> None:
         raise SnapshotError(f"cannot write the snapshot {out}: its path holds a question mark", "name another --out")
 
 
-def _read_back(path: Path, schema: Schema) -> None:
-    with Snapshot(path, schema) as snapshot:
+def _read_back(path: Path) -> None:
+    with Snapshot(path) as snapshot:
         snapshot.check()
 
 
 class _Builder:
     def __init__(
-        self, db: duckdb.DuckDBPyConnection, schema: Schema, releases: Mapping[str, str], words: SnapshotWords
+        self,
+        db: duckdb.DuckDBPyConnection,
+        schema: Schema,
+        settings: Settings,
+        releases: Mapping[str, str],
+        words: SnapshotWords,
     ) -> None:
         self._db = db
+        self._settings = settings
         self._words = words
         self._releases = releases
         self._writer = SnapshotWriter(db, schema)
@@ -154,6 +170,12 @@ class _Builder:
             add_facts(
                 self._db, path.parent, self._words, lambda row: self._writer.add_release({"retrieved_at": at, **row})
             )
+            return
+        if file.format == ONTOLOGY:
+            release_id = self._add_release(recipe, file, path, folder, file.release, file.released)
+            for rows in read_ontology(path, self._settings):
+                self._add_parsed(recipe, file, release_id, rows)
+            self._refuse_bad_rows(release_id, path)
             return
         if file.format in STREAMS:
             self._add_stream(recipe, file, path, folder)

@@ -5,11 +5,12 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import requests
 from pydantic import Field, TypeAdapter, ValidationError
@@ -26,11 +27,13 @@ from kgcheck.errors import (
 )
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
-from kgcheck.profile.reference_files import ReferenceFile, load_reference_recipes
+from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, load_reference_recipes, shared_recipes
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
+from kgcheck.reference.ontologies import ontology_file
+from kgcheck.standards.bioregistry import registry
 
 LOG = "fetched.json"
 """Beside the files: what was fetched from where, with its SHA-256."""
@@ -41,6 +44,8 @@ _LONGEST_LIST = 50_000_000
 """Bytes of a list of MD5 sums."""
 
 _CALLS_PER_S = 5.0
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 5
 
 
 class Fetched(Value):
@@ -62,13 +67,8 @@ class Fetched(Value):
 def fetch_references(
     folder: Path, schema: Schema, http: Http, *, sources: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Fetched]:
-    """Download every file for which a recipe has an address."""
-    addressed = [(r.source, f) for r in load_reference_recipes(schema) for f in r.files if f.url]
-    known = {source for source, _ in addressed}
-    for source in sources:
-        if source not in known:
-            raise UnknownName("source with an address", source, known)
-    wanted = [(source, file) for source, file in addressed if not sources or source in sources]
+    """Download every file for which a recipe has an address; of some sources, also ontologies without a recipe."""
+    wanted = _wanted(load_reference_recipes(schema), sources)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         log = _read_log(folder / LOG)
@@ -85,6 +85,23 @@ def fetch_references(
     return done
 
 
+def _wanted(recipes: Iterable[ReferenceRecipe], sources: Sequence[str]) -> list[tuple[str, ReferenceFile]]:
+    addressed = [(r.source, f) for r in recipes for f in r.files if f.url]
+    if not sources:
+        return addressed
+    addressed += [(r.source, f) for r in shared_recipes() for f in r.files if f.url and (r.source, f) not in addressed]
+    known = {source for source, _ in addressed}
+    found = [(source, file) for source, file in addressed if source in sources]
+    for source in dict.fromkeys(sources):
+        if source in known:
+            continue
+        if not (file := ontology_file(source)):
+            known |= {prefix.prefix for prefix in registry() if prefix.ontology}
+            raise UnknownName("source with an address", source, known)
+        found.append((source, file))
+    return found
+
+
 class _Download:
     def __init__(self, http: Http, folder: Path, source: str, file: ReferenceFile, log: dict[str, Fetched]) -> None:
         self._http = http
@@ -95,9 +112,6 @@ class _Download:
         self._partial = self._path.with_name(self._path.name + ".part")
         self._mark = self._path.with_name(self._path.name + ".part.json")
         self._before = log.get(self._path.name) if self._path.is_file() else None
-        self._service = ProviderService(
-            source, f"{parts.scheme}://{parts.netloc}", _CALLS_PER_S, f"the address of {source}"
-        )
         self._limits = http.settings
         self._ends = 0.0
         self._known = Fetched(source=source, file=self._path.name, url=file.url)
@@ -117,11 +131,35 @@ class _Download:
         elif self._before:
             headers |= {"If-None-Match": self._before.etag} if self._before.etag else {}
             headers |= {"If-Modified-Since": self._before.last_modified} if self._before.last_modified else {}
-        with self._http.stream(self._service, self._file.url, headers) as response:
+        with self._led_to(self._file.url, headers) as response:
             if response.status_code == 304 and self._before:
                 return self._before.model_copy(update={"unchanged": True})
             self._save(response, start)
         return self._finish(response)
+
+    @contextmanager
+    def _led_to(self, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+        """Open a file at its address, or where a permanent address leads."""
+        left = _MOST_REDIRECTS if self._file.is_permanent else 0
+        while True:
+            with self._http.stream(self._service(url), url, headers) as response:
+                if response.status_code not in _REDIRECTS or not left:
+                    yield response
+                    return
+                url, left = self._next(url, response.headers.get("Location", "")), left - 1
+
+    def _next(self, url: str, location: str) -> str:
+        to = urljoin(url, location)
+        if urlsplit(to).scheme != urlsplit(self._file.url).scheme or not urlsplit(to).hostname:
+            raise SourceRefused(
+                f"{self._file.url} leads to {to[:200]!r}", "get the file by hand, and put it into the folder"
+            )
+        return to
+
+    def _service(self, url: str) -> ProviderService:
+        parts = urlsplit(url)
+        address = f"{parts.scheme}://{parts.netloc}"
+        return ProviderService(self._source, address, _CALLS_PER_S, f"the address of {self._source}")
 
     def _resumable(self) -> tuple[int, dict[str, str]]:
         """Return the number of bytes there already, and the mark of the state of the provider's file."""
@@ -204,7 +242,7 @@ class _Download:
             case 416:
                 self._forget()
                 raise SourceAnswer(f"{self._file.url} is shorter than what was fetched of it", "fetch again")
-            case 301 | 302 | 303 | 307 | 308:
+            case code if code in _REDIRECTS:
                 to = response.headers.get("Location", "nowhere")
                 raise SourceRefused(f"{self._file.url} has moved to {to}", "correct the address in the recipe")
             case status:
@@ -233,7 +271,7 @@ class _Download:
         """The sum that the provider lists, in lines of md5sum or in a metalink; empty where it lists none."""
         if not self._file.md5_url:
             return ""
-        with self._http.stream(self._service, self._file.md5_url, {}) as response:
+        with self._http.stream(self._service(self._file.md5_url), self._file.md5_url, {}) as response:
             if response.status_code != 200:
                 return ""
             text = self._text(response)

@@ -90,16 +90,17 @@ class SourceRelease(Value):
 
 
 class Snapshot(Closing):
-    """A snapshot opened for reading."""
+    """A snapshot opened for reading, for graphs of a profile or, without one, to look at the snapshot itself."""
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: Schema | None = None) -> None:
         self.path = path
         self._db = connected()
         try:
             attach_snapshots(self._db, {"ref": path})
             with damage_named(path):
                 self.meta = dict(self._db.execute("SELECT key, value FROM ref.meta").fetchall())
-            refuse_unserved(self.sources, path, schema)
+            if schema:
+                refuse_unserved(self.sources, path, schema)
         except BaseException:
             self.close()
             raise
@@ -139,7 +140,7 @@ class Snapshot(Closing):
         self._db.close()
 
 
-def releases_of(path: Path | None, schema: Schema) -> tuple[SourceRelease, ...]:
+def releases_of(path: Path | None, schema: Schema | None = None) -> tuple[SourceRelease, ...]:
     """The releases in a snapshot; none where there is none."""
     if path is None:
         return ()

@@ -24,7 +24,7 @@ class Prefix:
     ``pattern`` is that of whole local ids, None where the Bioregistry has none; ``pattern_by`` is the registry that it
     is taken from, where it is not the Bioregistry's own, and ``pattern_of_miriam`` what Identifiers.org has beside it.
     ``banana`` is a prefix that ids of some databases repeat, as in ``MGI:MGI:97490``; ``peel`` stands between it and
-    the id. ``part_of`` is the prefix whose ids some of these are.
+    the id. ``part_of`` is the prefix whose ids some of these are. ``ontology`` is where the OBO Foundry has its terms.
     """
 
     prefix: str
@@ -36,6 +36,7 @@ class Prefix:
     banana: str | None = None
     peel: str = ":"
     part_of: str | None = None
+    ontology: str | None = None
     deprecated: bool = False
 
     @property

@@ -175,10 +175,20 @@ def _prefix(prefix: str, one: Mapping[str, Any], refused: list[str]) -> dict[str
         pattern_of_miriam=of_miriam if of_miriam != pattern else None,
         banana=banana,
         part_of=one.get("part_of"),
+        ontology=_artifact(external.get("obofoundry", {})),
         deprecated=one.get("deprecated") if one.get("deprecated") is not None else ended,
     )
     # An empty one says that nothing stands between.
     return facts | ({"peel": one["banana_peel"]} if banana and "banana_peel" in one else {})
+
+
+def _artifact(of_obo: Mapping[str, Any]) -> str | None:
+    """Address of an ontology of the OBO Foundry that is not given up, in the form that is read most quickly."""
+    addresses = {one["type"]: one["url"] for one in of_obo.get("artifacts", ())}
+    kinds = ("obo", "obograph_json", "owl") if of_obo.get("status") != "inactive" else ()
+    address = next((addresses[kind] for kind in kinds if kind in addresses), None)
+    # Permanent addresses of the Foundry are the same under https.
+    return address.replace("http://purl.obolibrary.org/", "https://purl.obolibrary.org/") if address else None
 
 
 def _has_banana(one: Mapping[str, Any], external: Mapping[str, Any]) -> bool:

@@ -165,7 +165,7 @@ class Workspace(Context):
         """The releases in the snapshot: source, release, date, file, hash, licence, rows; none without a reference."""
         from kgcheck.reference.snapshot import releases_of
 
-        return releases_of(self.reference, self.schema)
+        return releases_of(self.reference)
 
     def neighbourhood(self, centre: str | Finding | Ref | Triple, each: int = 5) -> "Neighbourhood":
         """A few neighbours along each relation of a node, an edge, or what a finding is about, with names."""
@@ -211,7 +211,7 @@ class Workspace(Context):
             store.files.keep_rejected(kept)
             left_out = store.files.incomplete()
             unread = f"what could not be read: {kept}" if store.files.rejected() else ""
-            notes = (*notes, *filter(None, (unread, left_out, store.unlooked())))
+            notes = (*notes, *filter(None, (unread, left_out, *store.unlooked())))
         findings, diff = Findings(self.ledger, run), self.diff(after=run)
         return AuditResult(run, tuple(self.tallies(run)), findings, notes, done.papers, diff, left_out)
 

@@ -15,6 +15,7 @@ from kgcheck.providers.http import Http
 from kgcheck.reference import download as fetch
 from kgcheck.reference.difference import TableChange, compare_snapshots
 from kgcheck.reference.download import LOG, Fetched, fetch_references
+from kgcheck.reference.ontologies import ontology_file
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
@@ -245,6 +246,64 @@ def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
     # On a busy machine the file itself may have taken too long, so that the list was not asked for.
     provider.server.faults.clear()
     assert provider.fetch().failure == ""
+
+
+@pytest.fixture
+def ontology(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Provider:
+    """A provider whose file is reached by a permanent address, as those of the OBO Foundry are."""
+    file = ReferenceFile(
+        glob="zzo.obo",
+        format="ontology",
+        url=f"{provider.server.url}/obo/zzo.obo",
+        save_as="data.dat",
+        is_permanent=True,
+    )
+    monkeypatch.setattr(fetch, "ontology_file", lambda name: file if name == "zzo" else None)
+    monkeypatch.setattr(fetch, "load_reference_recipes", lambda schema: [])
+    return provider
+
+
+def led(to: str) -> Any:
+    return lambda seen: Reply(302, b"", {"Location": to})
+
+
+def fetched_ontology(provider: Provider) -> Fetched:
+    given: dict[str, Any] = {"cache_dir": provider.folder.parent / "cache", "http_attempts": 1} | loopback.limits()
+    with Http(Settings(**given), sleep=lambda seconds: None) as http:
+        (done,) = fetch_references(provider.folder, SCHEMA, http, sources=("zzo",))
+    return done
+
+
+def test_a_permanent_address_is_followed_to_the_file(ontology: Provider) -> None:
+    ontology.server.route("GET", "/obo/zzo.obo", led("/next"))
+    ontology.server.route("GET", "/next", led(f"{ontology.server.url}/pub/data.dat"))
+
+    done = fetched_ontology(ontology)
+
+    assert (done.failure, ontology.saved) == ("", BODY)
+    assert done.url.endswith("/obo/zzo.obo")
+
+
+@pytest.mark.parametrize(
+    "to", ["file:///etc/passwd", "ftp://x.test/y", "https://", "gopher:x", "", "/obo/zzo.obo"], ids=repr
+)
+def test_an_address_that_leads_astray_is_not_followed(to: str, ontology: Provider) -> None:
+    ontology.server.route("GET", "/obo/zzo.obo", led(to))
+
+    done = fetched_ontology(ontology)
+
+    assert "leads to" in done.failure or "moved" in done.failure
+    assert len(ontology.server.calls) <= 6
+    assert not (ontology.folder / "data.dat").exists()
+
+
+def test_an_ontology_is_known_by_its_prefix_in_any_spelling() -> None:
+    known = ontology_file("MONDO")
+
+    assert known
+    assert known == ontology_file("mondo")
+    assert known.url.startswith("https://purl.obolibrary.org/obo/mondo.")
+    assert ontology_file("no such prefix") is None
 
 
 def test_offline_fetches_nothing(provider: Provider) -> None:

@@ -1,0 +1,302 @@
+"""Graphs without a profile, beside a snapshot: who issues their ids is found by the ids' prefixes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.profile.reference_files import load_reference_recipes
+from kgcheck.profile.schema import load_schema
+from kgcheck.reference.ontologies import OntologyHeader, ontology_recipe
+from tests.support.audits import kgcheck
+
+HEADER = """format-version: 1.2
+data-version: zzo/releases/2026-01-31/zzo.owl
+ontology: zzo
+property_value: http://purl.org/dc/terms/license https://creativecommons.org/licenses/by/4.0/ xsd:string
+"""
+TERMS = "".join(f"\n[Term]\nid: ZZO:{n}\nname: thing {n}\n" for n in range(1, 21))
+MORE = """
+[Term]
+id: ZZO:21
+name: thing twenty-one
+synonym: "item 21" EXACT []
+alt_id: ZZO:121
+
+[Term]
+id: ZZO:22
+name: obsolete thing
+is_obsolete: true
+replaced_by: ZZO:1
+
+[Term]
+id: OTHER:1
+name: of another ontology
+
+[Typedef]
+id: part_of
+name: part of
+"""
+OBO = HEADER + TERMS + MORE
+PURL = "http://purl.obolibrary.org/obo/"
+JSON = {
+    "graphs": [
+        {
+            "id": f"{PURL}zzo.owl",
+            "meta": {"version": f"{PURL}zzo/releases/2026-01-31/zzo.owl"},
+            "nodes": [
+                *({"id": f"{PURL}ZZO_{n}", "lbl": f"thing {n}", "type": "CLASS"} for n in range(1, 21)),
+                {
+                    "id": f"{PURL}ZZO_21",
+                    "lbl": "thing twenty-one",
+                    "type": "CLASS",
+                    "meta": {
+                        "synonyms": [{"pred": "hasExactSynonym", "val": "item 21"}],
+                        "basicPropertyValues": [
+                            {"pred": "http://www.geneontology.org/formats/oboInOwl#hasAlternativeId", "val": "ZZO:121"}
+                        ],
+                    },
+                },
+                {
+                    "id": f"{PURL}ZZO_22",
+                    "lbl": "obsolete thing",
+                    "type": "CLASS",
+                    "meta": {
+                        "deprecated": True,
+                        "basicPropertyValues": [{"pred": f"{PURL}IAO_0100001", "val": f"{PURL}ZZO_1"}],
+                    },
+                },
+            ],
+            "edges": [],
+        }
+    ]
+}
+OWL = f"""<?xml version="1.0"?>
+<rdf:RDF xmlns:owl="http://www.w3.org/2002/07/owl#" xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"
+ xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:obo="{PURL}"
+ xmlns:oboInOwl="http://www.geneontology.org/formats/oboInOwl#">
+<owl:Ontology rdf:about="{PURL}zzo.owl"><owl:versionIRI rdf:resource="{PURL}zzo/releases/2026-01-31/zzo.owl"/>
+</owl:Ontology>
+{"".join(f'<owl:Class rdf:about="{PURL}ZZO_{n}"><rdfs:label>thing {n}</rdfs:label></owl:Class>' for n in range(1, 21))}
+<owl:Class rdf:about="{PURL}ZZO_21"><rdfs:label>thing twenty-one</rdfs:label>
+<oboInOwl:hasExactSynonym>item 21</oboInOwl:hasExactSynonym>
+<oboInOwl:hasAlternativeId>ZZO:121</oboInOwl:hasAlternativeId>
+</owl:Class>
+<owl:Class rdf:about="{PURL}ZZO_22"><owl:deprecated>true</owl:deprecated><obo:IAO_0100001 rdf:resource="{PURL}ZZO_1"/>
+</owl:Class>
+</rdf:RDF>
+"""
+STATED = {
+    **{f"ZZO:{n}": f"Thing {n}" for n in range(1, 20)},
+    "ZZO:20": "thing twelve",
+    "ZZO:21": "item 21",
+    "ZZO:121": "item 21",
+    "ZZO:22": "obsolete thing",
+    "UNKNOWN:1": "of nobody",
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def graph(tmp_path: Path, stated: dict[str, str], label: str = "biolink:Disease") -> Path:
+    rows = "".join(f"{id_}\t{label}\t{name}\n" for id_, name in stated.items())
+    return write(tmp_path, "nodes.tsv", f"id\tcategory\tname\n{rows}")
+
+
+def snapshot(tmp_path: Path, **files: str | bytes) -> Path:
+    for name, text in files.items():
+        write(tmp_path / "sources", name.replace("__", "."), text)
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
+    assert built.code == 0, built.err
+    return tmp_path / "reference.duckdb"
+
+
+def audited(tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
+    said = kgcheck(
+        *("audit", "nodes.tsv", "--reference", "reference.duckdb", "--type", "existence", "--type", "attribute"),
+        *(*more, "--format", "json"),
+        cwd=tmp_path,
+    )
+    assert said.code in (0, 1), said.err
+    return json.loads(said.out), said.err
+
+
+def reasons(report: dict[str, Any]) -> Counter[tuple[str, str]]:
+    return Counter((f["outcome"], f["reason"]) for f in report["findings"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("zzo__obo", OBO),
+        ("any__json", json.dumps(JSON)),
+        ("any__owl", OWL),
+        ("z__obo__gz", gzip.compress(OBO.encode())),
+    ],
+    ids=["OBO", "OBO Graph JSON", "OWL", "packed"],
+)
+def test_an_ontology_without_a_recipe_decides_ids_and_names_of_its_prefix(
+    name: str, text: str | bytes, tmp_path: Path
+) -> None:
+    snapshot(tmp_path, **{name: text})
+    graph(tmp_path, STATED)
+
+    report, err = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    found = {(f["subject"]["id"], f["reason"]) for f in report["findings"] if f["outcome"] == "refuted"}
+    assert {pair for pair in found if pair[0] != "ZZO:121"} == {("ZZO:20", "value_mismatch"), ("ZZO:22", "id_obsolete")}
+    assert {id_ for id_, _ in found} == {"ZZO:20", "ZZO:22", "ZZO:121"}
+    (evidence,) = next(f for f in report["findings"] if f["subject"]["id"] == "ZZO:22")["evidence"]
+    assert (evidence["source"], evidence["release"]) == ("zzo", "2026-01-31")
+    assert "UNKNOWN 1" in err
+
+
+def test_an_id_that_a_whole_ontology_lacks_is_told_and_one_that_may_be_newer_is_not_refuted(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO)
+    graph(tmp_path, STATED | {"ZZO:999": "made up"})
+
+    now, _ = audited(tmp_path)
+    then, _ = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert reasons(now)["insufficient", "reference_older"] >= 1
+    unknown = [f for f in then["findings"] if f["subject"]["id"] == "ZZO:999"]
+    assert [f["outcome"] for f in unknown] == ["refuted"]
+
+
+def test_of_a_source_that_knows_few_of_the_ids_nothing_is_taken_for_missing(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO)
+    graph(tmp_path, {"ZZO:22": "obsolete thing"} | {f"ZZO:{n}": f"x {n}" for n in range(900, 950)})
+
+    report, err = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert reasons(report) == {("refuted", "id_obsolete"): 1}
+    assert "zzo knows 1 of 51 ids of ZZO" in err
+
+
+@pytest.mark.parametrize("name", ["zzo/subsets/zzo_slim", "zzo/imports/ro_import"])
+def test_a_part_of_an_ontology_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "slim.obo", OBO.replace("ontology: zzo\n", f"ontology: {name}\n"))
+
+    assert ontology_recipe(path, []) is None
+
+
+def test_an_ontology_that_a_recipe_is_of_is_a_release_of_its_source(tmp_path: Path) -> None:
+    path = write(tmp_path, "doid.obo", OBO.replace("zzo", "doid").replace("ZZO", "DOID"))
+
+    recipe = ontology_recipe(path, load_reference_recipes(load_schema()))
+
+    assert recipe
+    assert (recipe.source, recipe.files[0].release) == ("do", "2026-01-31")
+
+
+def test_kinds_before_ids_and_sources_whose_ids_have_no_prefix(tmp_path: Path) -> None:
+    facts = {
+        "releases.tsv": "source\trelease\treleased\tname\tlicence\turl_template\tcoverage\n"
+        "uniprot\t2026_01\t2026-01-28\tUniProtKB\tCC BY 4.0\thttps://x.test/{record}\tlisted\n",
+        "entity.tsv": "source\trelease\tid\tnamespace\tstate\tname\tsuccessors\tcandidates\tdetail\trecord\n"
+        "uniprot\t2026_01\tP00001\t\tcurrent\tA\t\t\t\tP00001\n"
+        "uniprot\t2026_01\tP00002\t\tmerged\tB\tP00001\t\t\tP00002\n",
+        "value.tsv": "source\trelease\tid\tattribute\tvalue\tstatus\trecord\n",
+        "link.tsv": "source\trelease\trelation\thead\ttail\tscore\tnegated\trecord\n",
+        "covered.tsv": "source\trelease\trelation\tid\n",
+    }
+    for name, text in facts.items():
+        write(tmp_path / "sources", name, text)
+    snapshot(tmp_path, zzo__obo=OBO)
+    ids = {
+        "UniProtKB:P00001": "A",
+        "UniProtKB:P00002": "B",
+        "UniProtKB:P99999": "C",
+        "Disease::ZZO:22": "obsolete thing",
+    }
+    graph(tmp_path, ids)
+
+    report, err = audited(tmp_path)
+
+    found = {(f["subject"]["id"], f["reason"]) for f in report["findings"]}
+    assert found == {("UniProtKB:P00002", "id_merged"), ("Disease::ZZO:22", "id_obsolete")}
+    assert "uniprot knows 2 of 3 ids of UniProtKB" in err
+
+
+GENES = (
+    "#tax_id\tGeneID\tSymbol\tLocusTag\tSynonyms\tdbXrefs\tchromosome\tmap_location\tdescription\ttype_of_gene\t"
+    "Symbol_from_nomenclature_authority\tFull_name_from_nomenclature_authority\tNomenclature_status\t"
+    "Other_designations\tModification_date\tFeature_type\n"
+    + "".join(
+        f"1\t{n}\tGEN{n}\t-\tOLD{n}\t-\t1\t-\tgene number {n}\tprotein-coding\t-\t-\t-\t-\t20260101\t-\n"
+        for n in range(1, 21)
+    )
+)
+HISTORY = (
+    "#tax_id\tGeneID\tDiscontinued_GeneID\tDiscontinued_Symbol\tDiscontinue_Date\n"
+    "1\t2\t71\tX\t20250101\n1\t-\t72\tY\t20250101\n"
+)
+DRUGS = "DrugBank ID,Accession Numbers,Common name,CAS,UNII,Synonyms,Standard InChI Key\n" + (
+    'DB90001,DB90001 | DB90009 | BIOD9,Alpha,,,"Alphine | Alphol",\n'
+)
+
+
+def test_genes_of_ncbi_and_drugs(tmp_path: Path) -> None:
+    for name, text in (("gene_info", GENES), ("gene_history", HISTORY), ("drugbank vocabulary.csv", DRUGS)):
+        write(tmp_path / "sources", name, text)
+    snapshot(tmp_path)
+    named = {f"NCBIGene:{n}": ("OLD1", f"GEN{n}", f"gene number {n}")[min(n - 1, 2)] for n in range(1, 20)}
+    drugs = {"DRUGBANK:DB90001": "alphol", "DRUGBANK:DB90009": "Alpha", "DRUGBANK:DB90077": "not in the vocabulary"}
+    graph(tmp_path, {**named, "NCBIGene:20": "GEN19", "NCBIGene:71": "X", "NCBIGene:72": "Y", **drugs})
+
+    report, err = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert {(f["subject"]["id"], f["reason"], f["outcome"]) for f in report["findings"]} == {
+        ("NCBIGene:71", "id_merged", "refuted"),
+        ("NCBIGene:72", "id_deleted", "refuted"),
+        ("NCBIGene:20", "value_mismatch", "refuted"),
+        ("DRUGBANK:DB90009", "id_secondary", "refuted"),
+    }
+    assert "drugbank knows 2 of 3 ids of DRUGBANK" in err
+
+
+def test_nothing_but_structure_is_looked_at_where_the_snapshot_knows_no_id(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO)
+    graph(tmp_path, {"MONDO:1": "a", "MONDO:2": "b"})
+
+    said = kgcheck("audit", "nodes.tsv", "--reference", "reference.duckdb", "--type", "existence", cwd=tmp_path)
+    whole = kgcheck("audit", "nodes.tsv", "--reference", "reference.duckdb", cwd=tmp_path)
+
+    assert (said.code, "--reference" in said.err) == (2, True)
+    assert "ontologies list mondo 2: kgcheck reference fetch sources/ --source mondo" in whole.err
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["format-version: 1.2\n", "ontology: ", "go\n", "data-version: ", "[Term]\n", '"graphs": [']
+            ),
+            st.text(max_size=8),
+        ),
+        max_size=9,
+    )
+)
+def test_any_file_is_an_ontology_or_is_none(parts: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        path = write(Path(folder), "file", "".join(parts).encode(errors="replace"))
+        header = OntologyHeader.of(path)
+        assert header is None or header.name
