@@ -36,6 +36,7 @@ from kgcheck.graph.store import (
 )
 from kgcheck.model import Ref, Triple
 from kgcheck.outputs import temporary_folder
+from kgcheck.profile.reference_files import shared_recipes
 from kgcheck.profile.schema import Label, Pattern, Schema, empty_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.quoting import identifier, literal
@@ -171,12 +172,11 @@ class DraftedStore:
         more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
         edges = self.counts().total_edges
         lines = [f"not looked at: whether {edges:,} edges hold{more}: no source is known for them (docs/forms.md)"]
-        found = ((registry().find(prefix), n) for prefix, n in rows)
-        if listed := [(known.prefix, n) for known, n in found if known and known.ontology][:_SHOWN]:
+        if listed := [(source, n) for prefix, n in rows if (source := _listing(prefix))][:_SHOWN]:
             counted = ", ".join(f"{name} {n:,}" for name, n in listed)
             fetch = " ".join(f"--source {name}" for name, _ in listed)
             lines.append(
-                f"ontologies list {counted}: kgcheck reference fetch sources/ {fetch}; kgcheck reference build "
+                f"such ids are listed ({counted}): kgcheck reference fetch sources/ {fetch}; kgcheck reference build "
                 "sources/ --out reference.duckdb; kgcheck audit ... --reference reference.duckdb"
             )
         return lines
@@ -331,6 +331,14 @@ class ServerCopy(DraftedStore):
     def state(self) -> str | None:
         """See GraphStore."""
         return self._state
+
+
+def _listing(prefix: str) -> str:
+    """The source to be fetched that lists the ids of a prefix, if one is known."""
+    if not (known := registry().find(prefix)):
+        return ""
+    fetched = {r.curie: r.source for r in shared_recipes() if any(file.url for file in r.files)}
+    return fetched.get(known.prefix) or (known.prefix if known.ontology else "")
 
 
 def files_name(paths: Iterable[str], release_of: str = "") -> str:

@@ -141,7 +141,7 @@ class Staging:
         self._feed(
             records,
             self._insert(
-                holder, file, place, f"(SELECT *, {_unreadable(len(records.header))} AS broken FROM {_FIELDS})"
+                holder, file, place, f"(SELECT *, {self._unreadable(records)} AS broken FROM {self._fields(records)})"
             ),
             file.file,
         )
@@ -162,7 +162,7 @@ class Staging:
             SELECT *, CASE WHEN broken IS NULL THEN {self._taker(entries, cells)} END AS taker
             FROM (SELECT line, suspect, broken, CASE WHEN broken IS NOT NULL THEN coalesce(text, odd_bytes) END AS text,
                          NULL::VARCHAR AS odd_bytes, len(fields) AS width{read}
-                  FROM (SELECT *, {_unreadable(len(records.header))} AS broken FROM {_FIELDS}))
+                  FROM (SELECT *, {self._unreadable(records)} AS broken FROM {self._fields(records)}))
             """,
             None,
         )
@@ -280,6 +280,23 @@ class Staging:
                 FROM (SELECT *, {made} FROM (SELECT *, {read} FROM {rows}))
             )"""
 
+    def _fields(self, records: Records) -> str:
+        """SQL for every record with its fields."""
+        plain = "string_split(text, chr(9))"
+        quoted = "quoted"
+        if self.recipe.format.lenient:
+            quoted = f"CASE WHEN len(quoted) <= {len(records.header)} THEN quoted ELSE {plain} END"
+        fields = f"CASE WHEN suspect AND contains(text, '\"') THEN {quoted} ELSE {plain} END"
+        return f"(SELECT *, len(fields) AS width FROM (SELECT *, {fields} AS fields FROM source))"
+
+    def _unreadable(self, records: Records) -> str:
+        """SQL for why a record cannot be read at all; null where it can."""
+        differs = ">" if self.recipe.format.lenient else "<>"
+        return f"""CASE WHEN text IS NULL THEN 'not_utf8'
+                        WHEN suspect AND contains(text, chr(0)) THEN 'nul_byte'
+                        WHEN fields IS NULL THEN 'quoting'
+                        WHEN len(fields) {differs} {len(records.header)} THEN 'field_count' END"""
+
     def _typed(self, spec: Property, field: str) -> str:
         match spec.type:
             case "string":
@@ -296,20 +313,6 @@ class Staging:
                 if kind == "number":
                     return f"CASE WHEN {is_number} AND isfinite({number}) THEN {number} END"
                 return f"CASE WHEN {is_number} AND {number} = {whole} THEN {whole} END"
-
-
-_FIELDS = """(SELECT *, len(fields) AS width FROM (
-    SELECT *, CASE WHEN suspect AND contains(text, '"') THEN quoted ELSE string_split(text, chr(9)) END AS fields
-    FROM source))"""
-"""Every record with its fields."""
-
-
-def _unreadable(width: int) -> str:
-    """SQL for why a record cannot be read at all; null where it can."""
-    return f"""CASE WHEN text IS NULL THEN 'not_utf8'
-                    WHEN suspect AND contains(text, chr(0)) THEN 'nul_byte'
-                    WHEN fields IS NULL THEN 'quoting'
-                    WHEN len(fields) <> {width} THEN 'field_count' END"""
 
 
 def _without(prefix: str, cell: str) -> str:

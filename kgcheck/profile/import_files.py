@@ -23,6 +23,10 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 class _Format(Value):
     list_separator: str = Field(default=",", min_length=1)
+    lenient: bool = Field(
+        default=False,
+        description="a row may end before its last columns, and a quote that opens no field is a character",
+    )
 
 
 class Where(Value):

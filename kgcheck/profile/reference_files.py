@@ -90,6 +90,7 @@ class ReferenceRecipe(Value):
     name: str
     licence: str
     url_template: str = ""
+    curie: str = Field(default="", description="prefix of its ids in the Bioregistry, where they are CURIEs")
     dropped: State = Field(
         default=State.DROPPED,
         description="what an id is that an older release knew and the newest complete one does not",

@@ -63,7 +63,8 @@ def build_snapshot(
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
     recipes = load_reference_recipes(schema)
-    recipes += [recipe for recipe in shared_recipes() if recipe.source not in {known.source for known in recipes}]
+    own = {recipe.source for recipe in recipes}
+    recipes += [recipe for recipe in shared_recipes() if recipe.source not in own]
     for source in releases or {}:
         if source not in {recipe.source for recipe in recipes}:
             raise UnknownName("source", source, [recipe.source for recipe in recipes])
@@ -88,8 +89,9 @@ def build_snapshot(
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
                 builder = _Builder(db, schema, settings, releases or {}, words_of(schema, recipes))
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
+                    known = {path for recipe, _, path in chosen if recipe.source in own}
                     for recipe, file, path in chosen:
-                        builder.add(recipe, file, path, folder)
+                        builder.add(recipe, file, path, folder, may_differ=recipe.source not in own and path in known)
                         step.advance()
                 builder.finish(recipes)
             _read_back(partial)
@@ -100,7 +102,7 @@ def build_snapshot(
         raise SnapshotError(
             f"cannot write the snapshot {out}: {first_words(error)}", write_hint(error, "another --out")
         ) from error
-    return [path for _, _, path in chosen]
+    return list(dict.fromkeys(path for _, _, path in chosen))
 
 
 def file_date(path: Path) -> datetime:
@@ -163,7 +165,18 @@ class _Builder:
         self._releases = releases
         self._writer = SnapshotWriter(db, schema)
 
-    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
+    def add(
+        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, *, may_differ: bool = False
+    ) -> None:
+        """Add a file; one that may be of another kind, as another recipe reads it, is left out if it does not fit."""
+        try:
+            self._add(recipe, file, path, folder)
+        except InputFormat:
+            if not may_differ:
+                raise
+            self._writer.take_back_release()
+
+    def _add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
         if file.format == "facts":
             at = file_date(path)

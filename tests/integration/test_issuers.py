@@ -281,7 +281,7 @@ def test_nothing_but_structure_is_looked_at_where_the_snapshot_knows_no_id(tmp_p
     whole = kgcheck("audit", "nodes.tsv", "--reference", "reference.duckdb", cwd=tmp_path)
 
     assert (said.code, "--reference" in said.err) == (2, True)
-    assert "ontologies list mondo 2: kgcheck reference fetch sources/ --source mondo" in whole.err
+    assert "such ids are listed (mondo 2): kgcheck reference fetch sources/ --source mondo" in whole.err
 
 
 @given(

@@ -150,6 +150,33 @@ def test_faults_that_are_put_into_the_kgx_demo_are_found(tmp_path: Path, snapsho
 
 
 @pytest.mark.slow
+def test_rows_of_kgx_that_end_early_and_quotes_within_are_read(tmp_path: Path) -> None:
+    rows = ["id\tcategory\tname\tdescription\txref", 'HGNC:5\tbiolink:Gene\tA1BG\t""odd"" text ""\tx|y']
+    rows += [
+        'HGNC:6\tbiolink:Gene\tA "5" B',
+        'HGNC:7\tbiolink:Gene\t"quoted\twhole"\t\t',
+        "HGNC:8\tbiolink:Gene" + "\t" * 9,
+    ]
+    (tmp_path / "import").mkdir()
+    (tmp_path / "import/nodes.tsv").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    (tmp_path / "import/edges.tsv").write_text(
+        "subject\tpredicate\tobject\nHGNC:5\tbiolink:interacts_with\tHGNC:6\n", encoding="utf-8"
+    )
+
+    said = kgcheck("load", tmp_path / "import", "--store", tmp_path / "g.lbdb", "--profile", "kgx")
+
+    assert "1 row cannot be loaded (1 field_count)" in said.err
+    schema = load_schema("kgx")
+    with EmbeddedStore(tmp_path / "g.lbdb", schema) as store:
+        found = store.nodes(schema.label("Gene"), ["HGNC:5", "HGNC:6", "HGNC:7"])
+    assert {id_: row.get("name") for id_, row in found.items()} == {
+        "HGNC:5": "A1BG",
+        "HGNC:6": 'A "5" B',
+        "HGNC:7": "quoted\twhole",
+    }
+    assert found["HGNC:5"]["description"] == '""odd"" text ""'
+
+
 def test_the_hetionet_demo_from_file_to_finding(tmp_path: Path, snapshots: Snapshots, hetionet: Loaded) -> None:
     assert {w for w in hetionet.wrong if w[0] != "endpoint_deleted"} == OBSOLETE
     assert hetionet.counts["supported"] > 180
