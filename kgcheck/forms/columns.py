@@ -65,10 +65,12 @@ class End(NamedTuple):
     """An end of an edge: the column of its id, and what else a row says of it.
 
     Attributes:
-        place: PropertyColumn of the id.
-        before: PropertyColumn whose value stands before the id, joined by `sign`.
-        label: PropertyColumn of its label, or else `kind`, the label of all.
+        place: Column of the id.
+        before: Column whose value stands before the id, joined by `sign`.
+        label: Column of its label, or else `kind`, the label of all.
+        name: Column of its name.
         described: A row describes the node, and is all that does.
+        space: Space of ids that neo4j-admin tells apart, as in ``:START_ID(Gene)``.
     """
 
     place: int

@@ -177,11 +177,8 @@ def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
 
 
 def _insert_nodes(source: Source, columns: NodeColumns, tables: GraphTables, *, spaced: bool) -> None:
-    cell = _cell(columns.id)
-    at, labels = (
-        _in_space(cell, columns.space) if spaced else cell,
-        f"[{literal(columns.kind)}]" if columns.kind else "[]",
-    )
+    at = _in_space(_cell(columns.id), columns.space) if spaced else _cell(columns.id)
+    labels = f"[{literal(columns.kind)}]" if columns.kind else "[]"
     if columns.labels is not None:
         cell = _cell(columns.labels)
         parted = f"regexp_split_to_array({cell}, {literal(f'[{columns.separators}]')})"

@@ -124,8 +124,11 @@ def text(value: Any) -> str:
             return str(value)
         case list() | tuple() if not any(isinstance(v, dict | list | tuple) for v in value):
             return "|".join(filter(None, map(text, value)))
-        case _:
+        case list() | tuple() | dict():
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        case _:
+            # Times and places of a database.
+            return str(value)
 
 
 def texts(properties: Mapping[str, Any]) -> dict[str, str]:

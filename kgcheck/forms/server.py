@@ -1,10 +1,9 @@
 """Read a graph of any kind whole from a Neo4j server into tables, where it is drafted and audited as files are."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from kgcheck.forms.rows import text
+from kgcheck.forms.rows import texts, without
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow
 from kgcheck.graph.marks import MARKS
@@ -20,40 +19,24 @@ _DIFFERENT = 0.9
 def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress: Progress) -> None:
     """Read all nodes and edges of a server; of each label, the property that is like an id calls its nodes."""
     with progress.step("reading nodes") as step:
-        tables.add_nodes(source, _advancing(step.advance, _nodes(store)))
+        tables.add_nodes(source, _nodes(store, step.advance))
     with progress.step("reading edges") as step:
-        tables.add_edges(source, _advancing(step.advance, _edges(store)))
+        tables.add_edges(source, _edges(store, step.advance))
     # Of a server no edge dangles: one that was written meanwhile only seems to.
     _call_by_ids(tables)
 
 
-def _nodes(store: Neo4jStore) -> Iterator[NodeRow]:
+def _nodes(store: Neo4jStore, advance: Callable[[], object]) -> Iterator[NodeRow]:
     for number, labels, properties in store.every_node():
-        if META_LABEL not in labels:
-            yield NodeRow(str(number), sorted(labels), _texts(properties))
-
-
-def _edges(store: Neo4jStore) -> Iterator[EdgeRow]:
-    for head, tail, relation, properties in store.every_edge():
-        yield EdgeRow(str(head), relation, str(tail), _texts(properties))
-
-
-def _advancing(advance: Any, rows: Iterator[Any]) -> Iterator[Any]:
-    for row in rows:
         advance()
-        yield row
+        if META_LABEL not in labels:
+            yield NodeRow(str(number), sorted(labels), texts(without(properties, *MARKS)))
 
 
-def _texts(properties: Mapping[str, Any]) -> dict[str, str]:
-    kept = {name: value for name, value in properties.items() if name not in MARKS}
-    return {name: shown for name, value in kept.items() if (shown := text(_plain(value)))}
-
-
-def _plain(value: Any) -> Any:
-    """A value of the driver as JSON has it: times, places and bytes become texts."""
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+def _edges(store: Neo4jStore, advance: Callable[[], object]) -> Iterator[EdgeRow]:
+    for head, tail, relation, properties in store.every_edge():
+        advance()
+        yield EdgeRow(str(head), relation, str(tail), texts(without(properties, *MARKS)))
 
 
 def _call_by_ids(tables: GraphTables) -> None:

@@ -60,9 +60,10 @@ def dialect_of(source: Source) -> Dialect | None:
     # A header may stand in the last comment: #DatabaseID, #ID(s) interactor A.
     last = lines[comments - 1].lstrip("#! ") if comments else ""
     named = fields_of(last, separator, quote) or []
-    if len(named) == len(first) > 1 and not _is_header(first, rows, separator, quote):
+    is_header = _is_header(first, rows, separator, quote)
+    if len(named) == len(first) > 1 and not is_header:
         return Dialect(separator, quote, comments, tuple(named), comments + 1)
-    if _is_header(first, rows, separator, quote):
+    if is_header:
         return Dialect(separator, quote, comments, tuple(f.strip().lstrip("#") for f in first), comments + 2)
     return Dialect(separator, quote, comments, (), comments + 1)
 
