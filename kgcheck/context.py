@@ -103,7 +103,7 @@ class Context(Closing):
         """The schema of the profile, or that of the store: one that was handed over open, or files with a draft."""
         if self._given_store:
             return self._given_store.schema
-        return self.graph.schema if self.is_drafted else read_schema(self.profile)
+        return self.graph.schema if self._files[0] or self.is_drafted else read_schema(self.profile)
 
     @property
     def is_drafted(self) -> bool:
@@ -156,7 +156,7 @@ class Context(Closing):
             store = FileStore(paths, self.settings, self.progress, schema=schema, release_of=release_of)
         else:
             store = ServerCopy(self.store, self.settings, self.progress)
-        if self.is_drafted and self.reference:
+        if store.schema.profile.draft and self.reference:
             from kgcheck.reference.issuers import with_issuers
 
             store.schema, doubts = with_issuers(store.schema, store.ids(), self.reference)

@@ -62,18 +62,23 @@ class Issued(NamedTuple):
 
 
 def with_issuers(schema: Schema, ids: pa.Table, snapshot: Path) -> tuple[Schema, list[str]]:
-    """A drafted schema with those who issue the ids of its labels, by a snapshot, and notes on who knows few.
+    """A drafted schema with those who issue the ids of labels without an issuer, and notes on who knows few.
 
     `ids` has a row for each node: label and id. A source issues the ids of a prefix as the graph spells it.
     """
     found, prefixes = _issued(ids, snapshot)
 
     def of(label: Label) -> Label:
+        if label.sources:
+            return label
         authorities = tuple(found[p].authority for p in prefixes.get(label.name, ()) if p in found)
         named = {NAME: AttributeCheck(reference=NAME, synonyms=True)} if NAME in label.properties else {}
-        return Label(**dict(label) | {"authorities": authorities, "attributes": named if authorities else {}})
+        return Label(
+            **dict(label)
+            | {"authorities": authorities, "attributes": (named if authorities else {}) | label.attributes}
+        )
 
-    notes = [one.note() for one in found.values() if one.authority.is_partial]
+    notes = [one.note() for one in found.values() if one.authority.is_partial and one.known < one.stated]
     return Schema(**dict(schema) | {"labels": tuple(map(of, schema.labels))}), notes
 
 

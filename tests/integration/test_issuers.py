@@ -236,6 +236,17 @@ def test_kinds_before_ids_and_sources_whose_ids_have_no_prefix(tmp_path: Path) -
     assert "uniprot knows 2 of 3 ids of UniProtKB" in err
 
 
+def test_a_draft_that_was_written_to_be_edited_is_asked_about_too(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO)
+    graph(tmp_path, STATED)
+    assert kgcheck("profile", "init", "nodes.tsv", "--out", "mine", cwd=tmp_path).code == 0
+
+    drafted, _ = audited(tmp_path)
+    edited, _ = audited(tmp_path, "--profile", "./mine")
+
+    assert reasons(edited) == reasons(drafted)
+
+
 GENES = (
     "#tax_id\tGeneID\tSymbol\tLocusTag\tSynonyms\tdbXrefs\tchromosome\tmap_location\tdescription\ttype_of_gene\t"
     "Symbol_from_nomenclature_authority\tFull_name_from_nomenclature_authority\tNomenclature_status\t"
