@@ -329,7 +329,7 @@ class Lexicon(Value):
     words: Words
     labels: tuple[LabelWords, ...]
     kinds: tuple[KindWords, ...] = ()
-    relations: tuple[RelationWords, ...]
+    relations: tuple[RelationWords, ...] = ()
     role_nouns: tuple[RoleNoun, ...] = ()
     properties: tuple[PropertyWords, ...] = ()
     comparisons: dict[Comparison, tuple[str, ...]]
@@ -339,6 +339,11 @@ class Lexicon(Value):
 
     def relation(self, name: str) -> RelationWords:
         return next((r for r in self.relations if r.type == name), RelationWords(type=name))
+
+
+def has_lexicon(schema: Schema) -> bool:
+    """Tell whether somebody has written the words of a profile."""
+    return part(schema.folder, LEXICON).is_file()
 
 
 def load_lexicon(schema: Schema) -> Lexicon:

@@ -56,7 +56,7 @@ def draft_words(schema: Schema) -> dict[str, Any]:
         if is_mutual:
             forward = backward = [*forward, *backward]
         phrases = {"forward": list(dict.fromkeys(forward)), "backward": list(dict.fromkeys(backward))}
-        relations.append({"type": relation, "words_needed": True, "mutual": is_mutual, **phrases})
+        relations.append({"type": relation} | ({"mutual": True} if is_mutual else {}) | phrases)
         roles += _roles(relation, words, patterns)
     named = [tuple(role["nouns"]) for role in roles]
     once = [role for role in roles if named.count(tuple(role["nouns"])) == 1]
@@ -68,7 +68,8 @@ def draft_words(schema: Schema) -> dict[str, Any]:
 
 def _label(label: Label, nouns: Sequence[str]) -> dict[str, Any]:
     names = [name for name in (*label.names, *_NAMES) if name in label.properties]
-    return {"name": label.name, "nouns": list(nouns), "names": names, "exact": not _SYMBOLS.isdisjoint(nouns)}
+    exact = {"exact": True} if not _SYMBOLS.isdisjoint(nouns) else {}
+    return {"name": label.name, "nouns": list(nouns), "names": names} | exact
 
 
 def _nouns(schema: Schema) -> dict[str, list[str]]:

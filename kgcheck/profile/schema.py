@@ -194,7 +194,7 @@ class Schema(Value):
 
     profile: _Profile
     labels: tuple[Label, ...]
-    relations: tuple[Pattern, ...]
+    relations: tuple[Pattern, ...] = ()
     digest: str = Field(default="", description="SHA-256 of graph.toml, 12 digits")
     place: Path | None = Field(default=None, exclude=True, description="the folder that it was read from")
 
