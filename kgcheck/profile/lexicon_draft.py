@@ -22,6 +22,9 @@ _EMPTY_NOUNS = frozenset(("class", "entity", "node", "thing", "type"))
 _GENERAL_NOUNS = frozenset(("entity", "taxon"))
 """Last words of a label that people leave out: chemical entities are chemicals."""
 
+_NEGATIONS = frozenset(("absent", "cannot", "lack", "lacks", "missing", "never", "no", "not", "without"))
+"""Words of relations that have no words in questions: those deny what they ask for in ways of their own."""
+
 _PREPOSITIONS = frozenset(("as", "at", "by", "for", "from", "in", "into", "of", "on", "to", "with", "within"))
 _MUTUAL = re.compile(
     "(associat|co-?exist|co-?express|co-?locali|connect|correlat|covar|homolog|interact|link|ortholog|paralog|relat|resembl|similar)"
@@ -51,6 +54,8 @@ def draft_words(schema: Schema) -> dict[str, Any]:
     for relation in schema.relation_types:
         patterns = schema.patterns(relation)
         words = _without_ends(_name_of(patterns), patterns, nouns)
+        if not _NEGATIONS.isdisjoint(words):
+            continue
         forward, backward = _phrases_with_inverse(words, patterns, nouns)
         is_mutual = _is_mutual(words, patterns)
         if is_mutual:
