@@ -1,7 +1,7 @@
 """Lexicon: a profile's words for questions (nouns, relations, ranks), from ``lexicon.toml`` or drafted."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -432,6 +432,11 @@ def phrase(text: str) -> str:
     """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
     spaced = text.replace(" ", WHITE)
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
+
+
+def any_phrase(texts: Iterable[str]) -> str:
+    """A pattern for any of some phrases; for nothing where there are none."""
+    return phrase("|".join(texts) or r"(?!)")
 
 
 @lru_cache(4_000)

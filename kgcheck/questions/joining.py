@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.profile.lexicon import Lexicon, changes_meaning, compiled
-from kgcheck.profile.lexicon import phrase as spoken
+from kgcheck.profile.lexicon import Lexicon, any_phrase, changes_meaning, compiled
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.plan import Direction, Filter
 from kgcheck.questions.reading import Mention, Name, Noun, Phrase, QuestionReading
@@ -241,7 +240,7 @@ class Joiner:
         self._reading = reading
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
-        self._related = compiled(spoken("|".join(lexicon.words.related)))
+        self._related = compiled(any_phrase(lexicon.words.related))
         self.notes: list[str] = []
         self.ways: list[tuple[Node, Way]] = []
 
@@ -433,17 +432,14 @@ class Joiner:
         of_variable = self._subject(variable, node, phrase) is variable
         readings = [(relation, of_variable != backward) for relation, backward in phrase.readings]
         if self._related.fullmatch(phrase.text):
-            own = [r for r in readings if any(s.fullmatch(phrase.text) for s in self._own_phrases(r[0]))]
-            found = [step for r in own for step in self._fitting(variable, node, *r)]
+            words = {relation: self._lexicon.relation(relation) for relation, _ in readings}
+            own = {name for name, w in words.items() if compiled(any_phrase(w.forward)).fullmatch(phrase.text)}
+            found = [step for r in readings if r[0] in own for step in self._fitting(variable, node, *r)]
             any_relation = [step for r in readings for step in self._fitting(variable, node, *r)]
             if not found and len({pattern.type for pattern, _, _ in any_relation}) > 1:
                 raise self._several(phrase, any_relation)
             return found or any_relation
         return [step for r in readings for step in self._fitting(variable, node, *r)]
-
-    def _own_phrases(self, relation: str) -> list[re.Pattern[str]]:
-        words = self._lexicon.relation(relation)
-        return [compiled(spoken(text)) for text in (*words.forward, *words.backward)]
 
     def _fitting(self, variable: Node, node: Node, relation: str, out: bool) -> list[Step]:
         """The steps of a relation between two nodes, seen from the variable."""
@@ -457,18 +453,15 @@ class Joiner:
 
     def _add_all(self, variable: Node, node: Node, steps: Sequence[Step], mention: Phrase | Noun) -> None:
         """Add the steps that words name, any of which will do; they must join the same labels."""
-        steps = list(
-            {(str(pattern), direction): (pattern, direction, far) for pattern, direction, far in steps}.values()
-        )
+        steps = list({(str(step[0]), step[1]): step for step in steps}.values())
         ends = {(pattern.head if pattern.tail == far else pattern.tail, far) for pattern, _, far in steps}
         if len(ends) > 1 or (len(steps) > 1 and (self._reading.marks or node.mode == "and" or not node.is_named)):
             raise self._several(mention, steps)
         ((near, far),) = ends
         _narrow(variable, near, node, far)
+        phrase = mention if isinstance(mention, Phrase) else None
         for number, (pattern, direction, _) in enumerate(steps):
-            self._add(
-                variable, [Way(pattern, direction, node, phrase=mention if isinstance(mention, Phrase) else None)]
-            )
+            self._add(variable, [Way(pattern, direction, node, phrase=phrase)])
             variable.ways[-1].alternative |= number > 0
 
     def _several(self, mention: Phrase | Noun, steps: Sequence[Step]) -> NotUnderstood:
@@ -492,12 +485,9 @@ class Joiner:
             return None
         before = variable.ways[-1]
         end = before.to.end
-        if (
-            (self._lexicon.draft and before.alternative)
-            or not before.to.is_named
-            or end > node.start
-            or not set(before.to.labels) & set(node.labels)
-        ):
+        if not before.to.is_named or end > node.start or not set(before.to.labels) & set(node.labels):
+            return None
+        if self._lexicon.draft and before.alternative:
             return None
         gap = self._reading.text[end : node.start].lower()
         for mark in self._reading.marks:
