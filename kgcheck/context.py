@@ -316,9 +316,12 @@ class Context(Closing):
                 raise UsageError(
                     "questions are answered from the graph; only a model searches papers", "add --brain llm"
                 )
-            from kgcheck.questions.answer import Questions
+            from kgcheck.profile.lexicon import has_lexicon
+            from kgcheck.questions.answer import DRAFTED_WORDS, Questions
 
             graph, index = self.graph, self.name_index()
+            if not has_lexicon(graph.schema):
+                notes.append(DRAFTED_WORDS)
             yield self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress, index))).ask
         else:
             from kgcheck.agents.asker import ReactAgent

@@ -35,8 +35,8 @@ def shared_data() -> Path:
 @pytest.fixture(scope="module")
 def lexicon_read_once() -> Iterator[None]:
     """The lexicon of a profile is read once, for tests that open many graphs of one."""
-    from kgcheck.profile.toml_files import read_value
+    from kgcheck.profile.lexicon import read_lexicon
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgcheck.profile.lexicon.read_value", cache(read_value))
+        patch.setattr("kgcheck.profile.lexicon.read_lexicon", cache(read_lexicon))
         yield

@@ -1,21 +1,27 @@
 """``kgcheck check``, ``explain``, ``replay`` and ``ask``: check one fact, or ask one question."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgcheck.choices import DEFAULT_PROFILE, DRAFT
 from kgcheck.cli.options import (
     PARTS,
     FilePath,
     fail_on_option,
+    given,
     literature_option,
+    open_workspace,
     options_of,
+    part_options,
     table_or_json_option,
     workspace_options,
 )
 from kgcheck.cli.output import json_result, live_text, note, result, show
-from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_USAGE
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_USAGE, StoreSchema
 from kgcheck.options import CheckOptions, Spending
 
 if TYPE_CHECKING:
@@ -131,10 +137,10 @@ _SHOWN = 50
 
 @click.command("ask")
 @click.argument("question", nargs=-1, required=True)
-@workspace_options("store", "profile", "brain", "with_retired", literature=literature_option(configured=False))
+@part_options("store", "profile", "brain", "with_retired", literature=literature_option(configured=False))
 @options_of(Spending, "spending")
 @table_or_json_option()
-def ask(workspace: "Workspace", spending: Spending, question: tuple[str, ...], format_: str) -> None:
+def ask(parts: dict[str, Any], spending: Spending, question: tuple[str, ...], format_: str) -> None:
     """Answer QUESTION from the graph, with the path of every answer.
 
     For example, over the demo: "What diseases are associated with the protein encoded by the gene APOE?" How the
@@ -142,10 +148,14 @@ def ask(workspace: "Workspace", spending: Spending, question: tuple[str, ...], f
     in this graph". Ends with 2 when the question is not understood or names what the graph does not have; a question
     that is understood and has no answer ends with 0. Ends with 3 when a model was stopped, or what it answered rests on
     nothing that its tools have shown.
+
+    A graph in its owner's form is a store, too: --store files:nodes.tsv,edges.tsv, or a server. Without a profile,
+    labels and relations are called by their own names.
     """
     from kgcheck.questions.answer import Status
 
-    outcome = workspace.ask(" ".join(question), **dict(spending))
+    with _any_graph(parts) as workspace:
+        outcome = workspace.ask(" ".join(question), **dict(spending))
     note(*outcome.notes)
     if format_ == "json":
         json_result(outcome.answer.model_dump_json(indent=2, exclude_none=True))
@@ -154,6 +164,24 @@ def ask(workspace: "Workspace", spending: Spending, question: tuple[str, ...], f
     incomplete = dict.fromkeys((Status.STOPPED, Status.UNSUPPORTED), EXIT_INCOMPLETE)
     codes = incomplete | {Status.NOT_UNDERSTOOD: EXIT_USAGE}
     click.get_current_context().exit(codes.get(outcome.answer.status, EXIT_CLEAN))
+
+
+@contextmanager
+def _any_graph(parts: dict[str, Any]) -> "Iterator[Workspace]":
+    """The workspace; of a server with another graph than that of the default profile, by a draft of its schema."""
+    from kgcheck.graph.open import is_address
+
+    with open_workspace(parts) as workspace:
+        try:
+            workspace.graph.meta()
+        except StoreSchema:
+            if given("profile") or parts["profile"] != DEFAULT_PROFILE or not is_address(workspace.store):
+                raise
+        else:
+            yield workspace
+            return
+    with open_workspace(parts | {"profile": DRAFT}) as workspace:
+        yield workspace
 
 
 def _show(answer: "Answer") -> None:

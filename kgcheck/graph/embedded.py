@@ -9,6 +9,7 @@ from typing import Any
 import ladybug
 import pyarrow as pa
 
+from kgcheck.choices import FILES
 from kgcheck.errors import StoreError, StoreMissing, StoreSchema, StoreUnavailable
 from kgcheck.graph.changes import Run
 from kgcheck.graph.diskspace import unwritable
@@ -415,7 +416,10 @@ def _check_path(path: Path, create: bool) -> None:
     if not create and not path.exists():
         raise StoreMissing(f"there is no graph at {path}", f"load one: kgcheck load DIR --store {path}")
     if path.is_dir():
-        raise StoreError(f"{path} is a folder, and an embedded store is a file", f"name a file: {path / 'graph.lbdb'}")
+        raise StoreError(
+            f"{path} is a folder, and an embedded store is a file",
+            f"name a file: {path / 'graph.lbdb'}; graph files are named {FILES}{path}",
+        )
     if create:
         try:
             make_folder(path.parent)
@@ -435,7 +439,9 @@ def _open_error(path: Path, message: str) -> StoreError:
         # Only an opening for writing may finish a checkpoint that was cut short.
         return StoreError(*unfinished(str(path)))
     if "not a valid" in message:
-        return StoreError(f"{path} is not an embedded graph", "an embedded store is a file made by kgcheck load")
+        return StoreError(
+            f"{path} is not an embedded graph", f"kgcheck load makes one; graph files are named {FILES}{path}"
+        )
     if "version" in message.lower():
         return StoreSchema(
             f"the store {path} was written by another version of LadybugDB: {message}",

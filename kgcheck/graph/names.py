@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Ref
-from kgcheck.profile.folder import part
-from kgcheck.profile.lexicon import LEXICON, Lexicon, load_lexicon
+from kgcheck.profile.lexicon import Lexicon, load_lexicon
 from kgcheck.profile.schema import Label, Schema
 from kgcheck.progress import NoProgress, Progress
 
@@ -121,9 +120,8 @@ class NameIndex:
 
     @classmethod
     def from_store(cls, store: GraphStore) -> "NameIndex":
-        """The names of a store, with the words of its profile where it has any."""
-        has_words = part(store.schema.folder, LEXICON).is_file()
-        return cls(store.schema, store.scan_nodes, load_lexicon(store.schema) if has_words else None)
+        """The names of a store, with the words of its profile."""
+        return cls(store.schema, store.scan_nodes, load_lexicon(store.schema))
 
     def read(self, progress: Progress | None = None) -> None:
         with (progress or NoProgress()).step("reading names", len(self._schema.labels)) as step:

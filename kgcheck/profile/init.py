@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import replacing
 from kgcheck.profile.folder import GRAPH
+from kgcheck.profile.lexicon import LEXICON
+from kgcheck.profile.lexicon_draft import draft_words
 from kgcheck.profile.recognise import Recognised, alike, recipes_of, recognise
-from kgcheck.profile.schema import KEY, PropertyType, Schema
+from kgcheck.profile.schema import KEY, PropertyType, Schema, load_schema
 from kgcheck.profile.survey import GraphSurvey, LabelSurvey, PropertySurvey, RelationSurvey
 
 _PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):(.+)")
@@ -41,24 +43,49 @@ def draft_of_schema(schema: Schema, name: str, origin: str) -> Draft:
         for holder in holders:
             stated = holder.model_dump(mode="json", exclude_defaults=True)
             properties = stated.pop("properties", {})
-            lines += [f"[[{table}]]", *(f"{key} = {_value(value)}" for key, value in stated.items())]
+            lines += _table(table, stated)
             lines += [f"[{table}.properties]"] if properties else []
             lines += [*(f"{key} = {_value(value)}" for key, value in properties.items()), ""]
     return Draft("\n".join(lines), ())
 
 
+def draft_of_words(schema: Schema) -> str:
+    """The text of a lexicon.toml with the words that are drafted for a schema."""
+    tables = draft_words(schema)
+    lines = [
+        "# Words that people ask about this graph with, drafted from its names by kgcheck profile init.",
+        "# Phrases are regular expressions over lower-case text; spaces stand for any white space. docs/kgqa.md.",
+        "",
+        f"draft = {_value(tables.pop('draft'))}",
+        "",
+    ]
+    for table, entries in tables.items():
+        for entry in entries:
+            lines += [*_table(table, entry), ""]
+    return "\n".join(lines)
+
+
+def _table(name: str, entries: Mapping[str, object]) -> list[str]:
+    return [f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in entries.items() if value is not None)]
+
+
 def write_profile(draft: Draft, folder: Path) -> Path:
-    """Write a draft as graph.toml of a new profile."""
+    """Write a draft as graph.toml of a new profile, with the words that are drafted for it."""
     path = folder / GRAPH
     if path.exists():
         raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
+    _write(path, draft.text)
+    _write(folder / LEXICON, draft_of_words(load_schema(str(folder.absolute()))))
+    return path
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as partial:
-            partial.write_text(draft.text, encoding="utf-8")
+            partial.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror}", "name another folder with --out") from error
-    return path
 
 
 class _Drafting:

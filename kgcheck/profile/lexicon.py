@@ -1,18 +1,20 @@
-"""Lexicon: a profile's words for questions (nouns, relations, ranks), from ``lexicon.toml``."""
+"""Lexicon: a profile's words for questions (nouns, relations, ranks), from ``lexicon.toml`` or drafted."""
 
 import re
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from kgcheck.errors import ConfigurationError, UnknownName
+from kgcheck.errors import UnknownName
 from kgcheck.model import Value
 from kgcheck.profile.folder import part
 from kgcheck.profile.schema import Schema
-from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
+from kgcheck.profile.toml_files import Mistake, WrongFile, checked, read_tables
+from kgcheck.resources import resource_dir
 
 # Python's own parser of expressions has no public name and no types: by an import statement mypy finds it or not, as
 # its cache has it.
@@ -20,6 +22,9 @@ sre: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
 
 LEXICON = "lexicon.toml"
+
+WORDS = "words.toml"
+"""File of the words that questions about any graph are asked with, in the folder of the loaders."""
 
 LONGEST_PHRASE = 2_000
 """Characters."""
@@ -190,7 +195,7 @@ def _is_code(texts: list[_Text]) -> bool:
 
 _PHRASES = (
     *("idle", "count", "apposition", "aside", "negation", "exclusion", "whether", "anything", "each", "refuse"),
-    *("common", "describe"),
+    *("common", "describe", "related"),
 )
 """Those of the words without a subject that are phrases; the others are single words."""
 
@@ -221,21 +226,22 @@ class Words(Value):
     """Words of no subject: what may be left over, and what groups or counts."""
 
     ignore: str
-    idle: tuple[str, ...] = ()
-    changes: str = ""
+    idle: tuple[str, ...]
+    changes: str
     species: SpeciesWords | None = None
     scoped: ScopedWords
     count: tuple[str, ...]
     apposition: tuple[str, ...]
     aside: tuple[str, ...]
-    negation: tuple[str, ...] = ()
-    exclusion: tuple[str, ...] = ()
-    whether: tuple[str, ...] = ()
-    anything: tuple[str, ...] = ()
-    each: tuple[str, ...] = ()
-    refuse: tuple[str, ...] = ()
-    common: tuple[str, ...] = ()
-    describe: tuple[str, ...] = ()
+    negation: tuple[str, ...]
+    exclusion: tuple[str, ...]
+    whether: tuple[str, ...]
+    anything: tuple[str, ...]
+    each: tuple[str, ...]
+    refuse: tuple[str, ...]
+    common: tuple[str, ...]
+    describe: tuple[str, ...]
+    related: tuple[str, ...]
 
     @cached_property
     def ignored(self) -> frozenset[str]:
@@ -301,29 +307,33 @@ class PropertyWords(Value):
 class RankWords(Value):
     """Words that rank, and that say how many of something there are; a number sign stands for the number."""
 
-    most: tuple[str, ...] = ("most",)
-    fewest: tuple[str, ...] = ("fewest",)
-    top: tuple[str, ...] = ("top #",)
-    few: tuple[str, ...] = ()
-    high: tuple[str, ...] = ("highest",)
-    low: tuple[str, ...] = ("lowest",)
-    by: tuple[str, ...] = ("by",)
-    exactly: tuple[str, ...] = ("exactly",)
-    several: tuple[str, ...] = ("several",)
-    single: tuple[str, ...] = ("a single",)
+    most: tuple[str, ...]
+    fewest: tuple[str, ...]
+    top: tuple[str, ...]
+    few: tuple[str, ...]
+    high: tuple[str, ...]
+    low: tuple[str, ...]
+    by: tuple[str, ...]
+    exactly: tuple[str, ...]
+    several: tuple[str, ...]
+    single: tuple[str, ...]
 
 
 class Lexicon(Value):
-    """All words of a profile."""
+    """All words of a profile, with the general ones."""
 
+    draft: bool = Field(
+        default=False,
+        description="drafted from names: two things are joined by what is said of them alone, and not by a first guess",
+    )
     words: Words
     labels: tuple[LabelWords, ...]
     kinds: tuple[KindWords, ...] = ()
-    relations: tuple[RelationWords, ...]
+    relations: tuple[RelationWords, ...] = ()
     role_nouns: tuple[RoleNoun, ...] = ()
     properties: tuple[PropertyWords, ...] = ()
-    comparisons: dict[Comparison, tuple[str, ...]] = {}
-    ranks: RankWords = RankWords()
+    comparisons: dict[Comparison, tuple[str, ...]]
+    ranks: RankWords
     adjectives: dict[str, str] = {}
     spellings: dict[str, str] = {}
 
@@ -331,20 +341,51 @@ class Lexicon(Value):
         return next((r for r in self.relations if r.type == name), RelationWords(type=name))
 
 
+def has_lexicon(schema: Schema) -> bool:
+    """Tell whether somebody has written the words of a profile."""
+    return part(schema.folder, LEXICON).is_file()
+
+
 def load_lexicon(schema: Schema) -> Lexicon:
-    """Read the lexicon of a profile."""
+    """Read the lexicon of a profile; of one that has none, a draft."""
+    from kgcheck.profile.lexicon_draft import draft_words
+
     path = part(schema.folder, LEXICON)
     try:
-        lexicon = read_value(path, Lexicon)
-        _check(lexicon, schema)
+        lexicon = read_lexicon(path)
     except FileNotFoundError:
-        raise ConfigurationError(
-            f"profile {schema.profile.name!r} has no lexicon: {path} is missing",
-            "without one, questions cannot be read; load, audit and check need none",
-        ) from None
+        return whole_lexicon(path, draft_words(schema))
+    try:
+        _check(lexicon, schema)
     except UnknownName as error:
         raise WrongFile(path, [Mistake(what=str(error))]) from error
     return lexicon
+
+
+def read_lexicon(path: Path) -> Lexicon:
+    """A file of words, with the general ones."""
+    return whole_lexicon(path, read_tables(path))
+
+
+def whole_lexicon(path: Path, tables: Mapping[str, Any]) -> Lexicon:
+    """The words of a profile, of a file or for one, with the general ones."""
+    return checked(path, Lexicon, _merged(_general_words(), tables))
+
+
+@cache
+def _general_words() -> Mapping[str, Any]:
+    return read_tables(resource_dir("loaders") / WORDS)
+
+
+def _merged(general: Any, own: Any) -> Any:
+    match general, own:
+        case dict(), dict():
+            return general | {key: _merged(general[key], own[key]) if key in general else own[key] for key in own}
+        case list(), list():
+            return [*general, *own]
+        case str(), str():
+            return f"{general} {own}"
+    return own
 
 
 def _check(lexicon: Lexicon, schema: Schema) -> None:
@@ -391,6 +432,11 @@ def phrase(text: str) -> str:
     """A phrase of the lexicon as a pattern for lower-case text: any white space, whole words."""
     spaced = text.replace(" ", WHITE)
     return rf"(?<![\w-])(?:{spaced})(?![\w-])"
+
+
+def any_phrase(texts: Iterable[str]) -> str:
+    """A pattern for any of some phrases; for nothing where there are none."""
+    return phrase("|".join(texts) or r"(?!)")
 
 
 @lru_cache(4_000)

@@ -7,16 +7,16 @@ from kgcheck.errors import ConfigurationError
 from kgcheck.model import Value
 from kgcheck.profile.folder import GRAPH, part
 from kgcheck.profile.import_files import FILES, load_recipe
-from kgcheck.profile.lexicon import load_lexicon
+from kgcheck.profile.lexicon import LEXICON, load_lexicon
 from kgcheck.profile.reference_files import ReferenceRecipe, reference_paths
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.profile.toml_files import Mistake, WrongFile, read_value
 
-LEXICON, CLAIMS = "lexicon.toml", "claims.toml"
+CLAIMS = "claims.toml"
 
 _ABSENT = {
     FILES: "kgcheck load cannot read files; a graph that is there can be audited",
-    LEXICON: "kgcheck ask cannot read questions",
+    LEXICON: "kgcheck ask goes by words that are drafted from its names",
     CLAIMS: "papers cannot be asked about edges",
 }
 """Parts that a profile may lack, and what cannot be done without each."""

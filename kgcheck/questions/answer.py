@@ -18,6 +18,11 @@ from kgcheck.questions.running import Edge, Reached, Runner
 MOST_PATHS = 200
 """Answers that are told with their path; the others only by their id."""
 
+DRAFTED_WORDS = (
+    "the words for this graph are a draft, made of its names: kgcheck profile init FILES --out DIR writes them to"
+    " DIR/lexicon.toml, to be edited"
+)
+
 NOT_IN_THE_GRAPH = "this graph does not say so, which is no proof that it is not so"
 
 __all__ = ["Answer", "Edge", "Found", "Questions", "Status", "run_plan"]

@@ -11,7 +11,7 @@ from kgcheck.graph.names import NameIndex
 from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.joining import Joiner, Node, NodeMaker, Way
-from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable
+from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable, many_of
 from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader, Scoped
 
 _PAIR = 2
@@ -147,7 +147,6 @@ class Scope:
         return not earlier and not _PREPOSITION.search(self._reading.text[: word.start].lower())
 
 
-_WHAT = NotUnderstood("the question does not say what is asked for", "ask for genes, proteins, diseases, ...")
 _SECOND = re.compile(r"^\W*+\w.*(?:[,;.?]|\band)\s+(?:in\s+)?(?:which|what|how many)\s+$", re.DOTALL)
 _COUNTS = re.compile(r"^\s*(?:(?:of|the|its|their|an?|different|distinct|various|such|annotated|known)\s+){0,3}$")
 _AN = re.compile(r"\s+an?\s")
@@ -282,7 +281,7 @@ class _Compilation:
         if unnamed:
             return unnamed[0]
         if not nodes or not self._phrases:
-            raise _WHAT
+            raise self._no_target()
         labels = {
             end
             for node, phrase in product(nodes, self._phrases)
@@ -295,9 +294,13 @@ class _Compilation:
         }
         target = Node(Noun(-1, -1, ""), tuple(sorted(labels)))
         if len(labels) != 1:
-            raise _WHAT
+            raise self._no_target()
         nodes.insert(0, target)
         return target
+
+    def _no_target(self) -> NotUnderstood:
+        some = ", ".join(many_of(label) for label in self._schema.label_names[:3])
+        return NotUnderstood("the question does not say what is asked for", f"ask for {some}, ...")
 
     def _drop_kind(self, nodes: list[Node]) -> None:
         """Drop the noun of "is A a nuclear protein", which only says the kind of A."""
@@ -360,7 +363,7 @@ class _Compilation:
         between = self._reading.text[mark.end : node.start].lower() if node else ""
         way = next((w for _, w in self._joiner.ways if w.to is node), None)
         if node is None or node.is_named or way is None or not _COUNTS.match(between):
-            raise NotUnderstood(f"I did not understand: {mark.text!r}", "say of what, as in: at least 3 structures")
+            raise NotUnderstood(f"I did not understand: {mark.text!r}", "say of what")
         return way
 
     def _place_amounts(self, nodes: list[Node]) -> None:

@@ -1,12 +1,12 @@
 """Join the nouns and names of a question by relations of the schema, for the query plan."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kgcheck.errors import NotUnderstood
-from kgcheck.profile.lexicon import Lexicon, changes_meaning
+from kgcheck.profile.lexicon import Lexicon, any_phrase, changes_meaning, compiled
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.plan import Direction, Filter
 from kgcheck.questions.reading import Mention, Name, Noun, Phrase, QuestionReading
@@ -213,6 +213,7 @@ Step = tuple[Pattern, Direction, str]
 """A relation, its direction seen from the near end, and the label at the far end."""
 
 
+_MOST_SHOWN = 8
 _MOST_HIDDEN = 3
 """Relations of a way through labels that nobody named."""
 
@@ -239,13 +240,14 @@ class Joiner:
         self._reading = reading
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
+        self._related = compiled(any_phrase(lexicon.words.related))
         self.notes: list[str] = []
         self.ways: list[tuple[Node, Way]] = []
 
     @property
     def unused(self) -> list[Phrase]:
         """Phrases that no relation of the plan stands for."""
-        used = {way.pattern.type for _, way in self.ways}
+        used = {way.pattern.type for _, way in self.ways if not self._lexicon.draft}
         return [
             p
             for p in self._phrases
@@ -267,15 +269,23 @@ class Joiner:
                 raise NotUnderstood(
                     f"the graph has no way from {node_text(variables[-1])} to {node_text(node)} that the question"
                     " names",
-                    "say how they are related",
+                    self._how(variables[-1], node),
                 )
             if not node.is_named and not any(node is v for v in variables):
                 variables.append(node)
         for node in before:
             if not self._join(node, variables[:1]):
-                raise NotUnderstood(f"the graph has no way from {node_text(target)} to {node_text(node)}", "say how")
-        for phrase in self.unused:
+                raise NotUnderstood(
+                    f"the graph has no way from {node_text(target)} to {node_text(node)}", self._how(target, node)
+                )
+        for phrase in self.unused if not self._lexicon.draft else ():
             self._join_again(phrase)
+
+    def _how(self, one: Node, other: Node) -> str:
+        """Hint at the relations that there are between two nodes."""
+        ends = [(a, b) for a in self._labels(one) for b in self._labels(other)]
+        found = dict.fromkeys(p.type for p in self._schema.relations if {(p.head, p.tail), (p.tail, p.head)} & {*ends})
+        return f"say how they are related{f': {_listed(found)}' if found else ''}"
 
     def _join_again(self, phrase: Phrase) -> None:
         """A second relation to the same name: "that A acts on but does not interact with"."""
@@ -303,6 +313,9 @@ class Joiner:
         order = list(reversed(variables))
         if len(variables) > 1 and self._is_main(node, variables):
             order = [variables[0], *order[:-1]]
+        if self._lexicon.draft:
+            joined = any(self._join_by_name(variable, node) for variable in order)
+            return joined or (not node.is_named and self._is_same(node, variables))
         for hidden in (False, True):
             for variable in order:
                 ways = self._ways_between(variable, node, hidden=hidden)
@@ -392,6 +405,69 @@ class Joiner:
                     return [way]
         return []
 
+    # --- by a draft of the words, which has no order ---------------------------------------------------
+
+    def _join_by_name(self, variable: Node, node: Node) -> bool:
+        """Join a node by what is said of it, or by the noun that it is."""
+        for phrase in self._phrases_for(variable, node):
+            if steps := self._named_steps(variable, node, phrase):
+                self._used.add(phrase.start)
+                self._add_all(variable, node, steps, phrase)
+                return True
+        for holder in (variable, node):
+            noun = holder.mention
+            if isinstance(noun, Noun) and noun.relation and noun.start not in self._used:
+                out = (holder is variable) == (noun.role == "head")
+                if steps := self._fitting(variable, node, noun.relation, out):
+                    self._used.add(noun.start)
+                    self._add_all(variable, node, steps, noun)
+                    return True
+        if inherited := self._inherited(variable, node):
+            self._add(variable, [inherited])
+            return True
+        return False
+
+    def _named_steps(self, variable: Node, node: Node, phrase: Phrase) -> list[Step]:
+        """The steps that a phrase may mean; one that any relation may be called by means the only one that there is."""
+        of_variable = self._subject(variable, node, phrase) is variable
+        readings = [(relation, of_variable != backward) for relation, backward in phrase.readings]
+        if self._related.fullmatch(phrase.text):
+            words = {relation: self._lexicon.relation(relation) for relation, _ in readings}
+            own = {name for name, w in words.items() if compiled(any_phrase(w.forward)).fullmatch(phrase.text)}
+            found = [step for r in readings if r[0] in own for step in self._fitting(variable, node, *r)]
+            any_relation = [step for r in readings for step in self._fitting(variable, node, *r)]
+            if not found and len({pattern.type for pattern, _, _ in any_relation}) > 1:
+                raise self._several(phrase, any_relation)
+            return found or any_relation
+        return [step for r in readings for step in self._fitting(variable, node, *r)]
+
+    def _fitting(self, variable: Node, node: Node, relation: str, out: bool) -> list[Step]:
+        """The steps of a relation between two nodes, seen from the variable."""
+        found: list[Step] = []
+        for pattern in self._schema.patterns(relation):
+            near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
+            if self._may(variable, near) and self._may(node, far):
+                is_mutual = near == far and self._lexicon.relation(relation).mutual
+                found.append((pattern, "either" if is_mutual else "out" if out else "in", far))
+        return found
+
+    def _add_all(self, variable: Node, node: Node, steps: Sequence[Step], mention: Phrase | Noun) -> None:
+        """Add the steps that words name, any of which will do; they must join the same labels."""
+        steps = list({(str(step[0]), step[1]): step for step in steps}.values())
+        ends = {(pattern.head if pattern.tail == far else pattern.tail, far) for pattern, _, far in steps}
+        if len(ends) > 1 or (len(steps) > 1 and (self._reading.marks or node.mode == "and" or not node.is_named)):
+            raise self._several(mention, steps)
+        ((near, far),) = ends
+        _narrow(variable, near, node, far)
+        phrase = mention if isinstance(mention, Phrase) else None
+        for number, (pattern, direction, _) in enumerate(steps):
+            self._add(variable, [Way(pattern, direction, node, phrase=phrase)])
+            variable.ways[-1].alternative |= number > 0
+
+    def _several(self, mention: Phrase | Noun, steps: Sequence[Step]) -> NotUnderstood:
+        shown = _listed(dict.fromkeys(str(pattern) for pattern, _, _ in steps))
+        return NotUnderstood(f"{mention.text!r} may mean several relations", f"say which, and of what: {shown}")
+
     def _is_of_other(self, role_node: Node, node: Node) -> bool:
         """Tell whether a noun such as "partners" is of what follows it, not of the variable before it."""
         if role_node is not node:
@@ -410,6 +486,8 @@ class Joiner:
         before = variable.ways[-1]
         end = before.to.end
         if not before.to.is_named or end > node.start or not set(before.to.labels) & set(node.labels):
+            return None
+        if self._lexicon.draft and before.alternative:
             return None
         gap = self._reading.text[end : node.start].lower()
         for mark in self._reading.marks:
@@ -590,6 +668,11 @@ class Joiner:
 
     def _may(self, node: Node, label: str) -> bool:
         return not node.labels or label in node.labels
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return "; ".join(shown[:_MOST_SHOWN]) + ("; ..." if len(shown) > _MOST_SHOWN else "")
 
 
 def _ends(way: Way) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from kgcheck.model import Ref, Value
+from kgcheck.plurals import plural, words_in
 from kgcheck.profile.lexicon import Comparison
 from kgcheck.profile.schema import Pattern
 
@@ -183,19 +184,16 @@ def variable(wanted: Variable, names: Names) -> str:
     if wanted.among:
         return _and([" and ".join(anchor(a, names) for a in wanted.among), *_conditions(wanted, names)], sign=" ")
     conditions = _conditions(wanted, names)
-    return f"{plural(wanted.label)} {_and(conditions)}".rstrip()
+    return f"{many_of(wanted.label)} {_and(conditions)}".rstrip()
 
 
-def plural(label: str) -> str:
+def many_of(label: str) -> str:
     """A label as people write more of one.
 
-    >>> plural("Biological_process")
-    'biological processes'
+    >>> many_of("Biological_process"), many_of("biolink:Gene")
+    ('biological processes', 'genes')
     """
-    word = label.replace("_", " ").lower()
-    if word.endswith(("s", "x", "ch")):
-        return f"{word}es"
-    return f"{word}s"
+    return plural(" ".join(words_in(label)))
 
 
 def anchor(named: Anchor, names: Names) -> str:
@@ -207,7 +205,7 @@ def anchor(named: Anchor, names: Names) -> str:
     if len(named.refs) == 1:
         return f"the {named.label} {shown}"
     more = f" and {len(named.refs) - _MOST_SHOWN} more" if len(named.refs) > _MOST_SHOWN else ""
-    return f"any of the {len(named.refs)} {plural(named.label)} called {named.text!r} ({shown}{more})"
+    return f"any of the {len(named.refs)} {many_of(named.label)} called {named.text!r} ({shown}{more})"
 
 
 def _conditions(wanted: Variable, names: Names) -> list[str]:

@@ -279,7 +279,7 @@ class Reader:
         scoped = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._scoped for m in shape.finditer(low)]
         reading.scoped = _longest(scoped, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
-            raise NotUnderstood("I did not understand: 'where'", "ask for tissues, or for cellular components")
+            raise NotUnderstood("I did not understand: 'where'", "say which kind of place is asked for")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
         if refused:
             raise NotUnderstood(*changes_meaning(refused[0]))
@@ -454,6 +454,11 @@ def phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> lis
         for phrases, backward in ((relation.forward, False), (relation.backward, True))
         for text in phrases
     ]
+    if lexicon.draft:
+        related = lexicon.words.related
+        shapes += [
+            (text, r.type, backward) for r in lexicon.relations for backward in (False, True) for text in related
+        ]
     # A question may part the two: "into which kinds is A divided".
     shapes = [(re.sub(r"^\(is\|are\) ", "((is|are) )?", text), relation, way) for text, relation, way in shapes]
     if without_preposition:

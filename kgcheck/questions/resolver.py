@@ -13,8 +13,7 @@ from kgcheck.graph.names import How, NameIndex, NameLink, folded, tokens
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
 from kgcheck.model import Ref, Triple, Value
-from kgcheck.profile.folder import part
-from kgcheck.profile.lexicon import LEXICON, Lexicon, compiled, load_lexicon, phrase
+from kgcheck.profile.lexicon import Lexicon, compiled, load_lexicon, phrase
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.questions.reading import LONGEST_QUESTION, phrase_shapes
 from kgcheck.reference.names import SnapshotNames
@@ -239,18 +238,18 @@ class NameResolver:
             yield list(spans[start, end].values())
 
     @cached_property
-    def _lexicon(self) -> Lexicon | None:
-        return load_lexicon(self.schema) if part(self.schema.folder, LEXICON).is_file() else None
+    def _lexicon(self) -> Lexicon:
+        return load_lexicon(self.schema)
 
     @cached_property
     def _shapes(self) -> list[tuple[re.Pattern[str], str, bool]]:
         types = self.schema.relation_types
         named = [(compiled(phrase(re.escape(t.lower()).replace("_", "[_ ]"))), t, False) for t in types]
-        return named + (phrase_shapes(self._lexicon) if self._lexicon else [])
+        return named + phrase_shapes(self._lexicon)
 
     @cached_property
     def _nouns(self) -> dict[str, re.Pattern[str]]:
-        words = {label.name: label.nouns for label in self._lexicon.labels} if self._lexicon else {}
+        words = {label.name: label.nouns for label in self._lexicon.labels}
         return {
             label: compiled(rf"(?i)(?:the )?(?:{'|'.join([re.escape(label), *words.get(label, ())])}) ")
             for label in self.schema.label_names

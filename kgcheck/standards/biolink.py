@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from kgcheck.standards.tables import Standard, standard, tables
 
@@ -31,7 +32,9 @@ class _Term:
 
 @dataclass(frozen=True, kw_only=True)
 class Category(_Term):
-    """A class of the model."""
+    """A class of the model; ``aliases`` are other words for it."""
+
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +168,13 @@ class Model:
 def model() -> Model:
     """The Biolink model, of the release that is shipped."""
     found = tables("biolink")
-    categories = (Category(**one | {"mixins": tuple(one.get("mixins", ()))}) for one in found["classes"])
-    slots = (Predicate(**one | {"mixins": tuple(one.get("mixins", ()))}) for one in found["slots"])
+    categories = (Category(**_hashable(one)) for one in found["classes"])
+    slots = (Predicate(**_hashable(one)) for one in found["slots"])
     return Model(categories, slots, found["prefixes"], standard("biolink"))
+
+
+def _hashable(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
 
 
 def primary_labels(sets: Iterable[tuple[Sequence[str], int]]) -> dict[tuple[str, ...], str]:

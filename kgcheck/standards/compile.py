@@ -104,6 +104,7 @@ def _class(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
         mixin=_is_true(one.get("mixin")),
         abstract=_is_true(one.get("abstract")),
         deprecated=_is_true(one.get("deprecated")),
+        aliases=one.get("aliases") or [],
     )
 
 

@@ -442,6 +442,41 @@ def test_a_graph_on_a_server_has_the_findings_of_its_files(
     with clean_neo4j.driver() as driver:
         assert driver.execute_query("MATCH (n) RETURN count(n) AS n")[0][0]["n"] == before
 
+    question = "Which genes are associated with Li-Fraumeni syndrome?"
+    asked = kgcheck("ask", question, "--store", clean_neo4j.uri, "--format", "json")
+
+    assert [found["ref"]["id"] for found in json.loads(asked.out)["found"]] == ["HGNC:11998"]
+
+
+def test_questions_about_files_are_answered_in_their_own_words(graph: Path, tmp_path: Path) -> None:
+    files = f"files:{graph / 'monarch_nodes.tsv'},{graph / 'monarch_edges.tsv'}"
+    question = "Which conditions are associated with BRCA2?"
+
+    asked = kgcheck("ask", question, "--store", files, "--format", "json")
+
+    (found,) = json.loads(asked.out)["found"]
+    assert found["ref"] == {"label": "biolink:Disease", "id": "MONDO:0007254"}
+    assert found["path"][0]["triple"]["relation"] == "biolink:gene_associated_with_condition"
+    assert found["path"][0]["properties"]["primary_knowledge_source"] == "infores:omim"
+    assert asked.err.count("the words for this graph are a draft") == 1
+    assert "'drugs', 'treat'" in kgcheck("ask", "Which drugs treat BRCA2?", "--store", files).err
+
+    drafted = kgcheck("profile", "init", graph, "--out", tmp_path / "mine")
+    words = tmp_path / "mine" / "lexicon.toml"
+    text = words.read_text(encoding="utf-8")
+    words.write_text(text.replace('"diseases"', '"diseases", "illnesses"'), encoding="utf-8")
+    mine = ("--store", files, "--profile", tmp_path / "mine", "--format", "json")
+    again = kgcheck("ask", question.replace("conditions", "illnesses"), *mine)
+
+    assert drafted.code == again.code == 0
+    assert json.loads(again.out)["found"] == json.loads(asked.out)["found"]
+    assert "draft" not in again.err
+
+
+def test_files_that_are_named_as_a_store_are_refused_with_their_name(graph: Path) -> None:
+    for place in (graph, graph / "monarch_nodes.tsv"):
+        assert f"graph files are named files:{place}" in kgcheck("ask", "What is BRCA2?", "--store", place).err
+
 
 def test_the_action_audits_what_it_is_given_and_ends_as_the_audit_does(graph: Path, tmp_path: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
