@@ -23,7 +23,7 @@ class AuditedRun(NamedTuple):
 
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
-    papers = str(context.literature.resolve()) if context.literature else None
+    papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
     if not context.schema.sources and context.drafted_store:
         # No source is known to decide what stands in the graph.
         if CheckType.STRUCTURE not in scope.types:
@@ -33,7 +33,7 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
                 "leave out --type, or write a profile that names sources: kgcheck profile init (docs/forms.md)",
             )
         scope = scope.model_copy(update={"types": (CheckType.STRUCTURE,)})
-    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)
+    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers, pins=pins)
 
 
 def audit(

@@ -8,22 +8,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
+from itertools import product
 from typing import Any, NamedTuple
 
 import duckdb
 
 from kgcheck import clock
 from kgcheck.audit.graph_copy import GraphCopy, printable
+from kgcheck.audit.pins import broken_pins
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import GraphStore, StatedElement, StatingStore
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.options import AuditOptions
+from kgcheck.pins import SOURCE as PINS
+from kgcheck.pins import Pin
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import literal
 from kgcheck.rules import ALL, GraphCounts, Rule, RuleHit, rules_named, structure_rules
+from kgcheck.standards.biolink import PREFIX
 from kgcheck.standards.tables import NAMES as STANDARDS
 from kgcheck.standards.tables import standard
 
@@ -89,9 +94,11 @@ class AuditedGraph:
         store: GraphStore,
         run: Run,
         before: Run | None,
+        pins: Sequence[Pin] = (),
     ) -> None:
         self._db = db
         self._store = store
+        self._pins = pins
         self.nodes: Callable[[Label], str] = copy.nodes
         self.edges: Callable[[Pattern], str] = copy.edges
         self.schema: Schema = store.schema
@@ -109,6 +116,38 @@ class AuditedGraph:
             detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
             ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
             yield RuleHit(ends[0], edge.relation, ends[1], detail)
+
+    def broken_pins(self, pin: str) -> Iterator[RuleHit]:
+        """Pins, ``must`` or ``must_not``, that the graph does not keep."""
+        pins = [one for one in self._pins if one.pin == pin]
+        return broken_pins(pins, self._store if isinstance(self._store, StatingStore) else self) if pins else iter(())
+
+    def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
+        """See StatingStore."""
+        found: dict[str, list[StatedElement]] = {}
+        for label in self.labels:
+            for node in self._rows(f"{self.nodes(label)} WHERE id IN (SELECT unnest(?::VARCHAR[]))", [ids]):
+                ref = Ref(label=label.name, id=node.pop("id"))
+                found.setdefault(ref.id, []).append(StatedElement(ref, None, None, {"category": label.name, **node}))
+        return found
+
+    def stated_edges(self, edges: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], list[StatedElement]]:
+        """See StatingStore."""
+        found: dict[tuple[str, str, str], list[StatedElement]] = {}
+        where = "(head, tail) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]))"
+        for pattern, relation in product(self.patterns, sorted({relation for _, relation, _ in edges})):
+            if relation.removeprefix(PREFIX) != pattern.type.removeprefix(PREFIX):
+                continue
+            ends = [[edge[end] for edge in edges if edge[1] == relation] for end in (0, 2)]
+            for edge in self._rows(f"{self.edges(pattern)} WHERE {where}", ends):
+                head, tail = Ref(label=pattern.head, id=edge["head"]), Ref(label=pattern.tail, id=edge["tail"])
+                found.setdefault((head.id, relation, tail.id), []).append(StatedElement(head, pattern.type, tail, edge))
+        return found
+
+    def _rows(self, rest: str, parameters: list[Any]) -> list[dict[str, Any]]:
+        found = self._db.execute(f"SELECT * FROM {rest}", parameters)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def select(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a SELECT over its tables."""
@@ -191,8 +230,12 @@ class StructureRules:
         return ((rules[name], select) for name, select in selects.items() if name not in unbroken)
 
     def folds(self, rule: Rule) -> bool:
-        """Tell whether many hits of a rule are one finding; of a draft, which may be of any graph, those of all."""
-        return (rule.is_folded or self._graph.schema.profile.draft) and not self._options.unfold
+        """Tell whether many hits of a rule are one finding; of a draft, which may be of any graph, those of nearly all.
+
+        Each pin was decided by itself.
+        """
+        is_folded = rule.is_folded or (self._graph.schema.profile.draft and rule.source != PINS)
+        return is_folded and not self._options.unfold
 
     def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""

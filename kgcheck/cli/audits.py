@@ -22,17 +22,22 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import note, show, show_rows
 from kgcheck.errors import NAME_THERE, InputMissing, UnknownName, UsageError
 from kgcheck.options import AuditScope
+from kgcheck.pins import SOURCE as PINS
+from kgcheck.pins import read_pins
+from kgcheck.plurals import how_many
 from kgcheck.rules import structure_rules
 
 if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.rules import Rule
+    from kgcheck.workspace import Workspace
 
 
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
 
+_SHOWN_PINS = 20
 _LATEST = "(latest)"
-_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_since")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -46,7 +51,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
     "where it became worse.",
 )
 @part_options(
-    *("store", "reference", "offline", "literature", "ledger", "profile"),
+    *("store", "reference", "offline", "literature", "pins", "ledger", "profile"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
 )
 @options_of(
@@ -116,14 +121,29 @@ def audit(
         if not given("profile"):
             parts["profile"] = begun.profile
     with open_workspace(parts) as workspace:
+        # A wrong pin is refused before a large graph is read.
+        pins = read_pins(workspace.pins) if workspace.pins else ()
         note(*workspace.recognised())
         audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
         note(*audit.notes)
+        if workspace.pins:
+            note(*_pin_lines(workspace, audit.run, len(pins)))
         code = audit.exit_code(fail_on)
         show_run(workspace, audit.run, audit.tallies, fail_on=fail_on, exit_code=code, **form)
         if files:
             note("next: kgcheck explain FINDING; kgcheck report --out report.html; docs/forms.md")
     click.get_current_context().exit(code)
+
+
+def _pin_lines(workspace: "Workspace", run: "Run", count: int) -> list[str]:
+    """Lines on the pins of a run, first of all on those that the graph does not keep."""
+    reasons = [rule.name for rule in structure_rules().values() if rule.source == PINS]
+    if "structure" not in run.options["types"]:
+        return [f"{workspace.pins}: not looked at: pins are held with --type structure"]
+    found = [one.finding for one in workspace.list_findings(run.id, reasons=reasons).page() if one.finding]
+    broken = f"{len(found):,} not kept" if found else "all kept"
+    shown = [f"{f.task}: {f.task.value}" for f in found[:_SHOWN_PINS]]
+    return [f"{workspace.pins}: {how_many(count, 'pin')}, {broken}", *shown]
 
 
 def _store_of_files(files: Sequence[str], release_of: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS, PINS_FILE
 from kgcheck.cli.output import note
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.place import checked_place
@@ -230,6 +230,14 @@ PARTS: dict[str, Decorator] = {
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
     ),
     "literature": literature_option(),
+    "pins": click.option(
+        "--pins",
+        cls=Configured,
+        field="pins",
+        type=FilePath(dir_okay=False),
+        help="File of pins, made by kgcheck pin, that the graph must keep "
+        f"[default: {PINS_FILE} in the working directory or beside the graph].",
+    ),
     "profile": click.option(
         "--profile",
         cls=Configured,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from kgcheck import clock
-from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, STUDY_STATES
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, STUDY_STATES, THRESHOLDS
 from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
 from kgcheck.curation.thresholds import Threshold
@@ -130,6 +130,16 @@ class DefaultEntry(Value):
     store: str | None = Field(default=None, description="a name under [stores]; the only one unless set")
     reference: str | None = Field(default=None, description="a name under [references]; the only one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
+
+
+class AuditEntry(Value):
+    """Settings of audits that no job names: the pins that are held, and when they fail."""
+
+    pins: Place | None = Field(default=None, description="file of pins, made by kgcheck pin")
+    fail_on: Annotated[str, *one_of("threshold", THRESHOLDS)] | None = Field(
+        default=None, description="least outcome that fails; never: only the thresholds"
+    )
+    thresholds: tuple[Threshold, ...] = Field(default=(), description="when it warns and when it fails, too")
 
 
 class RetryRule(Value):
@@ -287,6 +297,7 @@ class JobFile(Value):
     references: dict[_NAME, ReferenceEntry] = Field(default={}, description="reference snapshots, by name")
     literature: dict[_NAME, LiteratureEntry] = Field(default={}, description="literature indexes, by name")
     defaults: DefaultEntry = Field(default=DefaultEntry(), description="what is taken where nothing else is named")
+    audit: AuditEntry = Field(default=AuditEntry(), description="audits that no job names")
     notifications: dict[_NAME, NotificationEntry] = Field(default={}, description="where messages go, by name")
     jobs: dict[_NAME, Job] = Field(default={}, description="by name")
 

@@ -74,5 +74,9 @@ def _value(project: "Project", field: str) -> str | None:
             return reference.snapshot if (reference := project.reference_of()) else None
         case "literature":
             return project.literature_of()
+        case "pins":
+            return project.place(project.values.audit.pins) if project.values.audit.pins else None
+        case "fail_on":
+            return project.values.audit.fail_on
         case _:
             return project.ledger

@@ -1,0 +1,71 @@
+"""Hold pins against what a graph states, and list those that it does not keep."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from kgcheck.audit.graph_copy import printable
+from kgcheck.forms.draft import MISSING_NODE, property_names
+from kgcheck.graph.store import StatedElement, StatingStore
+from kgcheck.model import Ref
+from kgcheck.pins import Pin
+from kgcheck.rules import RuleHit
+
+_OWNERS = ("primary_knowledge_source", "aggregator_knowledge_source", "source", "provided_by")
+"""Properties that say whose an edge is, the first that is stated."""
+
+_BACK, _LOST = "mended, returned", "mended, lost again"
+
+
+def broken_pins(pins: Sequence[Pin], graph: StatingStore) -> Iterator[RuleHit]:
+    """Find what is there again though it must not be, or not there though it must be: one hit an edge or a value."""
+    nodes = graph.stated_nodes(list({one for pin in pins for one in (pin.subject, pin.object) if one}))
+    pinned = [(pin.subject, pin.predicate, pin.object) for pin in pins if pin.predicate]
+    edges = graph.stated_edges(pinned) if pinned else {}
+    hits: dict[tuple[object, ...], RuleHit] = {}
+    for pin in pins:
+        of_edge = edges.get((pin.subject, pin.predicate, pin.object), [])
+        stated = of_edge if pin.predicate else [node for node in nodes.get(pin.subject, ()) if _is_pinned(node, pin)]
+        if bool(stated) == (pin.pin == "must"):
+            continue
+        tail = _end(nodes, pin.object) if pin.object else None
+        at = of_edge[0] if of_edge else StatedElement(_end(nodes, pin.subject), pin.predicate or None, tail, {})
+        detail = f"{_found(stated) if stated else _lacking(nodes, pin)}; {pin.pin.replace('_', ' ')} be: {pin.why()}"
+        hit = RuleHit(at.head, at.relation, at.tail, detail, pin.because, pin.property or None)
+        # Of a property, several values may be pinned.
+        key = hit.head, hit.relation, hit.tail, hit.part
+        hits[key] = hit if key not in hits else hit._replace(detail=f"{hits[key].detail}. {detail}")
+    yield from hits.values()
+
+
+def _is_pinned(node: StatedElement, pin: Pin) -> bool:
+    if not pin.property:
+        return node.is_listed or pin.pin == "must_not"
+    return pin.value in _values(node, pin)
+
+
+def _values(node: StatedElement, pin: Pin) -> list[str]:
+    """The values of a node's property, and the items of lists among them."""
+    found = (value for name, value in node.properties.items() if pin.property in (name, property_names([name])[name]))
+    texts = chain.from_iterable(value if isinstance(value, list) else [value] for value in found if value is not None)
+    return list(dict.fromkeys(chain.from_iterable((text, *text.split("|")) for text in map(str, texts))))
+
+
+def _end(nodes: dict[str, list[StatedElement]], identifier: str) -> Ref:
+    stated = nodes.get(identifier)
+    return stated[0].head if stated else Ref(label=MISSING_NODE, id=printable(identifier))
+
+
+def _found(stated: Sequence[StatedElement]) -> str:
+    first, more = stated[0], len(stated) - 1
+    owner = next((str(first.properties[name]) for name in _OWNERS if first.properties.get(name)), "")
+    place = ", ".join(filter(None, (first.place, f"of {owner}" if owner else "", f"and {more:,} more" if more else "")))
+    return f"{_BACK} ({place})" if place else _BACK
+
+
+def _lacking(nodes: dict[str, list[StatedElement]], pin: Pin) -> str:
+    if not pin.property or pin.subject not in nodes:
+        return _LOST
+    node = nodes[pin.subject][0]
+    values = _values(node, pin)
+    is_now = f"{pin.property} is {values[0]!r}" if values else f"no {pin.property}"
+    return f"{_LOST}, {is_now}" + (f" ({node.place})" if node.place else "")

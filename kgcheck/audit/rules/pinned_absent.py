@@ -1,0 +1,23 @@
+"""Pins of what must be in the graph, and is not."""
+
+from collections.abc import Iterable
+
+from kgcheck.rules import Rule, RuleGraph, RuleHit
+
+
+def lost(graph: RuleGraph) -> Iterable[RuleHit]:
+    """Find pinned edges, nodes and values that the graph lacks."""
+    return graph.broken_pins("must")
+
+
+RULE = Rule(
+    name="pinned_absent",
+    words="Mended, lost again: what a pin says must be",
+    meaning="an edge, a node or a value that the file of pins says must be, and that is not there",
+    groups=("pins",),
+    is_fault=True,
+    bad="a pin must HGNC:1884 biolink:gene_associated_with_condition MONDO:0009061, and no such edge",
+    good="the same pin, and the edge",
+    source="pins",
+    of_graph=lost,
+)
