@@ -51,7 +51,7 @@ class Configured(click.Option):
     def consume_value(self, ctx: click.Context, opts: Any) -> tuple[Any, click.core.ParameterSource]:
         value, source = super().consume_value(ctx, opts)
         if source is click.core.ParameterSource.DEFAULT and (found := self._configured()):
-            note(f"--{self._field} {found[0]} (kgcheck.toml)")
+            note(f"--{self._field.replace('_', '-')} {found[0]} (kgcheck.toml)")
             return found[0], click.core.ParameterSource.DEFAULT_MAP
         return value, source
 
@@ -150,11 +150,15 @@ def shown_limit_option() -> Decorator:
     )
 
 
-def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted") -> Decorator:
-    """``--fail-on``."""
+def fail_on_option(
+    thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted", *, configured: bool = False
+) -> Decorator:
+    """``--fail-on``; kgcheck.toml fills in that of audits."""
+    filled: dict[str, Any] = {"cls": Configured, "field": "fail_on"} if configured else {}
     new = "; new: only what is new, or has come back since it was decided" if "new" in thresholds else ""
     return click.option(
         "--fail-on",
+        **filled,
         type=click.Choice(thresholds),
         default=default,
         show_default=True,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from kgcheck import clock
-from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, STUDY_STATES, THRESHOLDS
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, PINS_FILE, STUDY_STATES, THRESHOLDS
 from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
 from kgcheck.curation.thresholds import Threshold
@@ -340,6 +340,12 @@ class Project:
     def ledger(self) -> str | None:
         """The ledger, where the file names one: a path, or an address."""
         return self.output(self.values.ledger) if self.values.ledger else None
+
+    @property
+    def pins(self) -> str | None:
+        """The file of pins: the one that the file names, or that of its folder."""
+        named = self.values.audit.pins or (PINS_FILE if (self.folder / PINS_FILE).is_file() else None)
+        return self.place(named) if named else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
         """The store of a job, or the default one, with its place and profile."""

@@ -1,5 +1,6 @@
 """Render a run in one format: table, JSON, CSV, HTML, Markdown, SARIF, JUnit or Prometheus."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,7 @@ def render(
     compared: ComparisonSummary = ALONE,
     fail_on: str = "refuted",
     exit_code: int = 0,
+    limits: Mapping[str, bool] | None = None,
 ) -> str:
     """A run in one of the forms that a file or a pipe takes."""
     findings = ledger.findings(run, limit=limit)
@@ -38,7 +40,7 @@ def render(
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), compared, fail_on, limit)
+            return junit(run, ledger.findings(run), ledger.tallies(run), compared, fail_on, limit, limits or {})
         case "sarif":
             from kgcheck.report.sarif import sarif
 

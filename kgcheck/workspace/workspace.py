@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
     from kgcheck.curation.patch_maker import PatchMade
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.curation.thresholds import Crossed
     from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.grounding.brief import Brief
     from kgcheck.grounding.claims.verification import MapResult, VerifyResult
@@ -453,10 +454,12 @@ class Workspace(Context):
         limit: int | None = None,
         fail_on: str = "refuted",
         exit_code: int = 0,
+        crossed: "Sequence[Crossed]" = (),
     ) -> str:
         """A run as text: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus; into a file, too.
 
-        ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
+        ``fail_on``, and thresholds that were ``crossed``, are what junit takes for a failure, ``exit_code`` what the
+        program ends with, for sarif.
         """
         from kgcheck.curation.compare import comparison_summary
         from kgcheck.outputs import write_text
@@ -467,7 +470,10 @@ class Workspace(Context):
         with self.reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
             beside = comparison_summary(ledger, found)
-            text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
+            limits = {str(one): one.severity.exit_code != 0 for one in crossed}
+            text = render(
+                ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code, limits=limits
+            )
         if output:
             write_text(Path(output), text)
         return text
