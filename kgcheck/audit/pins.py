@@ -5,13 +5,10 @@ from itertools import chain
 
 from kgcheck.audit.graph_copy import printable
 from kgcheck.forms.draft import MISSING_NODE, property_names
-from kgcheck.graph.store import StatedElement, StatingStore
+from kgcheck.graph.store import OWNERS, StatedElement, StatingStore
 from kgcheck.model import Ref
 from kgcheck.pins import Pin
 from kgcheck.rules import RuleHit
-
-_OWNERS = ("primary_knowledge_source", "aggregator_knowledge_source", "source", "provided_by")
-"""Properties that say whose an edge is, the first that is stated."""
 
 _BACK, _LOST = "mended, returned", "mended, lost again"
 
@@ -57,7 +54,7 @@ def _end(nodes: dict[str, list[StatedElement]], identifier: str) -> Ref:
 
 def _found(stated: Sequence[StatedElement]) -> str:
     first, more = stated[0], len(stated) - 1
-    owner = next((str(first.properties[name]) for name in _OWNERS if first.properties.get(name)), "")
+    owner = next((str(first.properties[name]) for name in OWNERS if first.properties.get(name)), "")
     place = ", ".join(filter(None, (first.place, f"of {owner}" if owner else "", f"and {more:,} more" if more else "")))
     return f"{_BACK} ({place})" if place else _BACK
 

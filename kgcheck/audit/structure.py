@@ -19,9 +19,22 @@ from kgcheck.audit.pins import broken_pins
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.graph.store import GraphStore, StatedElement, StatingStore
+from kgcheck.graph.store import Ends, GraphStore, StatedElement, StatingStore
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
+from kgcheck.model import (
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Tier,
+    Triple,
+    Verdict,
+    World,
+)
 from kgcheck.options import AuditOptions
 from kgcheck.pins import SOURCE as PINS
 from kgcheck.pins import Pin
@@ -126,28 +139,21 @@ class AuditedGraph:
         """See StatingStore."""
         found: dict[str, list[StatedElement]] = {}
         for label in self.labels:
-            for node in self._rows(f"{self.nodes(label)} WHERE id IN (SELECT unnest(?::VARCHAR[]))", [ids]):
-                ref = Ref(label=label.name, id=node.pop("id"))
-                found.setdefault(ref.id, []).append(StatedElement(ref, None, None, {"category": label.name, **node}))
+            for name, node in self._store.nodes(label, list(ids)).items():
+                element = StatedElement(Ref(label=label.name, id=name), None, None, {"category": label.name, **node})
+                found.setdefault(name, []).append(element)
         return found
 
-    def stated_edges(self, edges: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], list[StatedElement]]:
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
         """See StatingStore."""
-        found: dict[tuple[str, str, str], list[StatedElement]] = {}
-        where = "(head, tail) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]))"
-        for pattern, relation in product(self.patterns, sorted({relation for _, relation, _ in edges})):
-            if relation.removeprefix(PREFIX) != pattern.type.removeprefix(PREFIX):
-                continue
-            ends = [[edge[end] for edge in edges if edge[1] == relation] for end in (0, 2)]
-            for edge in self._rows(f"{self.edges(pattern)} WHERE {where}", ends):
-                head, tail = Ref(label=pattern.head, id=edge["head"]), Ref(label=pattern.tail, id=edge["tail"])
-                found.setdefault((head.id, relation, tail.id), []).append(StatedElement(head, pattern.type, tail, edge))
+        found: dict[Ends, list[StatedElement]] = {}
+        for (head, relation, tail), pattern in product(edges, self.patterns):
+            if relation.removeprefix(PREFIX) == pattern.type.removeprefix(PREFIX):
+                ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail)
+                stated = self._store.edges(Triple(head=ends[0], relation=pattern.type, tail=ends[1]))
+                elements = (StatedElement(ends[0], pattern.type, ends[1], edge) for edge in stated)
+                found.setdefault((head, relation, tail), []).extend(elements)
         return found
-
-    def _rows(self, rest: str, parameters: list[Any]) -> list[dict[str, Any]]:
-        found = self._db.execute(f"SELECT * FROM {rest}", parameters)
-        names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def select(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a SELECT over its tables."""

@@ -21,8 +21,10 @@ from kgcheck.forms.tables import GraphTables
 from kgcheck.graph.open import check_address
 from kgcheck.graph.store import (
     MOST_HOPS,
+    OWNERS,
     Counts,
     Direction,
+    Ends,
     Hop,
     Properties,
     Reading,
@@ -42,6 +44,10 @@ from kgcheck.settings import Settings
 from kgcheck.standards.biolink import PREFIX
 
 _ROWS = 100_000
+_NAMESPACES = """SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
+    WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix"""
+_OWNER = f"coalesce({', '.join(f'properties[{literal(name)}]' for name in OWNERS)})"
+_MOST_PARTS = 200
 _RELATIONS = ("w.relation", "e.relation", "r.plain")
 _GRAPH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -150,12 +156,7 @@ class DraftedStore:
     def unlooked(self) -> str:
         """Say which ids and how many edges no source was asked about; empty where there are none."""
         edges = self.counts().total_edges
-        rows = self._db.execute(
-            """
-            SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
-            WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix LIMIT 6
-            """
-        ).fetchall()
+        rows = self._db.execute(f"{_NAMESPACES} LIMIT 6").fetchall()
         ids = f", nor whether the ids exist ({', '.join(f'{prefix} {n:,}' for prefix, n in rows[:5])}" if rows else ""
         more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
         return f"not looked at: whether {edges:,} edges hold{more}: no source is known for such a graph (docs/forms.md)"
@@ -212,6 +213,16 @@ class DraftedStore:
 
     # What its owner stated
 
+    def parts(self) -> dict[str, int]:
+        """See CountingStore."""
+        sources = f"SELECT {_OWNER} AS source, count(*) AS n FROM edge GROUP BY ALL ORDER BY n DESC, source"
+        found: dict[str, int] = {}
+        for part, select in (("source", sources), ("namespace", _NAMESPACES)):
+            rows = self._db.execute(f"{select} LIMIT {_MOST_PARTS + 1}").fetchall()
+            # Of very many, some would come and go with the limit.
+            found |= {f"{part} {name or '(none)'}": n for name, n in rows} if len(rows) <= _MOST_PARTS else {}
+        return found
+
     def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
         """See StatingStore."""
         rows = self._rows(
@@ -234,7 +245,7 @@ class DraftedStore:
             found.setdefault(ref.id, []).append(StatedElement(ref, None, None, properties, place, row["is_listed"]))
         return found
 
-    def stated_edges(self, edges: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], list[StatedElement]]:
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
         """See StatingStore; a predicate is the same with the prefix of Biolink and without."""
         wanted, stated, named = (f"regexp_replace({name}, '^{PREFIX}', '')" for name in _RELATIONS)
         rows = self._rows(
@@ -247,7 +258,7 @@ class DraftedStore:
             """,
             list(map(list, zip(*edges, strict=True))),
         )
-        found: dict[tuple[str, str, str], list[StatedElement]] = {}
+        found: dict[Ends, list[StatedElement]] = {}
         for row in rows:
             ends = Ref(label=row["head_label"], id=row["head"]), Ref(label=row["tail_label"], id=row["tail"])
             edge = StatedElement(ends[0], row["plain"], ends[1], row["properties"], self._place(row))

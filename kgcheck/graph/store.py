@@ -247,6 +247,22 @@ class StatedElement(NamedTuple):
     is_listed: bool = True
 
 
+OWNERS = ("primary_knowledge_source", "aggregator_knowledge_source", "source", "provided_by")
+"""Properties that say whose an edge is, the first that is stated."""
+
+
+@runtime_checkable
+class CountingStore(Protocol):
+    """A graph that counts its own parts."""
+
+    def parts(self) -> dict[str, int]:
+        """Count edges by source and ids by namespace, where these are few: ``source X``, ``namespace X``."""
+
+
+Ends = tuple[str, str, str]
+"""Head, relation and tail of an edge."""
+
+
 @runtime_checkable
 class StatingStore(Protocol):
     """A graph that knows what its owner stated, by the names that stand in the files."""
@@ -254,7 +270,7 @@ class StatingStore(Protocol):
     def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
         """The nodes of some ids, also those of which there is nothing but edges."""
 
-    def stated_edges(self, edges: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], list[StatedElement]]:
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
         """The edges of some heads, relations and tails, by these three as they were given."""
 
 

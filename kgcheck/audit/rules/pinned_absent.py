@@ -1,14 +1,6 @@
 """Pins of what must be in the graph, and is not."""
 
-from collections.abc import Iterable
-
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-
-def lost(graph: RuleGraph) -> Iterable[RuleHit]:
-    """Find pinned edges, nodes and values that the graph lacks."""
-    return graph.broken_pins("must")
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="pinned_absent",
@@ -19,5 +11,5 @@ RULE = Rule(
     bad="a pin must HGNC:1884 biolink:gene_associated_with_condition MONDO:0009061, and no such edge",
     good="the same pin, and the edge",
     source="pins",
-    of_graph=lost,
+    of_graph=lambda graph: graph.broken_pins("must"),
 )

@@ -1,14 +1,6 @@
 """Pins of what must not be in the graph, and is there again."""
 
-from collections.abc import Iterable
-
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-
-def returned(graph: RuleGraph) -> Iterable[RuleHit]:
-    """Find pinned edges, nodes and values that came back."""
-    return graph.broken_pins("must_not")
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="pinned_returned",
@@ -19,5 +11,5 @@ RULE = Rule(
     bad="a pin must_not HGNC:1884 biolink:treats MONDO:0009061, and such an edge",
     good="the same pin, and no such edge",
     source="pins",
-    of_graph=returned,
+    of_graph=lambda graph: graph.broken_pins("must_not"),
 )
