@@ -1,20 +1,23 @@
 """Hold pins against what a graph states, and list those that it does not keep."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 
-from kgcheck.audit.graph_copy import printable
 from kgcheck.forms.draft import MISSING_NODE, property_names
-from kgcheck.graph.store import OWNERS, StatedElement, StatingStore
-from kgcheck.model import Ref
+from kgcheck.graph.store import OWNERS, Ends, GraphStore, StatedElement, StatingStore
+from kgcheck.model import Ref, Triple
 from kgcheck.pins import Pin
 from kgcheck.rules import RuleHit
+from kgcheck.standards.biolink import PREFIX
 
 _BACK, _LOST = "mended, returned", "mended, lost again"
 
 
-def broken_pins(pins: Sequence[Pin], graph: StatingStore) -> Iterator[RuleHit]:
+def broken_pins(pins: Sequence[Pin], store: GraphStore) -> Iterator[RuleHit]:
     """Find what is there again though it must not be, or not there though it must be: one hit an edge or a value."""
+    if not pins:
+        return
+    graph = store if isinstance(store, StatingStore) else _PlainGraph(store)
     nodes = graph.stated_nodes(list({one for pin in pins for one in (pin.subject, pin.object) if one}))
     pinned = [(pin.subject, pin.predicate, pin.object) for pin in pins if pin.predicate]
     edges = graph.stated_edges(pinned) if pinned else {}
@@ -34,6 +37,32 @@ def broken_pins(pins: Sequence[Pin], graph: StatingStore) -> Iterator[RuleHit]:
     yield from hits.values()
 
 
+class _PlainGraph:
+    """What a store holds, which knows of no files."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
+        """See StatingStore."""
+        found: dict[str, list[StatedElement]] = {}
+        for label in self._store.schema.labels:
+            for name, node in self._store.nodes(label, list(ids)).items():
+                element = StatedElement(Ref(label=label.name, id=name), None, None, {"category": label.name, **node})
+                found.setdefault(name, []).append(element)
+        return found
+
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
+        """See StatingStore."""
+        found: dict[Ends, list[StatedElement]] = {}
+        for edge, pattern in product(edges, self._store.schema.relations):
+            if edge[1].removeprefix(PREFIX) == pattern.type.removeprefix(PREFIX):
+                head, tail = Ref(label=pattern.head, id=edge[0]), Ref(label=pattern.tail, id=edge[2])
+                stated = self._store.edges(Triple(head=head, relation=pattern.type, tail=tail))
+                found.setdefault(edge, []).extend(StatedElement(head, pattern.type, tail, one) for one in stated)
+        return found
+
+
 def _is_pinned(node: StatedElement, pin: Pin) -> bool:
     if not pin.property:
         return node.is_listed or pin.pin == "must_not"
@@ -49,7 +78,7 @@ def _values(node: StatedElement, pin: Pin) -> list[str]:
 
 def _end(nodes: dict[str, list[StatedElement]], identifier: str) -> Ref:
     stated = nodes.get(identifier)
-    return stated[0].head if stated else Ref(label=MISSING_NODE, id=printable(identifier))
+    return stated[0].head if stated else Ref(label=MISSING_NODE, id=identifier)
 
 
 def _found(stated: Sequence[StatedElement]) -> str:

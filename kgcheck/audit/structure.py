@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from itertools import product
 from typing import Any, NamedTuple
 
 import duckdb
@@ -19,29 +18,15 @@ from kgcheck.audit.pins import broken_pins
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.graph.store import Ends, GraphStore, StatedElement, StatingStore
+from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Run
-from kgcheck.model import (
-    CheckTask,
-    CheckType,
-    Evidence,
-    Finding,
-    Reason,
-    Ref,
-    Stance,
-    Tally,
-    Tier,
-    Triple,
-    Verdict,
-    World,
-)
+from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.options import AuditOptions
 from kgcheck.pins import SOURCE as PINS
 from kgcheck.pins import Pin
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import literal
 from kgcheck.rules import ALL, GraphCounts, Rule, RuleHit, rules_named, structure_rules
-from kgcheck.standards.biolink import PREFIX
 from kgcheck.standards.tables import NAMES as STANDARDS
 from kgcheck.standards.tables import standard
 
@@ -132,28 +117,7 @@ class AuditedGraph:
 
     def broken_pins(self, pin: str) -> Iterator[RuleHit]:
         """Pins, ``must`` or ``must_not``, that the graph does not keep."""
-        pins = [one for one in self._pins if one.pin == pin]
-        return broken_pins(pins, self._store if isinstance(self._store, StatingStore) else self) if pins else iter(())
-
-    def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
-        """See StatingStore."""
-        found: dict[str, list[StatedElement]] = {}
-        for label in self.labels:
-            for name, node in self._store.nodes(label, list(ids)).items():
-                element = StatedElement(Ref(label=label.name, id=name), None, None, {"category": label.name, **node})
-                found.setdefault(name, []).append(element)
-        return found
-
-    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
-        """See StatingStore."""
-        found: dict[Ends, list[StatedElement]] = {}
-        for (head, relation, tail), pattern in product(edges, self.patterns):
-            if relation.removeprefix(PREFIX) == pattern.type.removeprefix(PREFIX):
-                ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail)
-                stated = self._store.edges(Triple(head=ends[0], relation=pattern.type, tail=ends[1]))
-                elements = (StatedElement(ends[0], pattern.type, ends[1], edge) for edge in stated)
-                found.setdefault((head, relation, tail), []).extend(elements)
-        return found
+        return broken_pins([one for one in self._pins if one.pin == pin], self._store)
 
     def select(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a SELECT over its tables."""

@@ -161,9 +161,11 @@ def _pin_lines(workspace: "Workspace", run: "Run", count: int) -> list[str]:
     if "structure" not in run.options["types"]:
         return [f"{workspace.pins}: not looked at: pins are held with --type structure"]
     found = [one.finding for one in workspace.list_findings(run.id, reasons=reasons).page() if one.finding]
-    broken = f"{len(found):,} not kept" if found else "all kept"
+    kept = f"{len(found):,} not kept" if found else "all kept"
+    if any(run.options.get(name) for name in ("labels", "relations", "ids", "without_rules")):
+        kept += ", as far as they were looked at"
     shown = [f"{f.task}: {f.task.value}" for f in found[:_SHOWN_PINS]]
-    return [f"{workspace.pins}: {how_many(count, 'pin')}, {broken}", *shown]
+    return [f"{workspace.pins}: {how_many(count, 'pin')}, {kept}", *shown]
 
 
 def _store_of_files(files: Sequence[str], release_of: str) -> str:

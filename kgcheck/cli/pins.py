@@ -7,17 +7,25 @@ import click
 
 from kgcheck import clock
 from kgcheck.choices import PINS_FILE
-from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
+from kgcheck.cli.options import Configured, FilePath, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show_rows
 from kgcheck.errors import InputMissing, UsageError
 from kgcheck.ledger.accounts import whoami
+from kgcheck.model import CheckType
 from kgcheck.pins import COLUMNS, add_pin, make_pin, read_pins
+from kgcheck.rules import ALL
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
 
 _PINS = click.option(
-    "--pins", type=FilePath(dir_okay=False), default=PINS_FILE, show_default=True, help="The file of pins."
+    "--pins",
+    cls=Configured,
+    field="pins",
+    type=FilePath(dir_okay=False),
+    default=PINS_FILE,
+    show_default=True,
+    help="The file of pins.",
 )
 
 
@@ -73,11 +81,18 @@ def pin_add(
 def _of_finding(workspace: "Workspace", name: str) -> dict[str, str]:
     found = workspace.finding(name)
     task, decision = found.task, workspace.decided(found).decision
+    if task.subject.id == ALL or (task.attribute and task.object):
+        raise UsageError(
+            f"finding {found.fingerprint} is of many, or of a property of an edge",
+            "name SUBJECT, or audit with --unfold",
+        )
     records = [f"{one.source} {one.release} {one.record}" for one in found.verdict.evidence[:1]]
     fields = {"subject": task.subject.id, "because": (decision.note if decision else "") or " ".join(records)}
     if task.relation and task.object:
         return fields | {"predicate": task.relation, "object": task.object.id}
-    return fields | ({"property": task.attribute, "value": task.value} if task.attribute and task.value else {})
+    # What a structure rule says of a property is no value of it.
+    is_value = task.type is CheckType.ATTRIBUTE and task.attribute and task.value
+    return fields | ({"property": str(task.attribute), "value": str(task.value)} if is_value else {})
 
 
 @pin.command("list")

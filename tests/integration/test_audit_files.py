@@ -466,6 +466,12 @@ def test_a_graph_on_a_server_has_the_findings_of_its_files(
     _, files, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
     code, server, err = audited(clean_neo4j.uri, "--ledger", "b.sqlite", cwd=tmp_path)
 
+    pinned = "MONDO:0018875", "--because", "PMID:1"
+    kgcheck("pin", "add", "must_not", "HGNC:11998", "gene_associated_with_condition", *pinned, cwd=tmp_path)
+    _, again, _ = audited(clean_neo4j.uri, "--ledger", "c.sqlite", cwd=tmp_path)
+    (returned,) = (f["value"] for f in again["findings"] if f["reason"] == "pinned_returned")
+    assert returned.startswith(f"mended, returned ({clean_neo4j.uri}, of infores:omim); must not be: PMID:1")
+
     assert code == 1
     found = {f["fingerprint"] for f in server["findings"]}
     # A server has no edge to a node that is not there.

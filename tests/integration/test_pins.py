@@ -102,6 +102,44 @@ def test_a_wrong_pins_file_ends_with_2_before_the_graph_is_read(tmp_path: Path, 
     assert not (tmp_path / "home").exists()
 
 
+def test_an_audit_of_a_part_claims_nothing_of_the_other_pins(tmp_path: Path) -> None:
+    release(tmp_path / "v1", GOOD, BAD)
+    pin("must_not", "HGNC:1884", "biolink:related_to", "MONDO:0005148", "--because", "PMID:1", cwd=tmp_path)
+
+    for part in (("--id", "MONDO:0009061"), ("--without-rule", "pins")):
+        said = kgcheck("audit", "v1", *part, cwd=tmp_path)
+        assert "1 pin, all kept, as far as they were looked at" in said.err
+    assert "1 pin, 1 not kept" in kgcheck("audit", "v1", cwd=tmp_path).err
+
+
+def test_kgcheck_toml_names_the_pins_for_audits_and_for_pin(tmp_path: Path) -> None:
+    release(tmp_path / "v1", GOOD)
+    (tmp_path / "kgcheck.toml").write_text('[audit]\npins = "curated.tsv"\n', encoding="utf-8")
+    pin("must_not", "MONDO:0009061", "--because", "x", cwd=tmp_path / "v1")
+
+    assert (tmp_path / "curated.tsv").exists()
+    assert "curated.tsv: 1 pin, 1 not kept" in kgcheck("audit", ".", cwd=tmp_path / "v1").err
+
+
+def test_what_is_mended_again_is_fixed_or_gone_and_without_pins_it_is_unchecked(tmp_path: Path) -> None:
+    named = ("--release-of", "g", "--fail-on", "new", "--without-rule", "orphan_node", "--without-rule", "counts")
+
+    def audit(*edges: str) -> tuple[int, set[tuple[str, str]]]:
+        code = kgcheck("audit", str(release(tmp_path / "v", *edges)), *named, cwd=tmp_path).code
+        diff = json.loads(kgcheck("diff", "--format", "json", cwd=tmp_path).out)
+        return code, {(f["reason"].removeprefix("pinned_"), f["state"]) for f in diff["findings"]}
+
+    pin("must_not", "HGNC:1884", "biolink:related_to", "MONDO:0005148", "--because", "PMID:1", cwd=tmp_path)
+    pin("must", "HGNC:1884", "biolink:related_to", "MONDO:0009061", "--because", "PMID:1", cwd=tmp_path)
+    assert audit(GOOD) == (0, set())
+    assert audit(BAD) == (1, {("returned", "new"), ("absent", "new")})
+    assert audit(BAD) == (0, set())
+    assert audit(GOOD) == (0, {("returned", "gone"), ("absent", "fixed")})
+    audit(BAD)
+    (tmp_path / "kgcheck.pins.tsv").unlink()
+    assert audit(BAD) == (0, {("returned", "unchecked"), ("absent", "unchecked")})
+
+
 def test_a_pins_file_that_is_named_and_not_there_ends_with_2(tmp_path: Path) -> None:
     release(tmp_path / "v1", GOOD)
 
