@@ -214,7 +214,7 @@ class DraftedStore:
     # What its owner stated
 
     def parts(self) -> dict[str, int]:
-        """See CountingStore."""
+        """See StatingStore."""
         sources = f"SELECT {_OWNER} AS source, count(*) AS n FROM edge GROUP BY ALL ORDER BY n DESC, source"
         found: dict[str, int] = {}
         for part, select in (("source", sources), ("namespace", _NAMESPACES)):

@@ -251,14 +251,6 @@ OWNERS = ("primary_knowledge_source", "aggregator_knowledge_source", "source", "
 """Properties that say whose an edge is, the first that is stated."""
 
 
-@runtime_checkable
-class CountingStore(Protocol):
-    """A graph that counts its own parts."""
-
-    def parts(self) -> dict[str, int]:
-        """Count edges by source and ids by namespace, where these are few: ``source X``, ``namespace X``."""
-
-
 Ends = tuple[str, str, str]
 """Head, relation and tail of an edge."""
 
@@ -266,6 +258,9 @@ Ends = tuple[str, str, str]
 @runtime_checkable
 class StatingStore(Protocol):
     """A graph that knows what its owner stated, by the names that stand in the files."""
+
+    def parts(self) -> dict[str, int]:
+        """Count edges by source and ids by namespace, where these are few: ``source X``, ``namespace X``."""
 
     def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
         """The nodes of some ids, also those of which there is nothing but edges."""

@@ -78,6 +78,8 @@ class ComparisonSummary(NamedTuple):
     """Findings that are told with a finding."""
     counts: Mapping[str, int] = {}
     parts: Sequence[PartCount] = ()
+    thresholds: Mapping[str, bool] = {}
+    """Thresholds in words, each with whether it is crossed."""
 
 
 ALONE = ComparisonSummary()

@@ -6,9 +6,8 @@ finding, so that what is supported is seen to be checked. The elements are those
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
-from types import MappingProxyType
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -31,9 +30,8 @@ def junit(
     compared: ComparisonSummary = ALONE,
     fail_on: str = "refuted",
     limit: int | None = None,
-    limits: Mapping[str, bool] = MappingProxyType({}),
 ) -> str:
-    """A run as JUnit XML; of thresholds, the words and whether they are crossed."""
+    """A run as JUnit XML."""
     suites: dict[_Suite, list[TestCase]] = {}
     rest: Counter[tuple[_Suite, TallyMark, bool]] = Counter()
     kept: set[tuple[str, str]] = set()
@@ -67,7 +65,7 @@ def junit(
         if _counted_as(suite, tally.mark, tally.reason) not in kept:
             fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, None)
             cases.append(_counted(tally, suite, fails=fails))
-    return _written(run, suites, [_threshold(*one) for one in limits.items()])
+    return _written(run, suites, [_threshold(*one) for one in compared.thresholds.items()])
 
 
 def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: Decided | None) -> bool:

@@ -1,6 +1,5 @@
 """Render a run in one format: table, JSON, CSV, HTML, Markdown, SARIF, JUnit or Prometheus."""
 
-from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -22,7 +21,6 @@ def render(
     compared: ComparisonSummary = ALONE,
     fail_on: str = "refuted",
     exit_code: int = 0,
-    limits: Mapping[str, bool] | None = None,
 ) -> str:
     """A run in one of the forms that a file or a pipe takes."""
     findings = ledger.findings(run, limit=limit)
@@ -41,7 +39,7 @@ def render(
         case "junit":
             from kgcheck.report.junit import junit
 
-            return junit(run, ledger.findings(run), ledger.tallies(run), compared, fail_on, limit, limits or {})
+            return junit(run, ledger.findings(run), ledger.tallies(run), compared, fail_on, limit)
         case "sarif":
             from kgcheck.report.sarif import sarif
 

@@ -469,11 +469,9 @@ class Workspace(Context):
         chosen("threshold", fail_on, THRESHOLDS)
         with self.reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            beside = comparison_summary(ledger, found)
-            limits = {str(one): one.severity.exit_code != 0 for one in crossed}
-            text = render(
-                ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code, limits=limits
-            )
+            thresholds = {str(one): one.severity.exit_code != 0 for one in crossed}
+            beside = comparison_summary(ledger, found)._replace(thresholds=thresholds)
+            text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)
         return text

@@ -58,6 +58,20 @@ def test_what_was_mended_and_comes_back_fails_the_next_release_and_names_who_bro
     assert (evidence["source"], evidence["record"], evidence["stance"]) == ("pins", "PMID:1", "contradicts")
 
 
+def test_each_pin_is_a_finding_of_its_own_however_many_come_back(tmp_path: Path) -> None:
+    edges = [GOOD.replace("MONDO:0009061", f"MONDO:{number:07}") for number in range(30)]
+    rows = (f"must_not\tHGNC:1884\tbiolink:related_to\tMONDO:{number:07}\tPMID:1\n" for number in range(25))
+    header = "pin\tsubject\tpredicate\tobject\tbecause\n"
+    (tmp_path / "kgcheck.pins.tsv").write_text(header + "".join(rows), encoding="utf-8")
+
+    audit = kgcheck("audit", str(release(tmp_path / "v1", *edges)), "--format", "json", cwd=tmp_path)
+
+    found = [f["object"]["id"] for f in json.loads(audit.out)["findings"] if f["reason"] == "pinned_returned"]
+    assert sorted(found) == [f"MONDO:{number:07}" for number in range(25)]
+    assert "25 pins, 25 not kept" in audit.err
+    assert audit.err.count("\npinned_returned: ") == 20, "the first of them"
+
+
 def test_a_pin_is_made_of_a_finding_and_its_decision(tmp_path: Path) -> None:
     release(tmp_path / "v1", GOOD, GOOD, BAD.replace("0005148", "0000000"))
     audit = kgcheck("audit", "v1", "--format", "json", cwd=tmp_path)
