@@ -364,7 +364,7 @@ def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) 
         ("source", "x"): (0, 1),
         ("namespace", "MONDO"): (4, 5),
     }
-    assert diff["graph"][0]["part"] == "edges", "what vanished comes first"
+    assert diff["graph"][0]["after"] == 0, "what vanished comes first"
     assert "| source | x | 0 | 1 |" in kgcheck("report", "--format", "markdown", cwd=tmp_path).out
     assert "source infores:intact</th><td>2</td><td>1</td>" in kgcheck("report", "--format", "html", cwd=tmp_path).out
     assert "infores:intact" in kgcheck("diff", cwd=tmp_path).out

@@ -90,7 +90,8 @@ def test_a_pin_is_made_of_a_finding_and_its_decision(tmp_path: Path) -> None:
 
 def test_a_pins_file_beside_the_graph_is_no_part_of_it(tmp_path: Path) -> None:
     folder = release(tmp_path / "v1", GOOD)
-    pin("must_not", "MONDO:0009061", "--because", "x", "--pins", str(folder / "kgcheck.pins.tsv"), cwd=tmp_path)
+    edge = "HGNC:1884", "biolink:related_to", "MONDO:0009061"
+    pin("must_not", *edge, "--because", "x", "--pins", str(folder / "kgcheck.pins.tsv"), cwd=tmp_path)
 
     audit = kgcheck("audit", "v1", "--format", "json", cwd=tmp_path)
 

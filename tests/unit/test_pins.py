@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
@@ -117,7 +117,11 @@ def test_pins_are_found_in_the_working_directory_or_beside_a_graph(
     assert find_pins([graph]) == Path(beside.name)
 
 
-@given(st.text() | st.text(alphabet='must_no\t\n\r"# a:1').map(lambda text: HEADER + text))
+PIECES = st.lists(st.sampled_from(["must", "must_not", "\t", "\n", "\r", '"', "#", " ", "a", "b:1"]), max_size=30)
+
+
+@settings(max_examples=300)
+@given(st.text() | PIECES.map("".join) | PIECES.map(lambda some: HEADER + "".join(some)))
 def test_any_text_is_pins_or_an_error(text: str) -> None:
     try:
         pins = parse_pins(text)
@@ -126,13 +130,15 @@ def test_any_text_is_pins_or_an_error(text: str) -> None:
     assert parse_pins(format_pins(pins)) == pins
 
 
-IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=1, max_size=20)
-TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
+SIGNS = st.sampled_from("\"'#\\a:")
+IDS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=1, max_size=20)
+TEXTS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 ENDS = st.fixed_dictionaries({"pin": st.sampled_from(("must", "must_not")), "subject": IDS, "because": TEXTS})
 PARTS: st.SearchStrategy[dict[str, str]] = st.just({}) | st.fixed_dictionaries({"predicate": TEXTS, "object": IDS})
 PARTS |= st.fixed_dictionaries({"property": TEXTS, "value": TEXTS})
 
 
+@settings(max_examples=300)
 @given(ENDS, PARTS)
 def test_what_is_written_is_read_again(ends: dict[str, str], parts: dict[str, str]) -> None:
     pin = make_pin(ends | parts)
