@@ -38,7 +38,7 @@ def broken_pins(pins: Sequence[Pin], store: GraphStore) -> Iterator[RuleHit]:
 
 
 class _PlainGraph:
-    """What a store holds, which knows of no files."""
+    """Contents of a store, which knows of no files."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store

@@ -154,7 +154,7 @@ class RunDiff:
 
     def as_row(self) -> dict[str, Any]:
         counts = {state.value: count for state, count in self.counts.items()}
-        return {"before": self.before_id, "after": self.after.id, "counts": counts, "graph": self.part_rows()}
+        return {"before": self.before_id, "after": self.after.id, "counts": counts, "parts": self.part_rows()}
 
     def part_rows(self) -> list[dict[str, Any]]:
         """Parts of the graph that have more or less than before: nodes, edges, sources, namespaces."""

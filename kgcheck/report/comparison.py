@@ -58,11 +58,10 @@ def moved_parts(before: Run | None, after: Run) -> list[PartCount]:
 
 
 def _parts_of(run: Run) -> dict[tuple[str, str], int]:
-    listed = {("nodes", name): n for name, n in run.nodes.items()} | {
-        ("edges", name): n for name, n in run.edges.items()
-    }
-    counted = ((*key.split(" ", 1), n) for key, n in run.made_with.items() if key.split(" ")[0] in PARTS)
-    return listed | {(part, name): int(n) for part, name, n in counted}
+    found = {("nodes", name): n for name, n in run.nodes.items()}
+    found |= {("edges", name): n for name, n in run.edges.items()}
+    counted = ((*key.partition(" "), n) for key, n in run.made_with.items())
+    return found | {(part, name): int(n) for part, _, name, n in counted if part in PARTS and n.isdecimal()}
 
 
 class ComparisonSummary(NamedTuple):

@@ -66,6 +66,7 @@ class Workspace(Context):
         ledger: SQLite file with the runs, or ``postgresql://HOST/DATABASE`` (credentials in the settings); by default
             what the settings name, or ``ledger.sqlite`` in their home.
         literature: Folder of a literature index, whose papers are asked about edges.
+        pins: File of what must or must not be in the graph; by default that of the working folder or beside the graph.
         profile: Kind of graph: the name of one that kgcheck has, or a folder, as a Path or as text with a slash.
         live: Ask UniProt and STRING, too.
         offline: Open no connection to a service: only answers that were kept.

@@ -356,7 +356,7 @@ def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) 
     states = {(f["reason"], f["state"]) for f in diff["findings"]}
     assert ("dangling_edge", "new") in states
     assert ("unexplained_loop", "gone") in states
-    counted = {(row["part"], row["name"]): (row["before"], row["after"]) for row in diff["graph"]}
+    counted = {(row["part"], row["name"]): (row["before"], row["after"]) for row in diff["parts"]}
     assert counted == {
         ("edges", f"biolink:Gene biolink:affects {MISSING_NODE}"): (0, 1),
         ("edges", "biolink:Gene biolink:is_linked_to biolink:Gene"): (1, 0),
@@ -364,7 +364,7 @@ def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) 
         ("source", "x"): (0, 1),
         ("namespace", "MONDO"): (4, 5),
     }
-    assert diff["graph"][0]["after"] == 0, "what vanished comes first"
+    assert diff["parts"][0]["after"] == 0, "what vanished comes first"
     assert "| source | x | 0 | 1 |" in kgcheck("report", "--format", "markdown", cwd=tmp_path).out
     assert "source infores:intact</th><td>2</td><td>1</td>" in kgcheck("report", "--format", "html", cwd=tmp_path).out
     assert "infores:intact" in kgcheck("diff", cwd=tmp_path).out
