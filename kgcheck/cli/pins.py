@@ -12,7 +12,7 @@ from kgcheck.cli.output import note, result, show_rows
 from kgcheck.errors import InputMissing, UsageError
 from kgcheck.ledger.accounts import whoami
 from kgcheck.model import CheckType
-from kgcheck.pins import COLUMNS, add_pin, make_pin, read_pins
+from kgcheck.pins import COLUMNS, SOURCE, add_pin, make_pin, read_pins
 from kgcheck.rules import ALL
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def pin_add(
 
 
 def _of_finding(workspace: "Workspace", name: str) -> dict[str, str]:
+    from kgcheck.audit.structure import GRAPH_SOURCE
+
     found = workspace.finding(name)
     task, decision = found.task, workspace.decided(found).decision
     if task.subject.id == ALL or (task.attribute and task.object):
@@ -86,7 +88,9 @@ def _of_finding(workspace: "Workspace", name: str) -> dict[str, str]:
             f"finding {found.fingerprint} is of many, or of a property of an edge",
             "name SUBJECT, or audit with --unfold",
         )
-    records = [f"{one.source} {one.release} {one.record}" for one in found.verdict.evidence[:1]]
+    # The graph is no record of what it should be.
+    outside = (one for one in found.verdict.evidence if one.source not in (GRAPH_SOURCE, SOURCE))
+    records = [f"{one.source} {one.release} {one.record}" for one in outside][:1]
     fields = {"subject": task.subject.id, "because": (decision.note if decision else "") or " ".join(records)}
     if task.relation and task.object:
         return fields | {"predicate": task.relation, "object": task.object.id}

@@ -76,6 +76,7 @@ def test_a_pin_is_made_of_a_finding_and_its_decision(tmp_path: Path) -> None:
     release(tmp_path / "v1", GOOD, GOOD, BAD.replace("0005148", "0000000"))
     audit = kgcheck("audit", "v1", "--format", "json", cwd=tmp_path)
     dangling = next(f["fingerprint"] for f in json.loads(audit.out)["findings"] if f["reason"] == "dangling_edge")
+    assert kgcheck("pin", "add", "must_not", "--finding", dangling, cwd=tmp_path).refuses("a pin names its subject")
     kgcheck("decide", dangling, "accept", "--note", "PMID:77", cwd=tmp_path)
 
     pin("must_not", "--finding", dangling, cwd=tmp_path)
