@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
-from kgcheck.forms.draft import MISSING_NODE, property_names
 from kgcheck.graph.store import OWNERS, Ends, GraphStore, StatedElement, StatingStore
 from kgcheck.model import Ref, Triple
 from kgcheck.pins import Pin
@@ -71,12 +70,16 @@ def _is_pinned(node: StatedElement, pin: Pin) -> bool:
 
 def _values(node: StatedElement, pin: Pin) -> list[str]:
     """The values of a node's property, and the items of lists among them."""
+    from kgcheck.forms.draft import property_names
+
     found = (value for name, value in node.properties.items() if pin.property in (name, property_names([name])[name]))
     texts = chain.from_iterable(value if isinstance(value, list) else [value] for value in found if value is not None)
     return list(dict.fromkeys(chain.from_iterable((text, *text.split("|")) for text in map(str, texts))))
 
 
 def _end(nodes: dict[str, list[StatedElement]], identifier: str) -> Ref:
+    from kgcheck.forms.draft import MISSING_NODE
+
     stated = nodes.get(identifier)
     return stated[0].head if stated else Ref(label=MISSING_NODE, id=identifier)
 
